@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+export interface RemoteServerOptions {
+  /** Port on 127.0.0.1; 0 (the default) takes a free one. */
+  readonly port?: number;
+  /** How long a task works. Default 12 s. */
+  readonly taskMs?: number;
+  /** Replaces the wait of `taskMs`: a task ends when this resolves. For tests that end tasks by hand. */
+  readonly work?: (signal: AbortSignal) => Promise<void>;
+  /**
+   * Called when a request has been carried out and before it is answered. `drop` closes the connection without an
+   * answer: the caller cannot know whether it was carried out.
+   */
+  readonly beforeReply?: (method: string) => 'ok' | 'drop';
+}
+
+/** What a server saw since it was started. Served as JSON at `GET /stats`. */
+export interface RemoteStats {
+  /** Every call that asked for a task, repeats too, with the idempotency key that it carried. */
+  readonly startCalls: readonly { readonly key?: string }[];
+  /** Tasks created. */
+  readonly tasks: number;
+  /** Calls that asked how a task stands. */
+  readonly reads: number;
+  readonly cancels: number;
+}
+
+export interface RemoteServer {
+  /** The endpoint of the protocol. */
+  readonly url: string;
+  stats(): RemoteStats;
+  /** Stops listening, cuts open connections and ends the work of all tasks. */
+  close(): Promise<void>;
+}
+
+/** Waits as long as a task works. Rejects when the signal aborts. */
+export function workOf(options: RemoteServerOptions): (signal: AbortSignal) => Promise<void> {
+  const { taskMs = 12_000 } = options;
+  return options.work ?? ((signal) => delay(taskMs, undefined, { signal }));
+}
+
+/**
+ * Runs a server as a program: reads `--port` and `--task-ms`, prints one line with the URL when it listens, ends on
+ * SIGTERM and SIGINT. Also ends when its standard input closes, if `--with-parent` is given.
+ */
+export async function runAsProgram(
+  name: string,
+  start: (options: RemoteServerOptions) => Promise<RemoteServer>,
+): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      'task-ms': { type: 'string', default: '12000' },
+      'with-parent': { type: 'boolean', default: false },
+    },
+  });
+  const server = await start({ port: Number(values.port), taskMs: Number(values['task-ms']) });
+  const end = (): void => {
+    void server.close().then(() => process.exit(0));
+  };
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  // A pipe from the parent closes however the parent dies, so no server is left behind.
+  if (values['with-parent']) process.stdin.resume().once('close', end);
+  console.log(`${name} ready at ${server.url}`);
+}

@@ -1,0 +1,30 @@
+import { dataOf, defineWorkflow, hasCode } from 'outwait';
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+
+/** What the skill `quote` puts into its artifact. */
+const quoted = z.object({ totalCents: z.int(), currency: z.string() });
+
+/** Asks a supplier's agent for a price, which may take days, and compares it with the budget. */
+export const supplierQuote = defineWorkflow({
+  name: 'supplierQuote',
+  input: z.object({ article: z.string().min(1), quantity: z.int(), budgetCents: z.int() }),
+  async run(ctx, { article, quantity, budgetCents }) {
+    // Random, so it belongs into a step: the recorded number is the one that every replay sees.
+    const reference = await ctx.step('number the request', () => `RFQ-${randomInt(100_000, 1_000_000)}`);
+
+    try {
+      const outcome = await ctx.callRemoteTask({
+        server: 'supplier',
+        skill: 'quote',
+        arguments: { reference, article, quantity },
+        timeout: { days: 2 },
+      });
+      const { totalCents, currency } = quoted.parse(dataOf(outcome));
+      return { status: totalCents <= budgetCents ? 'within budget' : 'too dear', reference, totalCents, currency };
+    } catch (error) {
+      if (hasCode(error, 'REMOTE_TASK_REJECTED')) return { status: 'declined', reference };
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,7 @@
+/** The user's configuration. A name that the bundler resolves to the file; see bundle.ts. */
+declare module 'outwait:app' {
+  // An ambient module cannot import by a relative name.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-imports
+  const app: import('../workflow/app.js').App;
+  export default app;
+}

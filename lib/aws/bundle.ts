@@ -1,0 +1,78 @@
+import { access } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type BuildFailure, formatMessages, type Plugin } from 'esbuild';
+import { EngineError } from '../base/errors.js';
+import { bundling } from './topology.js';
+
+export interface BundleOptions {
+  /** The user's configuration, whose default export is an app. */
+  readonly configFile: string;
+  readonly outDir: string;
+  /** Files that import `outwait:app`, by the name of the bundle that each becomes. Default: `app`, which exports the app. */
+  readonly entries?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Bundles code that imports `outwait:app` with the user's configuration in that place and with this package, not
+ * another copy of it, as `outwait`. Gives the files by the names of the entries.
+ * @throws EngineError `CONFIG_INVALID` that names the file and, where there is one, the place of the mistake
+ */
+export async function bundle({
+  configFile,
+  outDir,
+  entries = { app: appEntry },
+}: BundleOptions): Promise<Record<string, string>> {
+  const config = resolve(configFile);
+  await access(config).catch(() => {
+    throw new EngineError('CONFIG_INVALID', `there is no configuration at ${configFile}`);
+  });
+  const { banner, mainFields, ...settings } = bundling;
+  try {
+    await build({
+      ...settings,
+      mainFields: [...mainFields],
+      banner: { js: banner },
+      bundle: true,
+      entryPoints: { ...entries },
+      outdir: outDir,
+      outExtension: { '.js': '.mjs' },
+      logLevel: 'silent',
+      plugins: [resolveNames(config)],
+    });
+  } catch (error) {
+    throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled:\n${await textOf(error)}`);
+  }
+  return Object.fromEntries(Object.keys(entries).map((name) => [name, join(resolve(outDir), `${name}.mjs`)]));
+}
+
+const appEntry = 'outwait:app-entry';
+
+function resolveNames(configFile: string): Plugin {
+  return {
+    name: 'outwait',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^outwait:app-entry$/ }, () => ({ path: appEntry, namespace: 'outwait' }));
+      onLoad({ filter: /./, namespace: 'outwait' }, () => ({
+        contents: "export { default } from 'outwait:app';",
+        resolveDir: dirname(configFile),
+      }));
+      onResolve({ filter: /^outwait:app$/ }, () => ({ path: configFile }));
+      onResolve({ filter: /^outwait(\/testing)?$/ }, ({ path }) => ({
+        path: ownFile(path === 'outwait' ? 'index' : 'testing'),
+      }));
+    },
+  };
+}
+
+/** A public module of this package, beside this file: TypeScript in a clone, JavaScript when built. */
+function ownFile(name: 'index' | 'testing'): string {
+  const here = fileURLToPath(import.meta.url);
+  return resolve(dirname(here), '..', `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
+}
+
+async function textOf(error: unknown): Promise<string> {
+  const errors = (error as Partial<BuildFailure>).errors;
+  if (errors === undefined) return error instanceof Error ? error.message : 'unknown error';
+  return (await formatMessages(errors, { kind: 'error' })).join('').trim();
+}

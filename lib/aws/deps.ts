@@ -1,0 +1,29 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Deps } from '../operations/deps.js';
+import { SqsQueues } from '../queue/sqs-queues.js';
+import { GuardedHttpClient } from '../remote/http.js';
+import { createTransports } from '../remote/transports.js';
+import { createDynamoDbClient } from '../store/dynamodb/client.js';
+import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
+import { RunStore } from '../store/run-store.js';
+import type { App } from '../workflow/app.js';
+import type { Env } from './env.js';
+import { createLog } from './log.js';
+import { system } from './system.js';
+import { parseTokenKeys } from './token-keys.js';
+
+/** What the operations need, from the services of AWS. @throws EngineError `CONFIG_INVALID` */
+export function createDeps(env: Env, app: App): Deps {
+  const log = createLog({ level: env.logLevel });
+  const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
+  const readSecret = (name: string): string | undefined => process.env[name];
+  return {
+    ...system,
+    app,
+    log,
+    store: new RunStore(table),
+    queues: new SqsQueues(new SQSClient({}), { turn: env.turnQueueUrl, work: env.workQueueUrl }),
+    transports: createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log }),
+    tokens: parseTokenKeys(env.tokenKeys),
+  };
+}

@@ -1,0 +1,58 @@
+import { EngineError } from '../base/errors.js';
+
+/** Environment variables of the functions. */
+export const envNames = {
+  table: 'OUTWAIT_TABLE',
+  turnQueueUrl: 'OUTWAIT_TURN_QUEUE_URL',
+  workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
+  /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify. */
+  tokenKeys: 'OUTWAIT_TOKEN_KEYS',
+  /** Bearer token of the management routes; without it they refuse every request. */
+  managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
+  /** `debug`, `info`, `warn` or `error`; default `info`. */
+  logLevel: 'OUTWAIT_LOG_LEVEL',
+} as const;
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Env {
+  readonly table: string;
+  readonly turnQueueUrl: string;
+  readonly workQueueUrl: string;
+  readonly tokenKeys: string;
+  readonly managementToken: string | undefined;
+  readonly logLevel: LogLevel;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** @throws EngineError `CONFIG_INVALID` that names every variable that is missing or wrong, and no value */
+export function readEnv(variables: Variables): Env {
+  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'tokenKeys'] as const;
+  const missing = required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === '');
+  if (missing.length > 0)
+    throw new EngineError('CONFIG_INVALID', `environment variables are missing: ${missing.join(', ')}`);
+  return {
+    table: variables[envNames.table] ?? '',
+    turnQueueUrl: variables[envNames.turnQueueUrl] ?? '',
+    workQueueUrl: variables[envNames.workQueueUrl] ?? '',
+    tokenKeys: variables[envNames.tokenKeys] ?? '',
+    managementToken: readManagementToken(variables),
+    logLevel: readLogLevel(variables),
+  };
+}
+
+/** Undefined when it is not set, or empty. */
+export function readManagementToken(variables: Variables): string | undefined {
+  const token = variables[envNames.managementToken];
+  return token === '' ? undefined : token;
+}
+
+function readLogLevel(variables: Variables): LogLevel {
+  const given = variables[envNames.logLevel] ?? 'info';
+  const level = logLevels.find((name) => name === given);
+  if (level === undefined)
+    throw new EngineError('CONFIG_INVALID', `${envNames.logLevel} must be one of ${logLevels.join(', ')}`);
+  return level;
+}

@@ -1,0 +1,49 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { EngineError } from '../base/errors.js';
+
+/** Methods that a Request can be made of; the others (TRACE, CONNECT) no route takes. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * The request in an event of an HTTP API, payload format 2.0. Its URL has a made-up host: the real one is in the header.
+ * @throws EngineError `INPUT_INVALID` for a header that HTTP does not allow, `METHOD_NOT_ALLOWED`
+ */
+export function toRequest(event: APIGatewayProxyEventV2): Request {
+  const method = event.requestContext.http.method.toUpperCase();
+  if (!methods.includes(method)) throw new EngineError('METHOD_NOT_ALLOWED', 'no route takes this method');
+  const url = new URL('https://outwait.invalid');
+  // Assigned, not joined to a text: a "?" or "#" in a decoded path must stay in the path.
+  url.pathname = event.rawPath;
+  url.search = event.rawQueryString;
+  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(event);
+  const headers = toHeaders(event);
+  if (body !== undefined) headers.set('content-length', String(body.length));
+  return new Request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
+function toHeaders(event: APIGatewayProxyEventV2): Headers {
+  const headers = new Headers();
+  try {
+    for (const [name, value] of Object.entries(event.headers)) if (value !== undefined) headers.append(name, value);
+    if (event.cookies !== undefined) headers.set('cookie', event.cookies.join('; '));
+  } catch {
+    // Says neither which nor what: it may be a credential.
+    throw new EngineError('INPUT_INVALID', 'a header is not valid');
+  }
+  return headers;
+}
+
+function bodyOf(event: APIGatewayProxyEventV2): Buffer | undefined {
+  if (event.body === undefined) return undefined;
+  return Buffer.from(event.body, event.isBase64Encoded ? 'base64' : 'utf8');
+}
+
+/** The answer in payload format 2.0. Bodies of this API are text. */
+export async function toResult(response: Response): Promise<APIGatewayProxyStructuredResultV2> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+    isBase64Encoded: false,
+  };
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod/mini';
+import { isRunId, isWaitId } from '../base/ids.js';
+import type { TurnMessage, WorkMessage } from '../queue/queue.js';
+
+// Bodies as a queue hands them back. Unknown fields are ignored: a newer version may have sent them.
+
+const runId = z.string().check(z.refine(isRunId));
+const waitId = z.string().check(z.refine(isWaitId));
+const instantMs = z.number().check(z.int(), z.nonnegative());
+
+const turnMessage = z.object({ runId });
+
+const workMessage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('wake'), runId, dueAtMs: instantMs }),
+  z.object({
+    kind: z.literal('poll'),
+    runId,
+    waitId,
+    dueAtMs: z.optional(instantMs),
+    hop: z.optional(z.object({ count: z.number().check(z.int(), z.positive()), claimedDueAtMs: instantMs })),
+  }),
+]);
+
+/** Undefined for a body that is no turn message. */
+export function parseTurnMessage(body: string): TurnMessage | undefined {
+  const parsed = turnMessage.safeParse(fromJson(body));
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Undefined for a body that is no work message. */
+export function parseWorkMessage(body: string): WorkMessage | undefined {
+  const parsed = workMessage.safeParse(fromJson(body));
+  return parsed.success ? (withoutUndefined(parsed.data) as WorkMessage) : undefined;
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutUndefined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
+}

@@ -1,0 +1,44 @@
+import type { SQSRecord } from 'aws-lambda';
+import pLimit from 'p-limit';
+import { pollsPerServer, requestTimeoutMs } from '../base/limits.js';
+import type { Deps } from '../operations/deps.js';
+import { handleWork } from '../operations/handle-work.js';
+import type { GetDeps } from './get-deps.js';
+import { parseWorkMessage } from './messages.js';
+import type { InvocationContext, QueueHandler } from './turn-handler.js';
+
+/** What a read may take beside the remote's own time: the claim, the settlement, the next message. */
+const readReserveMs = 10_000;
+
+/**
+ * Does a batch of the work queue: reads remote tasks, at most 8 at a time, and passes wakes on. With too little time
+ * left for a read it starts none; those messages are received again.
+ */
+export function pollHandler(getDeps: GetDeps): QueueHandler {
+  return async (event, context) => {
+    const deps = await getDeps();
+    const limit = pLimit(pollsPerServer);
+    const done = await Promise.all(event.Records.map((record) => limit(() => doWork(deps, record, context))));
+    return {
+      batchItemFailures: event.Records.filter((_, at) => done[at] !== true).map(({ messageId }) => ({
+        itemIdentifier: messageId,
+      })),
+    };
+  };
+}
+
+async function doWork(deps: Deps, record: SQSRecord, context: InvocationContext): Promise<boolean> {
+  const message = parseWorkMessage(record.body);
+  if (message === undefined) {
+    deps.log.error('malformed work message', { messageId: record.messageId });
+    return false;
+  }
+  if (context.getRemainingTimeInMillis() < requestTimeoutMs + readReserveMs) return false;
+  try {
+    await handleWork(deps, message);
+    return true;
+  } catch (error) {
+    deps.log.error('work failed', { kind: message.kind, runId: message.runId, error });
+    return false;
+  }
+}

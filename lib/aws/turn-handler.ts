@@ -1,0 +1,53 @@
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Deps } from '../operations/deps.js';
+import { runTurn } from '../operations/run-turn.js';
+import type { GetDeps } from './get-deps.js';
+import { parseTurnMessage } from './messages.js';
+
+export type InvocationContext = Pick<Context, 'getRemainingTimeInMillis'>;
+export type QueueHandler = (event: SQSEvent, context: InvocationContext) => Promise<SQSBatchResponse>;
+
+/**
+ * Runs the turns that a batch of the FIFO queue asks for. Messages of one group ask for turns of one run, and all were
+ * sent before this turn begins, so one turn does for all of them.
+ */
+export function turnHandler(getDeps: GetDeps): QueueHandler {
+  return async (event, context) => {
+    const deps = await getDeps();
+    const failed = await Promise.all(
+      [...groupRecords(event.Records).values()].map((records) => turnFor(deps, records, context)),
+    );
+    return { batchItemFailures: failed.flat().map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
+
+function groupRecords(records: readonly SQSRecord[]): Map<string, SQSRecord[]> {
+  const groups = new Map<string, SQSRecord[]>();
+  for (const record of records) {
+    const group = record.attributes.MessageGroupId ?? record.messageId;
+    groups.set(group, [...(groups.get(group) ?? []), record]);
+  }
+  return groups;
+}
+
+/** Gives the records that must be received again. */
+async function turnFor(
+  deps: Deps,
+  records: readonly SQSRecord[],
+  context: InvocationContext,
+): Promise<readonly SQSRecord[]> {
+  const malformed = records.filter((record) => parseTurnMessage(record.body) === undefined);
+  for (const { messageId } of malformed) deps.log.error('malformed turn message', { messageId });
+  // A FIFO queue must not get a later message of a group done before an earlier one that failed.
+  if (malformed.length > 0) return records;
+  const [first] = records;
+  const message = first === undefined ? undefined : parseTurnMessage(first.body);
+  if (message === undefined) return [];
+  try {
+    await runTurn(deps, message, { remainingMs: () => context.getRemainingTimeInMillis() });
+    return [];
+  } catch (error) {
+    deps.log.error('turn failed', { runId: message.runId, error });
+    return records;
+  }
+}

@@ -1,0 +1,139 @@
+import type { JsonObject } from './json.js';
+import { cutUtf8 } from './json.js';
+import { failureTextBytes } from './limits.js';
+
+/**
+ * Every code an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is
+ * placed. docs/errors.md has a heading for each. Codes are stored, so they are never renamed.
+ */
+export const engineErrorCodes = [
+  // Requests
+  'INPUT_INVALID',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'ROUTE_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'WORKFLOW_NOT_FOUND',
+  'RUN_NOT_FOUND',
+  'TOKEN_INVALID',
+  'KEY_REUSED',
+  // Configuration
+  'CONFIG_INVALID',
+  'SERVER_NOT_FOUND',
+  // Engine
+  'NONDETERMINISM',
+  'WORKFLOW_STUCK',
+  'HISTORY_FORMAT_UNKNOWN',
+  'STORE_UNAVAILABLE',
+  'STORE_RESULT_UNKNOWN',
+  'INTERNAL',
+  // How a run or a wait of it can fail
+  'WORKFLOW_FAILED',
+  'STEP_FAILED',
+  'STEP_TIMED_OUT',
+  'RUN_CANCELLED',
+  'RUN_TERMINATED',
+  'REMOTE_TASK_FAILED',
+  'REMOTE_TASK_REJECTED',
+  'REMOTE_TASK_CANCELLED',
+  'REMOTE_TASK_TIMED_OUT',
+  'REMOTE_START_REFUSED',
+  'REMOTE_START_AMBIGUOUS',
+  'REMOTE_START_FAILED',
+  // Outbound calls
+  'REMOTE_PROTOCOL_VIOLATION',
+  'REMOTE_UNREACHABLE',
+] as const;
+export type EngineErrorCode = (typeof engineErrorCodes)[number];
+
+/** How an error crosses storage. Stacks stay in logs. */
+export interface StoredError {
+  readonly code: EngineErrorCode;
+  readonly message: string;
+  /** Class name of the author's error, for display. */
+  readonly name?: string;
+  readonly details?: JsonObject;
+}
+
+/** Base of every error of outwait. Compare `code`: two copies of the package must agree, so `instanceof` is not enough. */
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+  readonly details: JsonObject | undefined;
+
+  constructor(code: EngineErrorCode, message: string, options: { details?: JsonObject; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.details = options.details;
+  }
+}
+
+/** Thrown by a step, or wrapped around an error, to say that another attempt is of no use. */
+export class NonRetryableError extends Error {
+  override readonly name = 'NonRetryableError';
+  readonly nonRetryable = true;
+}
+
+/** A step ended without a result: its attempts are used up or its error is not retryable. */
+export class StepFailed extends EngineError {}
+/** The run was asked to cancel; thrown at every open wait. */
+export class RunCancelled extends EngineError {}
+
+/** A remote task ended without an outcome. `details` holds server, state and, where there are any, artifacts. */
+export class RemoteTaskError extends EngineError {}
+/** MCP `failed`, A2A `TASK_STATE_FAILED`. */
+export class RemoteTaskFailed extends RemoteTaskError {}
+/** A2A `TASK_STATE_REJECTED`. */
+export class RemoteTaskRejected extends RemoteTaskError {}
+/** The remote task was cancelled by its server or by somebody else. */
+export class RemoteTaskCancelled extends RemoteTaskError {}
+/** The deadline of the call passed first. */
+export class RemoteTaskTimedOut extends RemoteTaskError {}
+/** The server answered that it will not start the task. */
+export class RemoteStartRefused extends RemoteTaskError {}
+/** The start was sent, no answer came, and a repeat might start a second task. A task may or may not be running. */
+export class RemoteStartAmbiguous extends RemoteTaskError {}
+/** Every attempt to start the task was turned away or never reached the server. */
+export class RemoteStartFailed extends RemoteTaskError {}
+
+const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
+  STEP_FAILED: StepFailed,
+  STEP_TIMED_OUT: StepFailed,
+  RUN_CANCELLED: RunCancelled,
+  REMOTE_TASK_FAILED: RemoteTaskFailed,
+  REMOTE_TASK_REJECTED: RemoteTaskRejected,
+  REMOTE_TASK_CANCELLED: RemoteTaskCancelled,
+  REMOTE_TASK_TIMED_OUT: RemoteTaskTimedOut,
+  REMOTE_START_REFUSED: RemoteStartRefused,
+  REMOTE_START_AMBIGUOUS: RemoteStartAmbiguous,
+  REMOTE_START_FAILED: RemoteStartFailed,
+};
+
+/** The error a workflow sees for a stored one: the same class and code on every replay. */
+export function fromStoredError(stored: StoredError): EngineError {
+  const Class = classes[stored.code] ?? EngineError;
+  return new Class(stored.code, stored.message, stored.details === undefined ? {} : { details: stored.details });
+}
+
+export function storedError(code: EngineErrorCode, message: string, details?: JsonObject): StoredError {
+  return { code, message: cutUtf8(message, failureTextBytes), ...(details === undefined ? {} : { details }) };
+}
+
+/** The stored form of whatever was thrown; a foreign error gets `fallback` as its code and keeps its class name. */
+export function toStoredError(thrown: unknown, fallback: EngineErrorCode): StoredError {
+  if (isEngineError(thrown)) return storedError(thrown.code, thrown.message, thrown.details);
+  if (thrown instanceof Error) return { ...storedError(fallback, thrown.message), name: thrown.name };
+  return storedError(fallback, typeof thrown === 'string' ? thrown : `a ${typeof thrown} was thrown`);
+}
+
+export function isEngineError(value: unknown): value is EngineError {
+  return value instanceof Error && engineErrorCodes.includes((value as { code?: unknown }).code as EngineErrorCode);
+}
+
+/** True for an error of that code, whichever copy of the package threw it. */
+export function hasCode(value: unknown, code: EngineErrorCode): boolean {
+  return value instanceof Error && (value as { code?: unknown }).code === code;
+}
+

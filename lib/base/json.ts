@@ -1,0 +1,44 @@
+import { configure } from 'safe-stable-stringify';
+
+/** What JSON can hold. Payloads of workflows, steps and remote tasks are JSON and nothing else. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+const stable = configure({ deterministic: true });
+
+/** JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. */
+export function canonicalJson(value: JsonValue): string {
+  return stable(value) ?? 'null';
+}
+
+/**
+ * What is left of `value` after a trip through JSON: the form that replay will see, so the live run sees it too.
+ * `undefined` stays undefined. Throws a TypeError for what JSON cannot hold (a function, a cycle, a BigInt).
+ */
+export function toJson(value: unknown): JsonValue | undefined {
+  if (value === undefined) return undefined;
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError(`a ${typeof value} cannot be stored as JSON`);
+  return JSON.parse(text) as JsonValue;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const encoder = new TextEncoder();
+
+/** Length of `text` in UTF-8 bytes. */
+export function utf8Bytes(text: string): number {
+  return encoder.encode(text).length;
+}
+
+/** `text` cut to at most `maxBytes` of UTF-8, never inside a character. */
+export function cutUtf8(text: string, maxBytes: number): string {
+  const bytes = encoder.encode(text);
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  // 10xxxxxx marks the inside of a character.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return new TextDecoder().decode(bytes.subarray(0, end));
+}

@@ -1,0 +1,38 @@
+/** An instant: milliseconds since the Unix epoch. */
+export type EpochMs = number;
+
+/** A length of time, as the sum of its fields. Public options take this form, never a bare number. */
+export interface Duration {
+  readonly days?: number;
+  readonly hours?: number;
+  readonly minutes?: number;
+  readonly seconds?: number;
+  readonly milliseconds?: number;
+}
+
+/** Where code gets the time from; handed in, so that a simulator can drive it. */
+export interface Clock {
+  nowMs(): EpochMs;
+}
+
+const unitsMs = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, milliseconds: 1 } as const;
+type Unit = keyof typeof unitsMs;
+
+/**
+ * `duration` in whole milliseconds, rounded up. Throws a TypeError that names `what` when a field is unknown, negative
+ * or not a finite number, or when there is no field at all.
+ */
+export function durationToMs(duration: Duration, what: string): number {
+  const fields = Object.entries(duration as Record<string, unknown>);
+  if (fields.length === 0) throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got {}`);
+  let totalMs = 0;
+  for (const [unit, value] of fields) {
+    if (value === undefined) continue;
+    if (!(unit in unitsMs)) throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got the unit "${unit}"`);
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+      throw new TypeError(`${what}.${unit} must be a number of at least 0, got ${JSON.stringify(value)}`);
+    }
+    totalMs += value * unitsMs[unit as Unit];
+  }
+  return Math.ceil(totalMs);
+}

@@ -1,0 +1,22 @@
+import type { EpochMs } from '../base/time.js';
+import type { OpenWait } from '../history/run-state.js';
+
+/**
+ * When a run must next be looked at for the sake of this wait; undefined when something else will: a step in flight, or
+ * a remote task that is known and has a marker of its own.
+ */
+export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
+  switch (wait.kind) {
+    case 'timer':
+      return wait.firesAtMs;
+    case 'step':
+      return wait.retryAtMs;
+    case 'remoteTask':
+      return wait.retryAtMs === undefined ? undefined : Math.min(wait.retryAtMs, wait.deadlineAtMs);
+  }
+}
+
+/** A run that cannot go on is looked at again after as long as it has been stuck, at least 1 min, at most 1 h. */
+export function blockedRetryAtMs(blockedSinceMs: EpochMs, nowMs: EpochMs): EpochMs {
+  return nowMs + Math.min(Math.max(nowMs - blockedSinceMs, 60_000), 3_600_000);
+}

@@ -1,0 +1,49 @@
+import { pollClaimMs, pollHintMaxMs, pollIntervalMaxMs, pollIntervalMinMs, pollTickMs } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+
+export interface PolledToken {
+  readonly createdAtMs: EpochMs;
+  readonly deadlineAtMs: EpochMs;
+  readonly pollHintMs?: number;
+  readonly pollErrors: number;
+}
+
+/** A tenth of the task's age, at least 5 s, at most 5 min: the lag stays in proportion to the wait. */
+export function pollIntervalMs(ageMs: number): number {
+  return clamp(ageMs / 10, pollIntervalMinMs, pollIntervalMaxMs);
+}
+
+/** A server's hint as we follow it: 0, negative, fractional, absurd and missing values do no harm. */
+export function pollHint(givenMs: number | undefined): number {
+  return givenMs === undefined || !Number.isFinite(givenMs) ? 0 : clamp(Math.ceil(givenMs), 0, pollHintMaxMs);
+}
+
+/** When to read the task next after a good read: never sooner than the server asks, never past the deadline. */
+export function nextPollAtMs(token: PolledToken, nowMs: EpochMs, hintMs = 0): EpochMs {
+  const waitMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(hintMs));
+  return beforeDeadline(token, onTick(nowMs + waitMs));
+}
+
+/** When to read it again after the `errors`-th failing read in a row: the interval doubled each time, up to 5 min, or later if the server asks. */
+export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors: number, retryAfterMs = 0): EpochMs {
+  const backoffMs = Math.min(pollIntervalMinMs * 2 ** Math.min(errors, 10), pollIntervalMaxMs);
+  return beforeDeadline(token, onTick(nowMs + Math.max(backoffMs, pollHint(retryAfterMs))));
+}
+
+/** The due instant that a worker claims before it reads: one write covers at least a minute of reads. */
+export function claimUntilMs(token: PolledToken, nowMs: EpochMs): EpochMs {
+  return beforeDeadline(token, Math.max(nowMs + pollClaimMs, nextPollAtMs(token, nowMs, token.pollHintMs)));
+}
+
+function beforeDeadline(token: PolledToken, atMs: EpochMs): EpochMs {
+  return Math.min(token.deadlineAtMs, atMs);
+}
+
+/** Shared ticks let one invocation carry many tasks. */
+function onTick(atMs: EpochMs): EpochMs {
+  return Math.ceil(atMs / pollTickMs) * pollTickMs;
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
+}

@@ -1,0 +1,51 @@
+import { EngineError } from '../base/errors.js';
+import { isJsonObject, type JsonValue } from '../base/json.js';
+import type { HistoryEvent } from './event.js';
+
+/** Written with every commit. A reader knows every version up to its own. */
+export const historyFormat = 1;
+
+const knownTypes: Record<HistoryEvent['type'], true> = {
+  RunStarted: true,
+  StepRequested: true,
+  StepAttemptFailed: true,
+  StepCompleted: true,
+  StepFailed: true,
+  TimerStarted: true,
+  TimerFired: true,
+  RemoteTaskRequested: true,
+  RemoteTaskStarted: true,
+  RemoteTaskStartFailed: true,
+  TokenSettled: true,
+  CancelRequested: true,
+  TerminateRequested: true,
+  RunEnding: true,
+  RunEnded: true,
+};
+
+/** The stored form of the events of one commit: `{ format, events }`. */
+export function encodeEvents(events: readonly HistoryEvent[]): JsonValue {
+  return { format: historyFormat, events: events as unknown as JsonValue };
+}
+
+/**
+ * Reads what `encodeEvents` of this or an older version wrote.
+ * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer format or an event this version does not know: a run must
+ * not be replayed by code that would silently skip a part of it.
+ */
+export function decodeEvents(stored: JsonValue): readonly HistoryEvent[] {
+  if (!isJsonObject(stored) || !Array.isArray(stored['events'])) throw unknown('a commit must hold a list of events');
+  if (stored['format'] !== historyFormat) {
+    throw unknown(`this version reads history format ${historyFormat}, the commit has ${JSON.stringify(stored['format'])}`);
+  }
+  const events = stored['events'] as readonly JsonValue[];
+  for (const event of events) {
+    const type = isJsonObject(event) ? event['type'] : undefined;
+    if (typeof type !== 'string' || !(type in knownTypes)) throw unknown(`this version does not know the event ${JSON.stringify(type)}`);
+  }
+  return events as unknown as readonly HistoryEvent[];
+}
+
+function unknown(message: string): EngineError {
+  return new EngineError('HISTORY_FORMAT_UNKNOWN', message);
+}

@@ -1,0 +1,91 @@
+import type { StoredError } from '../base/errors.js';
+import type { WaitId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+
+/** What finds a remote task again. Kept on the token item and in the history; holds no URL and no secret. */
+export interface RemoteTaskHandle {
+  /** Name of the server in the app's configuration. */
+  readonly server: string;
+  readonly protocol: 'mcp' | 'a2a';
+  /** Revision spoken when the task was started; polls keep to it. */
+  readonly wire: string;
+  readonly taskId: string;
+  readonly contextId?: string;
+  /** MCP: what the server promised to keep the task for, from its creation. */
+  readonly ttlMs?: number;
+}
+
+/** How a run ends, or ended. */
+export type RunOutcome =
+  | { readonly status: 'completed'; readonly result?: JsonValue }
+  | { readonly status: 'failed'; readonly error: StoredError }
+  | { readonly status: 'cancelled'; readonly reason?: string }
+  | { readonly status: 'terminated'; readonly reason?: string };
+
+interface At {
+  /** When it happened, by the clock of whoever recorded it. */
+  readonly atMs: EpochMs;
+}
+
+/** The first turn began. The input is on the head item. */
+export type RunStarted = At & { readonly type: 'RunStarted'; readonly workflow: string; readonly version: string; readonly behaviors: number };
+/** The workflow asked for a step; it may run from now on. */
+export type StepRequested = At & { readonly type: 'StepRequested'; readonly waitId: WaitId; readonly name: string };
+/** One attempt failed and another will follow. */
+export type StepAttemptFailed = At & { readonly type: 'StepAttemptFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError; readonly retryAtMs: EpochMs };
+export type StepCompleted = At & { readonly type: 'StepCompleted'; readonly waitId: WaitId; readonly attempt: number; readonly result?: JsonValue };
+/** No further attempt. */
+export type StepFailed = At & { readonly type: 'StepFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError };
+export type TimerStarted = At & { readonly type: 'TimerStarted'; readonly waitId: WaitId; readonly firesAtMs: EpochMs };
+export type TimerFired = At & { readonly type: 'TimerFired'; readonly waitId: WaitId };
+/** The workflow called a remote task; its token may exist from now on. The deadline runs from here. */
+export type RemoteTaskRequested = At & {
+  readonly type: 'RemoteTaskRequested';
+  readonly waitId: WaitId;
+  readonly server: string;
+  /** Tool, skill, or `message`. */
+  readonly name: string;
+  /** Of the whole call, arguments included: replay compares it with what the code asks for now. */
+  readonly digest: string;
+  /** The arguments where they are small, for the reader. */
+  readonly input?: JsonValue;
+  readonly deadlineAtMs: EpochMs;
+};
+/** The server answered with a task. */
+export type RemoteTaskStarted = At & { readonly type: 'RemoteTaskStarted'; readonly waitId: WaitId; readonly handle: RemoteTaskHandle };
+/** An attempt to start it is known not to have been processed, or may be repeated; the next one is due at `retryAtMs`. */
+export type RemoteTaskStartFailed = At & { readonly type: 'RemoteTaskStartFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError; readonly retryAtMs: EpochMs };
+/** The token of a wait was settled. The settlement is on the token item, which is part of the truth; it is not copied. */
+export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
+export type CancelRequested = At & { readonly type: 'CancelRequested'; readonly inboxId: string; readonly reason?: string };
+export type TerminateRequested = At & { readonly type: 'TerminateRequested'; readonly inboxId: string; readonly reason?: string };
+/** The outcome is fixed. Only the closing of waits and the terminal commit may follow. */
+export type RunEnding = At & { readonly type: 'RunEnding'; readonly outcome: RunOutcome };
+/** The run has ended; every wait that the log asked for is closed. */
+export type RunEnded = At & { readonly type: 'RunEnded'; readonly status: RunOutcome['status'] };
+
+/** Everything that can be in a history. Order of events = order in the commits. */
+export type HistoryEvent =
+  | RunStarted
+  | StepRequested
+  | StepAttemptFailed
+  | StepCompleted
+  | StepFailed
+  | TimerStarted
+  | TimerFired
+  | RemoteTaskRequested
+  | RemoteTaskStarted
+  | RemoteTaskStartFailed
+  | TokenSettled
+  | CancelRequested
+  | TerminateRequested
+  | RunEnding
+  | RunEnded;
+
+/** One item of the log: what one turn added in one conditional write. */
+export interface Commit {
+  /** 1, 2, 3 … without a gap. */
+  readonly seq: number;
+  readonly events: readonly HistoryEvent[];
+}

@@ -1,0 +1,18 @@
+import type { StoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+
+/** What a wait was given by whoever settled its token first. */
+export type TokenOutcome =
+  | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean; readonly taskId?: string }
+  | { readonly kind: 'failed'; readonly error: StoredError; readonly retryable?: boolean }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'run_ended' };
+
+/** The first outcome of a token. It is on the token item and part of the truth; history events refer to it. */
+export interface Settlement {
+  readonly writerId: string;
+  readonly atMs: EpochMs;
+  readonly by: 'start' | 'poll' | 'relay' | 'timeout' | 'end';
+  readonly outcome: TokenOutcome;
+}

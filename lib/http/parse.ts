@@ -1,0 +1,39 @@
+import * as z from 'zod/mini';
+import { EngineError } from '../base/errors.js';
+import { cutUtf8, type JsonValue } from '../base/json.js';
+
+// Messages of zod/mini come from a locale; it is passed with each call, because the configuration of zod is global and
+// the app's workflows may use the same copy.
+const { localeError } = z.locales.en();
+
+const issuesMax = 20;
+const issueTextBytes = 200;
+
+/** `value` in the form of `schema`. @throws EngineError `INPUT_INVALID`, with path and expectation of each issue */
+export function parseAs<Schema extends z.ZodMiniType>(schema: Schema, value: unknown, what: string): z.infer<Schema> {
+  const result = z.safeParse(schema, value, { error: localeError });
+  if (result.success) return result.data;
+  const issues = result.error.issues
+    .slice(0, issuesMax)
+    .map(({ path, message }): { path: string; message: string } => ({
+      path: cutUtf8(path.map(String).join('.'), issueTextBytes),
+      message: cutUtf8(message, issueTextBytes),
+    }));
+  const [first] = issues;
+  const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path}: `}${first.message}`;
+  throw new EngineError('INPUT_INVALID', `${what} is not valid${where}`, {
+    details: { issues } satisfies Record<string, JsonValue>,
+  });
+}
+
+/**
+ * The query as an object of the names that `schema` knows. A name given twice or without a value is refused with the
+ * rest, as is an unknown one: a filter with a typing error would silently list everything.
+ */
+export function parseQuery<Schema extends z.ZodMiniType>(schema: Schema, query: URLSearchParams): z.infer<Schema> {
+  const names = [...query.keys()];
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  if (repeated !== undefined)
+    throw new EngineError('INPUT_INVALID', `the query names "${cutUtf8(repeated, issueTextBytes)}" twice`);
+  return parseAs(schema, Object.fromEntries(query), 'the query');
+}

@@ -1,0 +1,98 @@
+import { type EngineErrorCode, isEngineError } from '../base/errors.js';
+import { type JsonObject, toJson } from '../base/json.js';
+import type { Log } from '../base/log.js';
+
+/** HTTP status of each code. An outcome of a run is data, so codes that only a workflow sees count as our own fault here. */
+export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
+  INPUT_INVALID: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  // A forged, a malformed and a forgotten token look the same from outside.
+  TOKEN_INVALID: 404,
+  RUN_NOT_FOUND: 404,
+  WORKFLOW_NOT_FOUND: 404,
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  KEY_REUSED: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  STORE_UNAVAILABLE: 503,
+  STORE_RESULT_UNKNOWN: 503,
+  CONFIG_INVALID: 500,
+  SERVER_NOT_FOUND: 500,
+  NONDETERMINISM: 500,
+  WORKFLOW_STUCK: 500,
+  HISTORY_FORMAT_UNKNOWN: 500,
+  INTERNAL: 500,
+  WORKFLOW_FAILED: 500,
+  STEP_FAILED: 500,
+  STEP_TIMED_OUT: 500,
+  RUN_CANCELLED: 500,
+  RUN_TERMINATED: 500,
+  REMOTE_TASK_FAILED: 500,
+  REMOTE_TASK_REJECTED: 500,
+  REMOTE_TASK_CANCELLED: 500,
+  REMOTE_TASK_TIMED_OUT: 500,
+  REMOTE_START_REFUSED: 500,
+  REMOTE_START_AMBIGUOUS: 500,
+  REMOTE_START_FAILED: 500,
+  REMOTE_PROTOCOL_VIOLATION: 500,
+  REMOTE_UNREACHABLE: 500,
+};
+
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500 | 503;
+
+/** Body of every answer that is not a success. */
+export interface Problem {
+  readonly error: { readonly code: EngineErrorCode; readonly message: string; readonly details?: JsonObject };
+}
+
+/** Seconds after which a caller may try again; a store that throttles recovers within seconds. */
+const retryAfterSeconds = '2';
+
+/**
+ * The answer for whatever was thrown. Of a 5xx the caller learns only that it is one, the log the rest: its text may
+ * hold what is not the caller's to know.
+ */
+export function problemResponse(thrown: unknown, log: Log): Response {
+  const code = isEngineError(thrown) ? thrown.code : 'INTERNAL';
+  const status = statusOf[code];
+  if (status === 500) {
+    log.error('request failed', { error: thrown });
+    return json(500, {
+      error: { code: 'INTERNAL', message: 'the request could not be handled; the log has the reason' },
+    });
+  }
+  if (status === 503) {
+    log.warn('store unavailable', { error: thrown });
+    return json(
+      503,
+      { error: { code, message: 'the store did not answer; the request may be repeated' } },
+      { 'retry-after': retryAfterSeconds },
+    );
+  }
+  return json(status, problemOf(thrown as ThrownProblem), status === 401 ? { 'www-authenticate': 'Bearer' } : {});
+}
+
+interface ThrownProblem {
+  readonly code: EngineErrorCode;
+  readonly message: string;
+  readonly details?: JsonObject | undefined;
+}
+
+function problemOf({ code, message, details }: ThrownProblem): Problem {
+  return { error: { code, message, ...(details === undefined ? {} : { details: toJson(details) as JsonObject }) } };
+}
+
+/** A JSON answer that no cache keeps and no browser takes for anything else. */
+export function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
+  });
+}

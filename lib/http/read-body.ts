@@ -1,0 +1,59 @@
+import { parseBoundedJson } from '../base/bounded-json.js';
+import { EngineError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+
+/** How a route takes its body. */
+export interface BodyRule {
+  readonly maxBytes: number;
+  /** An empty body stands for `{}`. */
+  readonly emptyAllowed?: boolean;
+}
+
+/**
+ * The body as JSON. Checks in this order, and stops reading at the first that fails: length, media type, encoding,
+ * depth and number of keys, JSON.
+ * @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID`
+ */
+export async function readJsonBody(request: Request, rule: BodyRule): Promise<JsonValue> {
+  const announced = request.headers.get('content-length');
+  if (announced !== null && Number(announced) > rule.maxBytes) throw tooLarge(rule.maxBytes);
+  const mediaType = request.headers.get('content-type');
+  if (mediaType !== null || rule.emptyAllowed !== true) checkMediaType(mediaType);
+  const bytes = await readBytes(request, rule.maxBytes);
+  if (bytes.length === 0 && rule.emptyAllowed === true) return {};
+  if (mediaType === null) checkMediaType(mediaType);
+  return parseBoundedJson(decodeUtf8(bytes));
+}
+
+function checkMediaType(mediaType: string | null): void {
+  const [type, ...parameters] = (mediaType ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
+  throw new EngineError('UNSUPPORTED_MEDIA_TYPE', 'content-type must be application/json in UTF-8');
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const body: AsyncIterable<Uint8Array> | null = request.body;
+  if (body === null) return new Uint8Array();
+  for await (const piece of body) {
+    length += piece.length;
+    // The announced length may be missing or a lie.
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new EngineError('INPUT_INVALID', 'the body is not UTF-8');
+  }
+}
+
+function tooLarge(maxBytes: number): EngineError {
+  return new EngineError('PAYLOAD_TOO_LARGE', `the body must be at most ${maxBytes} bytes`, { details: { maxBytes } });
+}

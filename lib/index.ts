@@ -1,0 +1,37 @@
+// What a workflow author imports.
+
+export { defineApp, mcpServer, a2aAgent, secret } from './workflow/app.js';
+export type { A2aAgentConfig, App, AppConfig, McpServerConfig, SecretReference, ServerAuth, ServerConfig } from './workflow/app.js';
+export { defineWorkflow } from './workflow/define-workflow.js';
+export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type {
+  A2aMessageCall,
+  A2aSkillCall,
+  McpCall,
+  RemoteCall,
+  RemoteOutcome,
+  RetryPolicy,
+  StepContext,
+  StepOptions,
+  WorkflowContext,
+} from './workflow/context.js';
+export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
+export {
+  EngineError,
+  hasCode,
+  isEngineError,
+  NonRetryableError,
+  RemoteStartAmbiguous,
+  RemoteStartFailed,
+  RemoteStartRefused,
+  RemoteTaskCancelled,
+  RemoteTaskError,
+  RemoteTaskFailed,
+  RemoteTaskRejected,
+  RemoteTaskTimedOut,
+  RunCancelled,
+  StepFailed,
+} from './base/errors.js';
+export type { EngineErrorCode } from './base/errors.js';
+export type { JsonObject, JsonValue } from './base/json.js';
+export type { Duration } from './base/time.js';

@@ -1,0 +1,164 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { apiHandler } from '../aws/api-handler.js';
+import { pollHandler } from '../aws/poll-handler.js';
+import { scheduleHandler } from '../aws/schedule-handler.js';
+import { system } from '../aws/system.js';
+import { type FunctionName, queues as queueTopology } from '../aws/topology.js';
+import { turnHandler } from '../aws/turn-handler.js';
+import { EngineError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { requireLoopback } from '../http/access.js';
+import { json, problemResponse } from '../http/problem.js';
+import type { Deps } from '../operations/deps.js';
+import { MemoryQueues } from '../queue/memory-queues.js';
+import { GuardedHttpClient } from '../remote/http.js';
+import { createTransports } from '../remote/transports.js';
+import { RunStore } from '../store/run-store.js';
+import type { Table } from '../store/table.js';
+import type { TokenKeys } from '../tokens/token-keys.js';
+import type { App } from '../workflow/app.js';
+import { toRequest, toResult } from '../aws/http-event.js';
+import { createGateway, type Invoke } from './api-gateway.js';
+import { EventSource } from './event-source.js';
+import { type FunctionStats, LocalLambda } from './local-lambda.js';
+import { startSchedule } from './schedule.js';
+
+export interface LocalEngineOptions {
+  readonly app: App;
+  readonly table: Table;
+  readonly tokens: TokenKeys;
+  readonly log: Log;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Bearer token of the management routes; without one they are open to this machine. */
+  readonly managementToken?: string;
+}
+
+export interface LocalEngine {
+  readonly url: string;
+  stats(): Readonly<Record<FunctionName, FunctionStats>>;
+  /** Takes no more requests and messages, waits for what is in flight (at most 10 s), and closes. */
+  stop(): Promise<void>;
+}
+
+const host = '127.0.0.1';
+const stopMaxMs = 10_000;
+/** As many invocations side by side as do a laptop good; the topology's numbers are for a cloud. */
+const concurrencyMax = 16;
+
+/**
+ * The functions of a deployment in this process: the same handlers, fed by the same kinds of events, on queues in memory
+ * and on the table that is handed in. Listens on this machine only.
+ * @throws EngineError `CONFIG_INVALID` when the port is taken
+ */
+export async function startLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
+  const { log } = options;
+  const lambda = new LocalLambda();
+  const sources: EventSource[] = [];
+  const queues = new MemoryQueues({
+    turn: queueTopology.turn,
+    work: queueTopology.work,
+    clock: system.clock,
+    onChange: () => {
+      for (const source of sources) source.wake();
+    },
+  });
+  const deps = createLocalDeps(options, queues);
+  const getDeps = (): Deps => deps;
+
+  const api = apiHandler(getDeps, {
+    loopbackOnly: true,
+    ...(options.managementToken === undefined ? {} : { managementToken: () => options.managementToken }),
+  });
+  const server = createGateway(
+    withStats(lambda, log, (event) => lambda.invoke('api', () => api(event))),
+    log,
+  );
+  // Listening comes first: a second engine must not run a single turn.
+  await listen(server, options.port);
+
+  const turn = turnHandler(getDeps);
+  const poll = pollHandler(getDeps);
+  const shared = { clock: system.clock, log };
+  sources.push(
+    new EventSource({
+      ...shared,
+      name: 'turn.fifo',
+      queue: queues.turn,
+      batchSize: queueTopology.turn.eventSource.batchSize,
+      maxConcurrency: Math.min(queueTopology.turn.eventSource.maxConcurrency, concurrencyMax),
+      invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)),
+    }),
+    new EventSource({
+      ...shared,
+      name: 'work',
+      queue: queues.work,
+      batchSize: queueTopology.work.eventSource.batchSize,
+      maxConcurrency: Math.min(queueTopology.work.eventSource.maxConcurrency, concurrencyMax),
+      invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
+    }),
+  );
+  const sweep = scheduleHandler(getDeps);
+  const stopSchedule = startSchedule((event) => lambda.invoke('schedule', () => sweep(event)), log);
+
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    stats: () => lambda.stats(),
+    stop: async () => {
+      stopSchedule();
+      for (const source of sources) source.stop();
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      server.closeIdleConnections();
+      await lambda.idle(stopMaxMs);
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function createLocalDeps({ app, table, tokens, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
+  const http = new GuardedHttpClient({ allowLoopback: true });
+  const readSecret = (name: string): string | undefined => process.env[name];
+  return {
+    ...system,
+    app,
+    log,
+    tokens,
+    queues,
+    store: new RunStore(table),
+    transports: createTransports(app.servers, { ...system, http, readSecret, log }),
+  };
+}
+
+/** Adds `GET /local/stats`: how often and how long each function ran in this process. */
+function withStats(lambda: LocalLambda, log: Log, invoke: Invoke): Invoke {
+  return async (event) => {
+    if (event.rawPath !== '/local/stats' || event.requestContext.http.method !== 'GET') return invoke(event);
+    try {
+      requireLoopback(toRequest(event));
+      return await toResult(json(200, { functions: lambda.stats() }));
+    } catch (error) {
+      return toResult(problemResponse(error, log));
+    }
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is taken; stop what uses it or choose another with --port'
+          : `cannot be used (${error.code ?? 'unknown'})`;
+      reject(new EngineError('CONFIG_INVALID', `port ${port} ${reason}`));
+    });
+    server.listen(port, host, () => {
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,26 @@
+import type { Random } from '../base/ids.js';
+import type { Log } from '../base/log.js';
+import type { Clock } from '../base/time.js';
+import type { Queues } from '../queue/queue.js';
+import type { RemoteTransports } from '../remote/transport.js';
+import type { RunStore } from '../store/run-store.js';
+import type { TokenKeys } from '../tokens/token-keys.js';
+import type { App } from '../workflow/app.js';
+
+/** Everything an operation touches beside its arguments. One object, so that a simulator can replace all of it. */
+export interface Deps {
+  readonly app: App;
+  readonly store: RunStore;
+  readonly queues: Queues;
+  readonly transports: RemoteTransports;
+  readonly tokens: TokenKeys;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** SHA-256 in hex. */
+  readonly digest: (text: string) => string;
+  /** Resolves when the microtask queue has run dry. */
+  readonly drain: () => Promise<void>;
+  /** Resolves after `delayMs`, or when `signal` aborts. */
+  readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
+  readonly log: Log;
+}

@@ -1,0 +1,195 @@
+import { EngineError, type StoredError } from '../base/errors.js';
+import { isRunId, type RunId, type WaitId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+import type { HistoryEvent, RunOutcome } from '../history/event.js';
+import { foldHistory, type OpenWait } from '../history/run-state.js';
+import type { Settlement } from '../history/settlement.js';
+import { runStatuses, type RunRecords, type RunStatus, type RunSummary, type TokenRecord } from '../store/records.js';
+import type { Deps } from './deps.js';
+
+/** What an open wait of a run waits for, for a person. */
+export interface WaitView {
+  readonly waitId: WaitId;
+  readonly kind: OpenWait['kind'];
+  /** Step, tool or skill. */
+  readonly name?: string;
+  readonly server?: string;
+  readonly sinceMs: EpochMs;
+  /** When something happens next: the timer, the next attempt, the next read of the remote task. */
+  readonly nextAtMs?: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
+  readonly failedAttempts?: number;
+  readonly lastError?: StoredError;
+}
+
+export interface RunView {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly status: RunStatus;
+  readonly createdAtMs: EpochMs;
+  readonly endedAtMs?: EpochMs;
+  readonly input?: JsonValue;
+  readonly outcome?: RunOutcome;
+  /** Why the run cannot go on with this deployment. */
+  readonly blocked?: StoredError;
+  readonly waits: readonly WaitView[];
+}
+
+/** @throws EngineError `RUN_NOT_FOUND` */
+export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
+  const records = await load(deps, runId);
+  const { head } = records;
+  const state = foldHistory(records.commits);
+  const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
+  const isOver = head.status !== 'running' && head.status !== 'ending';
+  return {
+    runId,
+    workflow: head.workflow,
+    version: head.version,
+    status: head.status,
+    createdAtMs: head.createdAtMs,
+    ...(head.endedAtMs === undefined ? {} : { endedAtMs: head.endedAtMs }),
+    ...(head.input === undefined ? {} : { input: head.input }),
+    ...(state.ending === undefined ? {} : { outcome: state.ending }),
+    ...(head.blocked === undefined ? {} : { blocked: head.blocked }),
+    waits: isOver ? [] : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId))),
+  };
+}
+
+export interface HistoryView {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly input?: JsonValue;
+  /** With the number of the commit that holds it; a settlement is written out at the event that took it in. */
+  readonly events: readonly (HistoryEvent & { readonly seq: number; readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'> })[];
+}
+
+/** @throws EngineError `RUN_NOT_FOUND` */
+export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView> {
+  const { head, commits, tokens } = await load(deps, runId);
+  const settlements = new Map(tokens.map((token) => [token.waitId, token.settlement]));
+  return {
+    runId,
+    workflow: head.workflow,
+    version: head.version,
+    ...(head.input === undefined ? {} : { input: head.input }),
+    events: commits.flatMap(({ seq, events }) =>
+      events.map((event) => {
+        const settlement = event.type === 'TokenSettled' ? settlements.get(event.waitId) : undefined;
+        if (settlement === undefined) return { seq, ...event };
+        const { by, atMs, outcome } = settlement;
+        return { seq, ...event, settlement: { by, atMs, outcome } };
+      }),
+    ),
+  };
+}
+
+export interface ListQuery {
+  /** Default: all. */
+  readonly status?: RunStatus;
+  readonly workflow?: string;
+  /** 1 to 100. */
+  readonly limit: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+export interface RunList {
+  readonly runs: readonly RunSummary[];
+  /** There may be more. A page can be shorter than the limit. */
+  readonly cursor?: string;
+}
+
+/**
+ * Runs, newest first within a status; without a status, first those that are under way. Read from an index, so a run
+ * that has just changed may show as it was.
+ * @throws EngineError `INPUT_INVALID` for a cursor that is not one of ours
+ */
+export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
+  const statuses: readonly RunStatus[] = query.status === undefined ? runStatuses : [query.status];
+  const start = parseCursor(query.cursor, statuses);
+  const runs: RunSummary[] = [];
+  let { cursor } = start;
+  for (let at = start.at; at < statuses.length; at++) {
+    const status = statuses[at];
+    if (status === undefined) break;
+    do {
+      const page = await deps.store.listRuns(status, query.limit - runs.length, cursor);
+      runs.push(...page.rows.filter((run) => query.workflow === undefined || run.workflow === query.workflow));
+      cursor = page.cursor;
+      if (runs.length >= query.limit) return { runs, ...nextCursor(statuses, at, cursor) };
+    } while (cursor !== undefined);
+  }
+  return { runs };
+}
+
+function nextCursor(statuses: readonly RunStatus[], at: number, cursor: string | undefined): { cursor?: string } {
+  if (cursor !== undefined) return { cursor: `${statuses[at] ?? ''}.${cursor}` };
+  const next = statuses[at + 1];
+  return next === undefined ? {} : { cursor: `${next}.` };
+}
+
+function parseCursor(cursor: string | undefined, statuses: readonly RunStatus[]): { at: number; cursor: string | undefined } {
+  if (cursor === undefined) return { at: 0, cursor: undefined };
+  const dot = cursor.indexOf('.');
+  const at = statuses.indexOf(cursor.slice(0, Math.max(dot, 0)) as RunStatus);
+  if (at < 0) throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
+  const rest = cursor.slice(dot + 1);
+  return { at, cursor: rest === '' ? undefined : rest };
+}
+
+/** An open external wait of a run, with the capability to settle it. */
+export interface ExternalWait {
+  readonly waitId: WaitId;
+  readonly server: string;
+  readonly name: string;
+  readonly taskId?: string;
+  readonly deadlineAtMs: EpochMs;
+  readonly token: string;
+}
+
+/** For relays: which waits are open, and their tokens. A relay matches server and task id together. @throws EngineError `RUN_NOT_FOUND` */
+export async function listExternalWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
+  const records = await load(deps, runId);
+  const state = foldHistory(records.commits);
+  const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
+  return [...state.openRemoteTasks.values()].flatMap((wait) => {
+    const token = tokens.get(wait.waitId);
+    if (token === undefined || token.settlement !== undefined) return [];
+    return [
+      {
+        waitId: wait.waitId,
+        server: wait.server,
+        name: wait.name,
+        ...(token.handle === undefined ? {} : { taskId: token.handle.taskId }),
+        deadlineAtMs: wait.deadlineAtMs,
+        token: deps.tokens.settleToken({ runId, waitId: wait.waitId }),
+      },
+    ];
+  });
+}
+
+async function load(deps: Deps, runId: RunId): Promise<RunRecords> {
+  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  return records;
+}
+
+function toWaitView(wait: OpenWait, token: TokenRecord | undefined): WaitView {
+  const { waitId, kind, requestedAtMs: sinceMs } = wait;
+  if (kind === 'timer') return { waitId, kind, sinceMs, nextAtMs: wait.firesAtMs };
+  const nextAtMs = token?.dueAtMs ?? wait.retryAtMs;
+  return {
+    waitId,
+    kind,
+    name: wait.name,
+    ...(kind === 'remoteTask' ? { server: wait.server, deadlineAtMs: wait.deadlineAtMs } : {}),
+    sinceMs,
+    ...(nextAtMs === undefined ? {} : { nextAtMs }),
+    ...(wait.failedAttempts === 0 ? {} : { failedAttempts: wait.failedAttempts }),
+    ...(wait.lastError === undefined ? {} : { lastError: wait.lastError }),
+  };
+}

@@ -1,0 +1,60 @@
+import { EngineError, hasCode } from '../base/errors.js';
+import type { RunId } from '../base/ids.js';
+import type { TurnMessage } from '../queue/queue.js';
+import type { Deps } from './deps.js';
+import { afterEnd, finishRun } from './end-run.js';
+import { foldHistory } from '../history/run-state.js';
+import { Turn } from './turn.js';
+
+export interface TurnLimits {
+  /** Time until the process may be stopped. */
+  remainingMs(): number;
+}
+
+/** Lost races in a row after which the message is given back. */
+const maxPasses = 12;
+
+/**
+ * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.
+ * Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a commit
+ * drops all it knows and reads again; nobody but a turn writes commits.
+ */
+export async function runTurn(deps: Deps, { runId }: TurnMessage, limits: TurnLimits): Promise<void> {
+  const turnId = deps.random.hex(16);
+  const called = new Set<string>();
+  for (let pass = 0; pass < maxPasses; pass++) {
+    try {
+      if (await runPass(deps, runId, { turnId, called, limits })) return;
+    } catch (error) {
+      // The write may or may not be in the log: what is there decides.
+      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+      deps.log.warn('store result unknown, reading again', { runId });
+    }
+  }
+  throw new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through in ${maxPasses} passes`);
+}
+
+interface PassOptions {
+  readonly turnId: string;
+  readonly called: Set<string>;
+  readonly limits: TurnLimits;
+}
+
+/** False: another owner or an unknown result came in between, read again. */
+async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
+  const records = await deps.store.readRun(runId);
+  if (records === undefined) {
+    deps.log.warn('turn for an unknown run', { runId });
+    return true;
+  }
+  const state = foldHistory(records.commits);
+  if (state.ended) {
+    await afterEnd(deps, runId);
+    return true;
+  }
+  if (state.ending !== undefined) {
+    await finishRun(deps, runId);
+    return true;
+  }
+  return new Turn(deps, records, state, options).run(deps.app.workflows.get(records.head.workflow));
+}

@@ -1,0 +1,266 @@
+import { EngineError } from '../base/errors.js';
+import { queueDelayMaxMs } from '../base/limits.js';
+import type { Clock, EpochMs } from '../base/time.js';
+import { Heap } from './heap.js';
+
+/** SQS drops a message whose deduplication id was seen within this time. */
+const dedupWindowMs = 300_000;
+
+export interface MemoryQueueOptions {
+  /** For display in message ids and errors. */
+  readonly name: string;
+  readonly kind: 'fifo' | 'standard';
+  /** A received message is hidden this long. */
+  readonly visibilityMs: number;
+  /** After this many receives without a delete a message goes to `deadLetters` instead of being received again. */
+  readonly maxReceiveCount: number;
+  /** Missing: a message is received without end. */
+  readonly deadLetters?: MemoryQueue;
+  readonly clock: Clock;
+  /** Called after each change that can make `nextChangeAtMs` earlier. Must not throw. */
+  readonly onChange?: () => void;
+}
+
+export interface QueueMessage {
+  readonly body: string;
+  /** FIFO only, and needed there. */
+  readonly groupId?: string;
+  /** FIFO only, and needed there. */
+  readonly dedupId?: string;
+  /** Standard only; up to 900 s, rounded up to whole seconds. */
+  readonly delayMs?: number;
+}
+
+export interface ReceivedMessage {
+  readonly messageId: string;
+  /** Deletes this receive; a later receive of the same message has another. */
+  readonly receiptHandle: string;
+  readonly body: string;
+  /** 1 for the first receive. */
+  readonly receiveCount: number;
+  readonly sentAtMs: EpochMs;
+  readonly groupId?: string;
+}
+
+interface Message {
+  readonly messageId: string;
+  /** Order of sending. */
+  readonly number: number;
+  readonly body: string;
+  readonly groupId: string | undefined;
+  readonly sentAtMs: EpochMs;
+  availableAtMs: EpochMs;
+  receiveCount: number;
+}
+
+/**
+ * What is available together: a message of a standard queue, or a message group of a FIFO queue. A group is available
+ * when none of its messages is in flight; its messages are received in the order in which they were sent.
+ */
+interface Lane {
+  readonly messages: Message[];
+  /** Its one valid entry in the heap, if any. */
+  entry: LaneEntry | undefined;
+}
+
+/** An entry of the heap; stale when it is no longer the entry of its lane. */
+interface LaneEntry {
+  readonly lane: Lane;
+  readonly availableAtMs: EpochMs;
+  readonly number: number;
+}
+
+/**
+ * One queue in memory that obeys the rules of SQS: at least once, visibility, receive count, redrive to a dead-letter
+ * queue; standard: a delay per message; FIFO: order and one batch in flight per message group, deduplication for five
+ * minutes. Nothing is kept when the process ends; the sweep rebuilds what was in it. Each call costs O(log n).
+ */
+export class MemoryQueue {
+  readonly #options: MemoryQueueOptions;
+  readonly #heap = new Heap<LaneEntry>(
+    (a, b) => a.availableAtMs < b.availableAtMs || (a.availableAtMs === b.availableAtMs && a.number < b.number),
+  );
+  readonly #groups = new Map<string, Lane>();
+  /** In flight or not, by message id. */
+  readonly #messages = new Map<string, { readonly message: Message; readonly lane: Lane }>();
+  /** When a deduplication id was first seen, oldest first. */
+  readonly #seen = new Map<string, { readonly atMs: EpochMs; readonly messageId: string }>();
+  #sentCount = 0;
+
+  constructor(options: MemoryQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Messages that were neither deleted nor moved away, in flight or not. */
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  /** Takes a message and gives its id; for a known deduplication id the id of the first. @throws EngineError `INTERNAL` where SQS would refuse it */
+  send(message: QueueMessage): string {
+    const nowMs = this.#options.clock.nowMs();
+    const { kind } = this.#options;
+    const delayMs = message.delayMs ?? 0;
+    if (kind === 'standard' && !(delayMs >= 0 && delayMs <= queueDelayMaxMs))
+      throw this.#refuse(`a delay of 0 to ${queueDelayMaxMs} ms, got ${delayMs}`);
+    if (kind === 'fifo' && delayMs !== 0) throw this.#refuse('no delay per message');
+    if (kind === 'fifo' && (message.groupId === undefined || message.dedupId === undefined))
+      throw this.#refuse('a group id and a deduplication id');
+
+    if (message.dedupId !== undefined) {
+      this.#forgetOldIds(nowMs);
+      const first = this.#seen.get(message.dedupId);
+      if (first !== undefined) return first.messageId;
+    }
+    const number = ++this.#sentCount;
+    const messageId = `${this.#options.name}-${number}`;
+    if (message.dedupId !== undefined) this.#seen.set(message.dedupId, { atMs: nowMs, messageId });
+    this.#add({
+      messageId,
+      number,
+      body: message.body,
+      groupId: message.groupId,
+      sentAtMs: nowMs,
+      availableAtMs: nowMs + Math.ceil(delayMs / 1_000) * 1_000,
+      receiveCount: 0,
+    });
+    return messageId;
+  }
+
+  /** Up to `max` messages that are available now, each hidden from now on. */
+  receive(max: number): ReceivedMessage[] {
+    const nowMs = this.#options.clock.nowMs();
+    const received: ReceivedMessage[] = [];
+    while (received.length < max) {
+      const entry = this.#earliest();
+      if (entry === undefined || entry.availableAtMs > nowMs) break;
+      this.#heap.pop();
+      const { lane } = entry;
+      lane.entry = undefined;
+      this.#receiveFrom(lane, nowMs, max, received);
+      this.#schedule(lane);
+    }
+    return received;
+  }
+
+  #receiveFrom(lane: Lane, nowMs: EpochMs, max: number, received: ReceivedMessage[]): void {
+    for (const message of [...lane.messages]) {
+      if (received.length >= max) return;
+      if (message.receiveCount >= this.#options.maxReceiveCount && this.#options.deadLetters !== undefined) {
+        this.#remove(lane, message);
+        this.#options.deadLetters.#accept(message, nowMs);
+        continue;
+      }
+      message.receiveCount += 1;
+      message.availableAtMs = nowMs + this.#options.visibilityMs;
+      received.push({
+        messageId: message.messageId,
+        receiptHandle: receiptHandleOf(message),
+        body: message.body,
+        receiveCount: message.receiveCount,
+        sentAtMs: message.sentAtMs,
+        ...(message.groupId === undefined ? {} : { groupId: message.groupId }),
+      });
+    }
+  }
+
+  /** True if the message is gone. A handle of an earlier receive deletes nothing, nor does one of a FIFO queue whose visibility is over. */
+  deleteMessage(receiptHandle: string): boolean {
+    const found = this.#inFlight(receiptHandle);
+    if (found === undefined) return false;
+    this.#remove(found.lane, found.message);
+    this.#schedule(found.lane);
+    this.#options.onChange?.();
+    return true;
+  }
+
+  /** Hides the message for `visibilityMs` from now; 0 makes it available at once. False for a handle that is no longer good. */
+  changeVisibility(receiptHandle: string, visibilityMs: number): boolean {
+    const found = this.#inFlight(receiptHandle);
+    if (found === undefined) return false;
+    found.message.availableAtMs = this.#options.clock.nowMs() + visibilityMs;
+    this.#schedule(found.lane);
+    this.#options.onChange?.();
+    return true;
+  }
+
+  /** The earliest instant at which a receive finds something, perhaps past already; undefined while the queue is empty. */
+  nextChangeAtMs(): EpochMs | undefined {
+    return this.#earliest()?.availableAtMs;
+  }
+
+  /** A message moved from another queue: it keeps its id and its body. */
+  #accept(message: Message, nowMs: EpochMs): void {
+    this.#add({ ...message, number: ++this.#sentCount, availableAtMs: nowMs, receiveCount: 0 });
+  }
+
+  #add(message: Message): void {
+    const lane = this.#laneOf(message.groupId);
+    lane.messages.push(message);
+    this.#messages.set(message.messageId, { message, lane });
+    this.#schedule(lane);
+    this.#options.onChange?.();
+  }
+
+  #laneOf(groupId: string | undefined): Lane {
+    if (groupId === undefined || this.#options.kind === 'standard') return { messages: [], entry: undefined };
+    let lane = this.#groups.get(groupId);
+    if (lane === undefined) {
+      lane = { messages: [], entry: undefined };
+      this.#groups.set(groupId, lane);
+    }
+    return lane;
+  }
+
+  #remove(lane: Lane, message: Message): void {
+    this.#messages.delete(message.messageId);
+    lane.messages.splice(lane.messages.indexOf(message), 1);
+    if (lane.messages.length === 0 && message.groupId !== undefined) this.#groups.delete(message.groupId);
+  }
+
+  #inFlight(receiptHandle: string): { readonly message: Message; readonly lane: Lane } | undefined {
+    const found = this.#messages.get(receiptHandle.slice(0, receiptHandle.lastIndexOf('/')));
+    if (found === undefined || receiptHandleOf(found.message) !== receiptHandle) return undefined;
+    if (this.#options.kind === 'fifo' && found.message.availableAtMs <= this.#options.clock.nowMs()) return undefined;
+    return found;
+  }
+
+  /** Gives the lane the entry that says when it is available, if it is not the one that it has. */
+  #schedule(lane: Lane): void {
+    const [head] = lane.messages;
+    if (head === undefined) {
+      lane.entry = undefined;
+      return;
+    }
+    let availableAtMs = head.availableAtMs;
+    // A message in flight locks its group, wherever it stands: messages received together are deleted in any order.
+    for (const message of lane.messages)
+      if (message.receiveCount > 0) availableAtMs = Math.max(availableAtMs, message.availableAtMs);
+    if (lane.entry?.availableAtMs === availableAtMs) return;
+    lane.entry = { lane, availableAtMs, number: head.number };
+    this.#heap.push(lane.entry);
+  }
+
+  #earliest(): LaneEntry | undefined {
+    for (;;) {
+      const entry = this.#heap.peek();
+      if (entry === undefined || entry === entry.lane.entry) return entry;
+      this.#heap.pop();
+    }
+  }
+
+  #forgetOldIds(nowMs: EpochMs): void {
+    for (const [id, { atMs }] of this.#seen) {
+      if (nowMs - atMs < dedupWindowMs) return;
+      this.#seen.delete(id);
+    }
+  }
+
+  #refuse(expected: string): EngineError {
+    return new EngineError('INTERNAL', `queue ${this.#options.name} (${this.#options.kind}) takes ${expected}`);
+  }
+}
+
+function receiptHandleOf(message: Message): string {
+  return `${message.messageId}/${message.receiveCount}`;
+}

@@ -1,0 +1,39 @@
+import type { RunId, WaitId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
+
+/** Asks for one turn of a run. FIFO queue, group = run id. */
+export interface TurnMessage {
+  readonly runId: RunId;
+}
+
+/** Asks for one read of a remote task. Standard queue. */
+export interface PollMessage {
+  readonly kind: 'poll';
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+  /** The due instant it was sent for; a message for another instant than the item's is stale. Missing: poll now (a poke). */
+  readonly dueAtMs?: EpochMs;
+  /** Set when a worker delayed itself within its claim: how often, and the due instant that it claimed. */
+  readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+}
+
+/** A wake that is delayed goes through the standard queue: a FIFO queue has no delay per message. */
+export interface DelayedWakeMessage {
+  readonly kind: 'wake';
+  readonly runId: RunId;
+  /** The due instant it was sent for: one turn is enough, however many messages were sent for it. */
+  readonly dueAtMs: EpochMs;
+}
+
+export type WorkMessage = PollMessage | DelayedWakeMessage;
+
+/**
+ * Where hints go. Every message can be lost, doubled, late or out of order; the sweep rebuilds what is missing.
+ * Each method throws when the queue does not take the message.
+ */
+export interface Queues {
+  /** `dedupId`: SQS drops a second message of the same id within five minutes, so it is fresh for each wake. */
+  sendTurn(message: TurnMessage, dedupId: string): Promise<void>;
+  /** `delayMs` up to 900 s, rounded up to whole seconds. */
+  sendWork(message: WorkMessage, delayMs: number): Promise<void>;
+}

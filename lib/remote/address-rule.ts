@@ -1,0 +1,38 @@
+import ipaddr from 'ipaddr.js';
+
+/** Which addresses a request may be sent to. */
+export type AddressRule =
+  /** Public unicast. */
+  | 'public'
+  /** Public unicast and this machine. */
+  | 'public_or_loopback'
+  /** This machine. */
+  | 'loopback'
+  /** Public unicast, this machine and private networks; still no link-local address, where clouds keep credentials. */
+  | 'private';
+
+const privateRanges: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'];
+const ipv4Compatible = ipaddr.parseCIDR('::/96');
+
+/** True when `address`, an IP address in text form, may be dialled under `rule`. False for what is no address. */
+export function isAllowedAddress(address: string, rule: AddressRule): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // Turns ::ffff:10.0.0.1 into 10.0.0.1.
+  const parsed = ipaddr.process(address);
+  const range = parsed.range();
+  switch (rule) {
+    case 'public':
+      return isPublic(parsed, range);
+    case 'public_or_loopback':
+      return isPublic(parsed, range) || range === 'loopback';
+    case 'loopback':
+      return range === 'loopback';
+    case 'private':
+      return isPublic(parsed, range) || privateRanges.includes(range);
+  }
+}
+
+/** `::7f00:1` counts as unicast for ipaddr.js, but is a dead form of 127.0.0.1. */
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6, range: string): boolean {
+  return range === 'unicast' && !(address.kind() === 'ipv6' && (address as ipaddr.IPv6).match(ipv4Compatible));
+}

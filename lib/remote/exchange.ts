@@ -1,0 +1,76 @@
+import type { StoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+import type { HttpHead, HttpReply } from './http.js';
+import { EventStreamSearch, readRpcReply, type RpcReply } from './json-rpc.js';
+import { remoteError, violationError } from './remote-error.js';
+import { retryAfterMs } from './retry-after.js';
+
+/** What one JSON-RPC request over HTTP came to, before a protocol looks at it. */
+export type Exchange =
+  /** A well-formed response to this request under a 2xx status. */
+  | { readonly kind: 'result'; readonly result: JsonValue }
+  /** A well-formed error for this request, under any status. */
+  | {
+      readonly kind: 'rpc_error';
+      readonly status: number;
+      readonly code: number;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+    }
+  /** A status other than 2xx without such an error. */
+  | { readonly kind: 'http_error'; readonly status: number; readonly retryAfterMs?: number }
+  /** 2xx, or a result under another status, and not a response to this request. */
+  | { readonly kind: 'unusable'; readonly error: StoredError }
+  | { readonly kind: 'not_sent'; readonly error: StoredError }
+  | { readonly kind: 'no_answer'; readonly error: StoredError };
+
+/** Reads the reply to the request `id`: the body first, then the status. */
+export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchange {
+  if (reply.kind !== 'reply') return reply;
+  const { status } = reply;
+  const succeeded = status >= 200 && status < 300;
+  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
+  const wait = after === undefined ? {} : { retryAfterMs: after };
+  const answer = rpcReplyIn(reply, reply.text, id);
+  switch (answer.kind) {
+    case 'result':
+      return succeeded ? answer : unusable(`a result under the HTTP status ${status}`);
+    case 'error':
+      return { kind: 'rpc_error', status, code: answer.error.code, message: answer.error.message, ...wait };
+    case 'violation':
+      return succeeded ? unusable(answer.problem) : { kind: 'http_error', status, ...wait };
+    case 'none':
+      return succeeded
+        ? { kind: 'no_answer', error: remoteError('REMOTE_UNREACHABLE', 'the event stream ended without an answer') }
+        : { kind: 'http_error', status, ...wait };
+  }
+}
+
+function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { readonly kind: 'none' } {
+  const mediaType = mediaTypeOf(head);
+  if (mediaType === 'text/event-stream') {
+    const search = new EventStreamSearch(id);
+    search.push(text);
+    const found = search.finish();
+    return found === undefined ? { kind: 'none' } : readRpcReply(found, id);
+  }
+  if (text === '') return { kind: 'violation', problem: 'the body is empty' };
+  if (!/^$|^application\/([a-z0-9.-]+\+)?json$/.test(mediaType))
+    return { kind: 'violation', problem: 'the body is not JSON' };
+  return readRpcReply(text, id);
+}
+
+/** For `HttpRequest.enough`: true at the response in an event stream, so that a stream kept open is left. */
+export function untilResponse(id: string): (head: HttpHead, piece: string) => boolean {
+  const search = new EventStreamSearch(id);
+  return (head, piece) => mediaTypeOf(head) === 'text/event-stream' && search.push(piece);
+}
+
+function mediaTypeOf({ headers }: HttpHead): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function unusable(problem: string): Exchange {
+  return { kind: 'unusable', error: violationError(problem) };
+}

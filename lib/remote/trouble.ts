@@ -1,0 +1,79 @@
+import type { StoredError } from '../base/errors.js';
+import type { Exchange } from './exchange.js';
+import { remoteError } from './remote-error.js';
+import type { CancelReply, PollReply, StartReply } from './transport.js';
+
+/** Every exchange that brought no result. */
+export type Trouble = Exclude<Exchange, { kind: 'result' }>;
+
+/**
+ * What a start without a result means for repeating it:
+ *
+ * | what came | executed? | reply |
+ * |---|---|---|
+ * | no connection | no | retry |
+ * | forbidden by our own rules | no | refused, `CONFIG_INVALID` |
+ * | 408, 425, 429, 5xx | assumed not | retry, after `Retry-After` |
+ * | 3xx, other 4xx, a JSON-RPC error | no | refused |
+ * | 2xx that is no response to this request | perhaps | unknown |
+ * | timeout, reset, cut or oversized body | perhaps | unknown |
+ */
+export function startTrouble(trouble: Trouble): StartReply {
+  switch (trouble.kind) {
+    case 'not_sent':
+      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', error: trouble.error };
+    case 'no_answer':
+    case 'unusable':
+      return { kind: 'unknown', error: trouble.error };
+    case 'rpc_error':
+    case 'http_error':
+      if (isTransient(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
+      return { kind: 'refused', error: answered(trouble, 'REMOTE_START_REFUSED').error };
+  }
+}
+
+/** A read without a result says nothing about the task, whatever the reason. */
+export function pollTrouble(trouble: Trouble): PollReply {
+  return { kind: 'unreadable', ...reasonOf(trouble) };
+}
+
+/** `goneCodes`: JSON-RPC errors that say that there is nothing left to stop. */
+export function cancelTrouble(trouble: Trouble, goneCodes: readonly number[]): CancelReply {
+  if (trouble.kind === 'rpc_error' && goneCodes.includes(trouble.code)) return { kind: 'done' };
+  return { kind: 'retry', ...reasonOf(trouble) };
+}
+
+interface Reason {
+  readonly error: StoredError;
+  readonly retryAfterMs?: number;
+}
+
+function reasonOf(trouble: Trouble): Reason {
+  if (trouble.kind === 'rpc_error' || trouble.kind === 'http_error') return answered(trouble, 'REMOTE_UNREACHABLE');
+  return { error: trouble.error };
+}
+
+type Answered = Extract<Trouble, { kind: 'rpc_error' | 'http_error' }>;
+
+function answered(trouble: Answered, code: 'REMOTE_UNREACHABLE' | 'REMOTE_START_REFUSED'): Reason {
+  const wait = trouble.retryAfterMs === undefined ? {} : { retryAfterMs: trouble.retryAfterMs };
+  if (trouble.kind === 'rpc_error') {
+    const details = { status: trouble.status, code: trouble.code };
+    return {
+      error: remoteError(code, `the server answered with error ${trouble.code}: ${trouble.message}`, details),
+      ...wait,
+    };
+  }
+  const redirect = trouble.status >= 300 && trouble.status < 400 ? ', a redirect, which is never followed' : '';
+  return {
+    error: remoteError(code, `the server answered with status ${trouble.status}${redirect}`, {
+      status: trouble.status,
+    }),
+    ...wait,
+  };
+}
+
+/** 408 and 425 say that the request was not processed; 429 and 5xx are repeated towards any server. */
+function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}

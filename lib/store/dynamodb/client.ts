@@ -1,0 +1,32 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
+
+export interface DynamoDbClientOptions {
+  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  readonly endpoint?: string;
+  readonly region?: string;
+  /** Attempts of one request, the first included; default 3. */
+  readonly maxAttempts?: number;
+  /** Longest wait for the whole of one attempt; default 5,000. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** A client that gives up early, so that a turn can still answer within its time. */
+export function createDynamoDbClient(options: DynamoDbClientOptions = {}): DynamoDBClient {
+  const { endpoint, region } = options;
+  return new DynamoDBClient({
+    ...(region === undefined ? {} : { region }),
+    ...(endpoint === undefined
+      ? {}
+      : { endpoint, region: region ?? 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    maxAttempts: options.maxAttempts ?? storeRequestAttempts,
+    requestHandler: {
+      connectionTimeout: storeConnectTimeoutMs,
+      requestTimeout: options.requestTimeoutMs ?? storeRequestTimeoutMs,
+      // Without it the SDK only logs a request that takes too long.
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true },
+      httpsAgent: { keepAlive: true },
+    },
+  });
+}

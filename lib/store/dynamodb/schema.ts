@@ -1,0 +1,47 @@
+import type { AttributeDefinition, CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { tableIndexes } from '../table.js';
+
+export const tableKey = { partition: 'pk', sort: 'sk' } as const;
+
+/** The table with both indexes, paid per request. */
+export function tableSchema(tableName: string): CreateTableCommandInput {
+  const indexes = Object.entries(tableIndexes);
+  const definitions: AttributeDefinition[] = [
+    { AttributeName: tableKey.partition, AttributeType: 'S' },
+    { AttributeName: tableKey.sort, AttributeType: 'S' },
+    ...indexes.flatMap(([, index]): AttributeDefinition[] => [
+      { AttributeName: index.partition, AttributeType: 'S' },
+      { AttributeName: index.sort, AttributeType: index.sortType === 'number' ? 'N' : 'S' },
+    ]),
+  ];
+  return {
+    TableName: tableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: definitions,
+    KeySchema: keySchema(tableKey.partition, tableKey.sort),
+    GlobalSecondaryIndexes: indexes.map(([name, index]) => ({
+      IndexName: name,
+      KeySchema: keySchema(index.partition, index.sort),
+      Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: [...index.projected] },
+    })),
+  };
+}
+
+function keySchema(partition: string, sort: string): CreateTableCommandInput['KeySchema'] {
+  return [
+    { AttributeName: partition, KeyType: 'HASH' },
+    { AttributeName: sort, KeyType: 'RANGE' },
+  ];
+}
+
+/** Creates the table unless it is there, and waits up to a minute until it takes requests. For local mode and tests. */
+export async function ensureTable(client: DynamoDBClient, tableName: string): Promise<void> {
+  // Loaded here: whoever only needs the schema does not load the SDK.
+  const { CreateTableCommand, ResourceInUseException, waitUntilTableExists } = await import('@aws-sdk/client-dynamodb');
+  try {
+    await client.send(new CreateTableCommand(tableSchema(tableName)));
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error;
+  }
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1, maxDelay: 2 }, { TableName: tableName });
+}

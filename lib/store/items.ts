@@ -1,0 +1,192 @@
+// Records ⇄ items of the table: keys, attribute names, stored forms. Pure.
+
+import { EngineError, type StoredError } from '../base/errors.js';
+import type { RunId, WaitId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import { dueShards } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+import { decodeEvents } from '../history/codec.js';
+import type { Commit, RemoteTaskHandle } from '../history/event.js';
+import { decodePayload, encodePayload } from './payload.js';
+import type { DueEntry, InboxRecord, RunHead, RunStatus, RunSummary, Settlement, TokenOutcome, TokenRecord } from './records.js';
+import type { Item, Key, Scalar } from './table.js';
+
+export const headSk = 'a';
+export const commitPrefix = 'h#';
+export const inboxPrefix = 'i#';
+export const tokenPrefix = 't#';
+
+export const partitionOf = (runId: RunId): string => `run#${runId}`;
+export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
+/** Ten digits, so that commits sort by their number. */
+export const commitKey = (runId: RunId, seq: number): Key => ({ pk: partitionOf(runId), sk: commitPrefix + String(seq).padStart(10, '0') });
+export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionOf(runId), sk: tokenPrefix + waitId });
+export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
+
+/** Shard of the due index; the run id is random, so its first digits are a hash. */
+export const dueShardOf = (runId: RunId): string => String(Number.parseInt(runId.slice(0, 4), 16) % dueShards);
+
+/** The attributes that put an item into the due index. */
+export const marker = (runId: RunId, dueAtMs: EpochMs): Record<string, Scalar> => ({ dueShard: dueShardOf(runId), dueAtMs });
+export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
+
+export const listKeys = (runId: RunId, status: RunStatus, createdAtMs: EpochMs): Record<string, Scalar> => ({
+  listPartition: status,
+  listSort: `${String(createdAtMs).padStart(15, '0')}#${runId}`,
+});
+
+export function headItem(head: RunHead, writerId: string): Item {
+  return {
+    ...headKey(head.runId),
+    writerId,
+    workflow: head.workflow,
+    version: head.version,
+    status: head.status,
+    ...(head.input === undefined ? {} : { input: encodePayload(head.input) }),
+    seed: head.seed,
+    createdAtMs: head.createdAtMs,
+    ...(head.key === undefined ? {} : { key: head.key }),
+    inboxCount: head.inboxCount,
+    dueSeq: head.dueSeq,
+    ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
+    ...listKeys(head.runId, head.status, head.createdAtMs),
+  };
+}
+
+export function toHead(item: Item): RunHead {
+  return {
+    runId: runIdOf(item),
+    workflow: text(item, 'workflow'),
+    version: text(item, 'version'),
+    status: text(item, 'status') as RunStatus,
+    ...optional('input', payload(item, 'input')),
+    seed: text(item, 'seed'),
+    createdAtMs: number(item, 'createdAtMs'),
+    ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
+    ...optional('key', optionalText(item, 'key')),
+    inboxCount: number(item, 'inboxCount'),
+    dueSeq: number(item, 'dueSeq'),
+    ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+    ...optional('blocked', payload(item, 'blocked') as StoredError | undefined),
+  };
+}
+
+export function toCommit(item: Item): Commit {
+  return { seq: Number(item.sk.slice(commitPrefix.length)), events: decodeEvents(decodePayload(text(item, 'events'))) };
+}
+
+export function tokenItem(token: TokenRecord): Item {
+  return {
+    ...tokenKey(token.runId, token.waitId),
+    ...(token.server === undefined ? {} : { server: token.server }),
+    attempt: token.attempt,
+    writerId: token.writerId,
+    createdAtMs: token.createdAtMs,
+    deadlineAtMs: token.deadlineAtMs,
+    pollErrors: token.pollErrors,
+  };
+}
+
+/** A tombstone, the item of a wait closed before it was put, has only its settlement. */
+export function toToken(item: Item): TokenRecord {
+  const settledAtMs = optionalNumber(item, 'settledAtMs');
+  return {
+    runId: runIdOf(item),
+    waitId: item.sk.slice(tokenPrefix.length),
+    ...optional('server', optionalText(item, 'server')),
+    attempt: optionalNumber(item, 'attempt') ?? 0,
+    writerId: optionalText(item, 'writerId') ?? '',
+    createdAtMs: optionalNumber(item, 'createdAtMs') ?? 0,
+    deadlineAtMs: optionalNumber(item, 'deadlineAtMs') ?? 0,
+    ...optional('handle', payload(item, 'handle') as RemoteTaskHandle | undefined),
+    ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
+    pollErrors: optionalNumber(item, 'pollErrors') ?? 0,
+    ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+    ...(settledAtMs === undefined
+      ? {}
+      : {
+          settlement: {
+            writerId: text(item, 'settledBy'),
+            atMs: settledAtMs,
+            by: text(item, 'settledFrom') as Settlement['by'],
+            outcome: payload(item, 'outcome') as TokenOutcome,
+          },
+        }),
+  };
+}
+
+export const settlementAttributes = (settlement: Settlement): Record<string, Scalar> => ({
+  settledAtMs: settlement.atMs,
+  settledBy: settlement.writerId,
+  settledFrom: settlement.by,
+  outcome: encodePayload(settlement.outcome as unknown as JsonValue),
+});
+
+export function inboxItem(record: InboxRecord): Item {
+  return {
+    ...inboxKey(record.runId, record.inboxId),
+    kind: record.kind,
+    ...(record.reason === undefined ? {} : { reason: record.reason }),
+    atMs: record.atMs,
+    ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
+  };
+}
+
+export function toInbox(item: Item): InboxRecord {
+  return {
+    runId: runIdOf(item),
+    inboxId: item.sk.slice(inboxPrefix.length),
+    kind: text(item, 'kind') as InboxRecord['kind'],
+    ...optional('reason', optionalText(item, 'reason')),
+    atMs: number(item, 'atMs'),
+    ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+  };
+}
+
+export function toDueEntry(item: Item): DueEntry {
+  const runId = runIdOf(item);
+  const dueAtMs = number(item, 'dueAtMs');
+  if (item.sk.startsWith(tokenPrefix)) {
+    return { kind: 'token', runId, waitId: item.sk.slice(tokenPrefix.length), dueAtMs, settled: item['settledAtMs'] !== undefined };
+  }
+  return { kind: item.sk === headSk ? 'run' : 'inbox', runId, dueAtMs };
+}
+
+export function toSummary(item: Item): RunSummary {
+  return {
+    runId: runIdOf(item),
+    workflow: text(item, 'workflow'),
+    status: text(item, 'status') as RunStatus,
+    createdAtMs: number(item, 'createdAtMs'),
+    ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
+  };
+}
+
+const runIdOf = (item: Item): RunId => item.pk.slice('run#'.length);
+
+function text(item: Item, attribute: string): string {
+  const value = item[attribute];
+  if (typeof value !== 'string') throw damaged(item, attribute, 'a string', value);
+  return value;
+}
+function number(item: Item, attribute: string): number {
+  const value = item[attribute];
+  if (typeof value !== 'number') throw damaged(item, attribute, 'a number', value);
+  return value;
+}
+function optionalText(item: Item, attribute: string): string | undefined {
+  return item[attribute] === undefined ? undefined : text(item, attribute);
+}
+function optionalNumber(item: Item, attribute: string): number | undefined {
+  return item[attribute] === undefined ? undefined : number(item, attribute);
+}
+function payload(item: Item, attribute: string): JsonValue | undefined {
+  const stored = optionalText(item, attribute);
+  return stored === undefined ? undefined : decodePayload(stored);
+}
+function optional<Name extends string, Value>(name: Name, value: Value | undefined): Partial<Record<Name, Value>> {
+  return value === undefined ? {} : ({ [name]: value } as Record<Name, Value>);
+}
+function damaged(item: Item, attribute: string, expected: string, got: unknown): EngineError {
+  return new EngineError('HISTORY_FORMAT_UNKNOWN', `item ${item.pk} ${item.sk}: ${attribute} must be ${expected}, got ${typeof got}`);
+}

@@ -1,0 +1,62 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { EngineError } from '../base/errors.js';
+import { type JsonValue, utf8Bytes } from '../base/json.js';
+import { payloadGzipFromBytes, payloadInflatedMaxBytes } from '../base/limits.js';
+
+// Stored words: format version 1, then how the JSON text is packed.
+const plain = '1j:';
+const gzipped = '1z:';
+
+/**
+ * A payload in its stored form: JSON text, gzip and base64 where that is shorter.
+ * Throws EngineError `PAYLOAD_TOO_LARGE` for more than 8 MiB of JSON, which `decodePayload` would refuse.
+ */
+export function encodePayload(value: JsonValue): string {
+  const json = JSON.stringify(value);
+  const jsonBytes = utf8Bytes(json);
+  if (jsonBytes > payloadInflatedMaxBytes) {
+    throw new EngineError('PAYLOAD_TOO_LARGE', `a payload holds ${payloadInflatedMaxBytes} bytes, got ${jsonBytes}`);
+  }
+  if (jsonBytes <= payloadGzipFromBytes) return plain + json;
+  const packed = gzipSync(json).toString('base64');
+  return packed.length < jsonBytes ? gzipped + packed : plain + json;
+}
+
+/**
+ * The payload of a stored form. Throws EngineError `HISTORY_FORMAT_UNKNOWN` when the form is not known or the text is
+ * damaged, and `PAYLOAD_TOO_LARGE` when it inflates to more than 8 MiB.
+ */
+export function decodePayload(text: string): JsonValue {
+  const form = text.slice(0, plain.length);
+  const body = text.slice(plain.length);
+  if (form === plain) return parse(body);
+  if (form === gzipped) return parse(inflate(body));
+  throw new EngineError(
+    'HISTORY_FORMAT_UNKNOWN',
+    `a stored payload has the form "${form}", known are ${plain} and ${gzipped}`,
+  );
+}
+
+function inflate(base64: string): string {
+  try {
+    return gunzipSync(Buffer.from(base64, 'base64'), { maxOutputLength: payloadInflatedMaxBytes }).toString();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new EngineError('PAYLOAD_TOO_LARGE', `a stored payload inflates to over ${payloadInflatedMaxBytes} bytes`);
+    }
+    throw damaged();
+  }
+}
+
+function parse(json: string): JsonValue {
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch {
+    // The error of JSON.parse quotes the text, which is a payload.
+    throw damaged();
+  }
+}
+
+function damaged(): EngineError {
+  return new EngineError('HISTORY_FORMAT_UNKNOWN', 'a stored payload is damaged');
+}

@@ -1,0 +1,91 @@
+// The records of a run's partition as operations see them. How they are laid out in the table is items.ts.
+
+import type { StoredError } from '../base/errors.js';
+import type { RunId, WaitId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+import type { Commit, RemoteTaskHandle, RunOutcome } from '../history/event.js';
+import type { Settlement, TokenOutcome } from '../history/settlement.js';
+
+/** Stored words; `ending` = the outcome is fixed, waits are being closed. */
+export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
+export const runStatuses = ['running', 'ending', 'completed', 'failed', 'cancelled', 'terminated'] as const satisfies readonly RunStatus[];
+
+/** Where a marker stands: the item that must next be looked at, and when. */
+export interface Marker {
+  readonly dueAtMs?: EpochMs;
+}
+
+export interface RunHead extends Marker {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly status: RunStatus;
+  readonly input?: JsonValue;
+  /** Seed of `ctx.random` and `ctx.uuid`; not derived from the run id, which others may know. */
+  readonly seed: string;
+  readonly createdAtMs: EpochMs;
+  readonly endedAtMs?: EpochMs;
+  /** Idempotency key of the start, if it had one. */
+  readonly key?: string;
+  /** Accepted signals, cancels and terminates. */
+  readonly inboxCount: number;
+  /** Commit that the head's marker was computed from. */
+  readonly dueSeq: number;
+  /** Why the run cannot go on until a fixed deploy, if so. */
+  readonly blocked?: StoredError;
+}
+
+export type { Settlement, TokenOutcome };
+
+/** The token item: who may settle the wait, how its remote task is found, how the polling stands. */
+export interface TokenRecord extends Marker {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+  /** Missing on a tombstone: a wait closed before its item existed. */
+  readonly server?: string;
+  readonly attempt: number;
+  /** Who put the item or claimed the current attempt. */
+  readonly writerId: string;
+  readonly createdAtMs: EpochMs;
+  readonly deadlineAtMs: EpochMs;
+  readonly handle?: RemoteTaskHandle;
+  /** The server's last word on how often to ask. */
+  readonly pollHintMs?: number;
+  /** Failing reads in a row. */
+  readonly pollErrors: number;
+  readonly settlement?: Settlement;
+}
+
+/** A token whose remote task is known and may be polled. */
+export type StartedToken = TokenRecord & { readonly handle: RemoteTaskHandle };
+
+export interface InboxRecord extends Marker {
+  readonly runId: RunId;
+  readonly inboxId: string;
+  readonly kind: 'cancel' | 'terminate';
+  readonly reason?: string;
+  readonly atMs: EpochMs;
+}
+
+/** Everything in the partition of one run. Tokens and inbox may be newer than head and commits: a query is no snapshot. */
+export interface RunRecords {
+  readonly head: RunHead;
+  readonly commits: readonly Commit[];
+  readonly tokens: readonly TokenRecord[];
+  readonly inbox: readonly InboxRecord[];
+}
+
+/** One row of the due index. A hint: it may be stale. */
+export type DueEntry =
+  | { readonly kind: 'run' | 'inbox'; readonly runId: RunId; readonly dueAtMs: EpochMs }
+  | { readonly kind: 'token'; readonly runId: RunId; readonly waitId: WaitId; readonly dueAtMs: EpochMs; readonly settled: boolean };
+
+/** One row of the list index. */
+export interface RunSummary {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly status: RunStatus;
+  readonly createdAtMs: EpochMs;
+  readonly endedAtMs?: EpochMs;
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { EngineError } from '../base/errors.js';
+import type { Random, RunId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import { dueShards, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+import { silentLog, type Log } from '../base/log.js';
+import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
+import type { RunOutcome } from '../history/event.js';
+import type { Deps } from '../operations/deps.js';
+import { fanOutDue } from '../operations/fan-out-due.js';
+import { handleWork } from '../operations/handle-work.js';
+import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
+import { requestStop } from '../operations/request-stop.js';
+import { runTurn } from '../operations/run-turn.js';
+import { startRun } from '../operations/start-run.js';
+import { MemoryQueues } from '../queue/memory-queues.js';
+import type { TurnMessage, WorkMessage } from '../queue/queue.js';
+import { MemoryTable } from '../store/memory-table.js';
+import { RunStore } from '../store/run-store.js';
+import { TokenKeys } from '../tokens/token-keys.js';
+import type { App } from '../workflow/app.js';
+import type { AnyWorkflow } from '../workflow/define-workflow.js';
+import type { ScriptedServer } from './scripted-server.js';
+import { VirtualClock } from './virtual-clock.js';
+
+export interface TestAppOptions {
+  /** In place of the servers of the app's configuration, by name. */
+  readonly servers?: Readonly<Record<string, ScriptedServer>>;
+  /** Default: 2026-01-01T00:00:00Z. */
+  readonly startAtMs?: EpochMs;
+  /** Seed of all ids and random numbers. Default 1. */
+  readonly seed?: number;
+  readonly log?: Log;
+}
+
+const defaultStartMs = Date.UTC(2026, 0, 1);
+
+/**
+ * The engine in memory, on a clock that skips whatever nobody does anything in: a sleep of 30 days takes milliseconds.
+ * The code that runs is the engine's own; only table, queues, clock and servers are stand-ins.
+ */
+export class TestApp {
+  readonly clock: VirtualClock;
+  readonly deps: Deps;
+  readonly #queues: MemoryQueues;
+  #lastSweepAtMs: EpochMs;
+
+  constructor(app: App, options: TestAppOptions = {}) {
+    const clock = new VirtualClock(options.startAtMs ?? defaultStartMs);
+    const servers = options.servers ?? {};
+    for (const [name, server] of Object.entries(servers)) server.connect(name, clock);
+    this.clock = clock;
+    this.#queues = new MemoryQueues({
+      turn: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
+      work: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
+      clock,
+    });
+    this.#lastSweepAtMs = clock.nowMs();
+    this.deps = {
+      app,
+      store: new RunStore(new MemoryTable()),
+      queues: this.#queues,
+      transports: {
+        get: (name) => {
+          const server = servers[name];
+          if (server === undefined) throw new EngineError('SERVER_NOT_FOUND', `the test has no server "${name}"`);
+          return server;
+        },
+      },
+      tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
+      clock,
+      random: seededRandom(options.seed ?? 1),
+      digest: (text) => createHash('sha256').update(text).digest('hex'),
+      drain,
+      delay: (delayMs, signal) => clock.delay(delayMs, signal),
+      log: options.log ?? silentLog,
+    };
+  }
+
+  /** Starts a run; nothing of it runs yet. */
+  async start(workflow: AnyWorkflow, input?: JsonValue, options: { readonly key?: string } = {}): Promise<RunId> {
+    const started = await startRun(this.deps, { workflow: workflow.name, ...(input === undefined ? {} : { input }), ...options });
+    return started.runId;
+  }
+
+  async cancel(runId: RunId, reason?: string): Promise<boolean> {
+    return (await requestStop(this.deps, { runId, kind: 'cancel', ...(reason === undefined ? {} : { reason }) })).accepted;
+  }
+
+  async show(runId: RunId): Promise<RunView> {
+    return showRun(this.deps, runId);
+  }
+
+  async history(runId: RunId): Promise<HistoryView> {
+    return readHistory(this.deps, runId);
+  }
+
+  /**
+   * Runs everything until the run has ended, skipping time, and gives its outcome.
+   * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
+   */
+  async runToEnd(runId: RunId, options: { readonly within?: Duration } = {}): Promise<RunOutcome> {
+    const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
+    for (;;) {
+      await this.settleDown();
+      const run = await this.show(runId);
+      if (run.endedAtMs !== undefined && run.outcome !== undefined) return run.outcome;
+      const nextAtMs = await this.#nextAtMs();
+      if (run.blocked !== undefined) throw new Error(`the run is blocked: ${run.blocked.message}`);
+      if (nextAtMs > untilMs) throw new Error(`the run has not ended; it waits for ${JSON.stringify(run.waits)}`);
+      this.clock.moveTo(nextAtMs);
+    }
+  }
+
+  /** Lets `duration` pass: everything due in it happens at its instant. */
+  async pass(duration: Duration): Promise<void> {
+    const untilMs = this.clock.nowMs() + durationToMs(duration, 'duration');
+    for (;;) {
+      await this.settleDown();
+      const nextAtMs = await this.#nextAtMs();
+      if (nextAtMs > untilMs) break;
+      this.clock.moveTo(nextAtMs);
+    }
+    this.clock.moveTo(untilMs);
+    await this.settleDown();
+  }
+
+  /** Handles every message that is visible now, and those that they cause. */
+  async settleDown(): Promise<void> {
+    for (;;) {
+      if (this.clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
+        this.#lastSweepAtMs = this.clock.nowMs();
+        await fanOutDue(this.deps);
+      }
+      const turns = this.#queues.turn.receive(10);
+      const work = this.#queues.work.receive(10);
+      if (turns.length + work.length === 0) return;
+      await Promise.all([
+        ...turns.map(async ({ body, receiptHandle }) => {
+          const endsAtMs = this.clock.nowMs() + turnTimeoutMs;
+          await runTurn(this.deps, JSON.parse(body) as TurnMessage, { remainingMs: () => endsAtMs - this.clock.nowMs() });
+          this.#queues.turn.deleteMessage(receiptHandle);
+        }),
+        ...work.map(async ({ body, receiptHandle }) => {
+          await handleWork(this.deps, JSON.parse(body) as WorkMessage);
+          this.#queues.work.deleteMessage(receiptHandle);
+        }),
+      ]);
+    }
+  }
+
+  async #nextAtMs(): Promise<EpochMs> {
+    return Math.min(await this.#nextSweepAtMs(), this.#queues.nextChangeAtMs() ?? Infinity, this.clock.nextDelayAtMs() ?? Infinity);
+  }
+
+  /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
+  async #nextSweepAtMs(): Promise<EpochMs> {
+    const pages = await Promise.all(Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)));
+    const earliestDueAtMs = Math.min(...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)));
+    const nextAtMs = this.#lastSweepAtMs + sweepIntervalMs;
+    const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);
+    return nextAtMs + Math.floor(idleMs / sweepIntervalMs) * sweepIntervalMs;
+  }
+}
+
+export function createTestApp(app: App, options: TestAppOptions = {}): TestApp {
+  return new TestApp(app, options);
+}
+
+function drain(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** mulberry32: small, and good enough for ids of a test. */
+function seededRandom(seed: number): Random {
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+  return {
+    fraction: () => next() / 2 ** 32,
+    hex: (count) => Array.from({ length: count }, () => (next() & 0xff).toString(16).padStart(2, '0')).join(''),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Clock, EpochMs } from '../base/time.js';
+
+interface Sleeper {
+  readonly atMs: EpochMs;
+  readonly wake: () => void;
+}
+
+/** A clock that only moves when it is told to, and the delays that hang on it. */
+export class VirtualClock implements Clock {
+  #nowMs: EpochMs;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(startMs: EpochMs) {
+    this.#nowMs = startMs;
+  }
+
+  nowMs(): EpochMs {
+    return this.#nowMs;
+  }
+
+  /** Resolves when the clock has moved on by `delayMs`, or when `signal` aborts. */
+  delay(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const sleeper: Sleeper = {
+        atMs: this.#nowMs + delayMs,
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          resolve();
+        },
+      };
+      if (signal?.aborted === true || delayMs <= 0) {
+        resolve();
+        return;
+      }
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', sleeper.wake, { once: true });
+    });
+  }
+
+  /** The instant of the earliest delay that hangs on this clock. */
+  nextDelayAtMs(): EpochMs | undefined {
+    let earliest: EpochMs | undefined;
+    for (const { atMs } of this.#sleepers) earliest = earliest === undefined ? atMs : Math.min(earliest, atMs);
+    return earliest;
+  }
+
+  /** Moves on, never back, and wakes whoever is due. */
+  moveTo(nowMs: EpochMs): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs);
+    const due = [...this.#sleepers].filter((sleeper) => sleeper.atMs <= this.#nowMs).sort((a, b) => a.atMs - b.atMs);
+    for (const sleeper of due) sleeper.wake();
+  }
+}

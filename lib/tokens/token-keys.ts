@@ -1,0 +1,71 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { EngineError } from '../base/errors.js';
+import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
+
+export interface TokenKey {
+  /** 1 to 16 letters or digits; part of each token, so that keys can be rotated. */
+  readonly keyId: string;
+  /** At least 32 random bytes. */
+  readonly secret: Uint8Array;
+}
+
+export interface TokenTarget {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+}
+
+/**
+ * Makes and checks the capability to settle one external wait: `<runId>.<waitId>.<keyId>.<mac>`, mac = HMAC-SHA256 under
+ * the app's token key. Nothing secret is stored, any owner derives the same token again, and a forged one is refused
+ * without touching the table.
+ */
+export class TokenKeys {
+  readonly #keys: ReadonlyMap<string, TokenKey>;
+  readonly #current: TokenKey;
+
+  /** The first key signs; all verify. @throws EngineError `CONFIG_INVALID` */
+  constructor(keys: readonly TokenKey[]) {
+    const [current] = keys;
+    if (current === undefined) throw new EngineError('CONFIG_INVALID', 'at least one token key is needed');
+    for (const { keyId, secret } of keys) {
+      if (!/^[A-Za-z0-9]{1,16}$/.test(keyId)) throw new EngineError('CONFIG_INVALID', 'a token key id must be 1 to 16 letters or digits');
+      if (secret.length < 32) throw new EngineError('CONFIG_INVALID', `token key ${keyId} must be at least 32 bytes, got ${secret.length}`);
+    }
+    this.#current = current;
+    this.#keys = new Map(keys.map((key) => [key.keyId, key]));
+  }
+
+  settleToken({ runId, waitId }: TokenTarget): string {
+    const key = this.#current;
+    return `${runId}.${waitId}.${key.keyId}.${mac(key, 'settle', `${runId}.${waitId}`).toString('base64url')}`;
+  }
+
+  /** @throws EngineError `TOKEN_INVALID`, the same for every kind of wrong token */
+  parseSettleToken(token: string): TokenTarget {
+    const [runId, waitId, keyId, macText, ...rest] = token.split('.');
+    const key = keyId === undefined ? undefined : this.#keys.get(keyId);
+    if (runId === undefined || waitId === undefined || macText === undefined || rest.length > 0 || !isRunId(runId) || !isWaitId(waitId) || key === undefined) {
+      throw invalidToken();
+    }
+    const given = Buffer.from(macText, 'base64url');
+    const expected = mac(key, 'settle', `${runId}.${waitId}`);
+    // The text is compared too: base64url decoding is lenient, and one capability should have one spelling.
+    if (given.length !== expected.length || !timingSafeEqual(given, expected) || expected.toString('base64url') !== macText) throw invalidToken();
+    return { runId, waitId };
+  }
+
+  /** Run id of a start with an idempotency key: the same put then dedupes, and the id cannot be guessed from the key. */
+  keyedRunId(workflow: string, key: string): RunId {
+    const oldest = [...this.#keys.values()].at(-1) ?? this.#current;
+    return mac(oldest, 'run', `${workflow}\0${key}`).subarray(0, 16).toString('hex');
+  }
+}
+
+/** The purpose is part of what is signed, so that a MAC made for one thing is worth nothing for another. */
+function mac(key: TokenKey, purpose: 'settle' | 'run', text: string): Buffer {
+  return createHmac('sha256', key.secret).update(`outwait/${purpose}/1\0${text}`).digest();
+}
+
+function invalidToken(): EngineError {
+  return new EngineError('TOKEN_INVALID', 'no wait is known for this token');
+}

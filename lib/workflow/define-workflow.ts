@@ -1,0 +1,45 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { EngineError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import type { WorkflowContext } from './context.js';
+
+/** The author's function with its name and version. */
+export interface Workflow<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly version: string;
+  readonly input?: StandardSchemaV1<unknown, Input>;
+  readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
+}
+
+// Input is contravariant in `run`, so only `any` admits every workflow.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyWorkflow = Workflow<any, any>;
+
+export interface WorkflowOptions<Input, Output> {
+  /** Letters, digits, `.`, `_`, `-`, at most 64; stored with every run. */
+  readonly name: string;
+  /** Stored with every run. Default `"1"`. */
+  readonly version?: string;
+  /** Any Standard Schema validator (zod, valibot, arktype). A start with an input that fails it is refused. Default: any JSON. */
+  readonly input?: StandardSchemaV1<unknown, Input>;
+  /**
+   * The workflow. It is run again from the start after each wait, so everything that is not a function of its input and
+   * of `ctx` belongs into `ctx.step`.
+   */
+  readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
+}
+
+const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name. */
+export function defineWorkflow<Input = JsonValue, Output = unknown>(options: WorkflowOptions<Input, Output>): Workflow<Input, Output> {
+  if (!workflowName.test(options.name)) {
+    throw new EngineError('CONFIG_INVALID', `a workflow name must be letters, digits, ".", "_" or "-", at most 64, got "${options.name}"`);
+  }
+  return {
+    name: options.name,
+    version: options.version ?? '1',
+    run: options.run,
+    ...(options.input === undefined ? {} : { input: options.input }),
+  };
+}

@@ -1,0 +1,7 @@
+import type { JsonObject, JsonValue } from '../base/json.js';
+
+/** What is asked of a remote server. MCP: a tool. A2A: a skill with arguments, or a message with parts of one's own. */
+export type RemoteRequest =
+  | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
+  | { readonly kind: 'skill'; readonly skill: string; readonly arguments: JsonValue }
+  | { readonly kind: 'message'; readonly parts: readonly JsonObject[] };

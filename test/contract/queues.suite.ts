@@ -1,0 +1,134 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Queues } from '../../lib/queue/queue.js';
+
+/** What was received, in terms that SQS and its stand-ins share. */
+export interface Received {
+  readonly body: string;
+  readonly receiptHandle: string;
+  readonly groupId?: string;
+}
+
+export interface QueuesUnderTest {
+  readonly queues: Queues;
+  /** Everything available now, at most 10. */
+  receive(queue: 'turn' | 'work'): Promise<readonly Received[]>;
+  /** Lets time pass until something is available, at most three seconds of it. */
+  receiveLater(queue: 'turn' | 'work'): Promise<readonly Received[]>;
+  remove(queue: 'turn' | 'work', receiptHandle: string): Promise<void>;
+  /** Ends the visibility time of a received message now. */
+  release(queue: 'turn' | 'work', receiptHandle: string): Promise<void>;
+  /** Bodies in the dead-letter queue. */
+  deadLetters(queue: 'turn' | 'work'): Promise<readonly string[]>;
+}
+
+const runA = 'a'.repeat(32);
+const runB = 'b'.repeat(32);
+const wake = { kind: 'wake', runId: runA, dueAtMs: 1_700_000_000_000 } as const;
+
+/** What the engine relies on, for every implementation. `setup` gives empty queues with `maxReceiveCount` 2. */
+export function describeQueues(
+  name: string,
+  setup: () => Promise<QueuesUnderTest>,
+  teardown: () => Promise<void> = async () => undefined,
+): void {
+  describe(`queues: ${name}`, () => {
+    let under: QueuesUnderTest;
+    beforeEach(async () => {
+      under = await setup();
+    });
+    afterAll(teardown);
+
+    const bodies = (received: readonly Received[]): unknown[] =>
+      received.map(({ body }) => JSON.parse(body) as unknown);
+
+    it('carries a turn message as JSON, with the run as its group', async () => {
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      const received = await under.receive('turn');
+      expect(bodies(received)).toEqual([{ runId: runA }]);
+      expect(received[0]!.groupId).toBe(runA);
+    });
+
+    it('carries a work message as JSON', async () => {
+      await under.queues.sendWork(
+        { kind: 'poll', runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000, hop: { count: 1, claimedDueAtMs: 7 } },
+        0,
+      );
+      expect(bodies(await under.receive('work'))).toEqual([
+        { kind: 'poll', runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000, hop: { count: 1, claimedDueAtMs: 7 } },
+      ]);
+    });
+
+    it('drops a second turn message of the same deduplication id, whatever became of the first', async () => {
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      const [first, ...rest] = await under.receive('turn');
+      expect(rest).toEqual([]);
+      await under.remove('turn', first!.receiptHandle);
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      expect(await under.receive('turn')).toEqual([]);
+    });
+
+    it('takes the same body again under another deduplication id', async () => {
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      await under.queues.sendTurn({ runId: runA }, 'w2');
+      const received: Received[] = [];
+      // SQS may give both at once; a stand-in may give one at a time.
+      for (let batch = await under.receive('turn'); batch.length > 0; batch = await under.receive('turn')) {
+        received.push(...batch);
+        for (const { receiptHandle } of batch) await under.remove('turn', receiptHandle);
+      }
+      expect(bodies(received)).toEqual([{ runId: runA }, { runId: runA }]);
+    });
+
+    it('holds back a run while a turn of it is in flight, and no other run', async () => {
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      const [first] = await under.receive('turn');
+      await under.queues.sendTurn({ runId: runA }, 'w2');
+      await under.queues.sendTurn({ runId: runB }, 'w3');
+      expect(bodies(await under.receive('turn'))).toEqual([{ runId: runB }]);
+      await under.remove('turn', first!.receiptHandle);
+      expect(bodies(await under.receive('turn'))).toEqual([{ runId: runA }]);
+    });
+
+    it('receives a message again that was not deleted, under another receipt', async () => {
+      await under.queues.sendTurn({ runId: runA }, 'w1');
+      const [first] = await under.receive('turn');
+      await under.release('turn', first!.receiptHandle);
+      const [second] = await under.receive('turn');
+      expect(second!.body).toBe(first!.body);
+      expect(second!.receiptHandle).not.toBe(first!.receiptHandle);
+    });
+
+    it.each(['turn', 'work'] as const)(
+      'moves a %s message aside that was received twice without a delete',
+      async (queue) => {
+        if (queue === 'turn') await under.queues.sendTurn({ runId: runA }, 'w1');
+        else await under.queues.sendWork(wake, 0);
+        for (let time = 1; time <= 2; time++) {
+          const [received] = await under.receive(queue);
+          await under.release(queue, received!.receiptHandle);
+        }
+        expect(await under.receive(queue)).toEqual([]);
+        expect((await under.deadLetters(queue)).map((body) => (JSON.parse(body) as { runId: string }).runId)).toEqual([
+          runA,
+        ]);
+      },
+    );
+
+    it('holds back a delayed work message until its time, rounded up to seconds', async () => {
+      await under.queues.sendWork(wake, 1);
+      expect(await under.receive('work')).toEqual([]);
+      expect(bodies(await under.receiveLater('work'))).toEqual([wake]);
+    });
+
+    it('refuses a delay that SQS does not have', async () => {
+      await expect(under.queues.sendWork(wake, 900_001)).rejects.toMatchObject({
+        code: 'INTERNAL',
+      });
+      await expect(under.queues.sendWork(wake, -1)).rejects.toMatchObject({
+        code: 'INTERNAL',
+      });
+      await under.queues.sendWork(wake, 900_000);
+    });
+  });
+}

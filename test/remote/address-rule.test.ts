@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { isAllowedAddress, type AddressRule } from '../../lib/remote/address-rule.js';
+
+const table: readonly [
+  address: string,
+  publicRule: boolean,
+  publicOrLoopback: boolean,
+  loopback: boolean,
+  privateRule: boolean,
+][] = [
+  ['8.8.8.8', true, true, false, true],
+  ['2606:4700::1', true, true, false, true],
+  ['127.0.0.1', false, true, true, true],
+  ['127.9.9.9', false, true, true, true],
+  ['::1', false, true, true, true],
+  ['::ffff:127.0.0.1', false, true, true, true],
+  ['10.0.0.1', false, false, false, true],
+  ['172.16.0.1', false, false, false, true],
+  ['192.168.1.1', false, false, false, true],
+  ['::ffff:10.0.0.1', false, false, false, true],
+  ['100.64.0.1', false, false, false, true],
+  ['fc00::1', false, false, false, true],
+  ['::7f00:1', false, false, false, false],
+  ['169.254.169.254', false, false, false, false],
+  ['::ffff:169.254.169.254', false, false, false, false],
+  ['fe80::1', false, false, false, false],
+  ['0.0.0.0', false, false, false, false],
+  ['::', false, false, false, false],
+  ['224.0.0.1', false, false, false, false],
+  ['255.255.255.255', false, false, false, false],
+  ['192.0.2.1', false, false, false, false],
+  ['198.18.0.1', false, false, false, false],
+  ['64:ff9b::7f00:1', false, false, false, false],
+  ['2002:7f00:1::', false, false, false, false],
+  ['example.com', false, false, false, false],
+];
+
+describe('isAllowedAddress', () => {
+  it.each(table)('%s: public %s, public_or_loopback %s, loopback %s, private %s', (address, ...expected) => {
+    const rules: readonly AddressRule[] = ['public', 'public_or_loopback', 'loopback', 'private'];
+    expect(rules.map((rule) => isAllowedAddress(address, rule))).toEqual(expected);
+  });
+});

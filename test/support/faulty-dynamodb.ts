@@ -1,0 +1,136 @@
+// Faults of the network and of DynamoDB, between the SDK with its retries and the server.
+
+import { Readable } from 'node:stream';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+
+export type StoreFault =
+  /** Applied; the reply is lost with the connection. */
+  | 'lostAck'
+  /** The caller sees a timeout; the request is applied when `applyLate` is called. */
+  | 'lateApply'
+  /** The connection breaks before the request is sent. */
+  | 'drop'
+  /** Refused by the server before the write. */
+  | 'throttle'
+  /** Another transaction holds an item. */
+  | 'conflict'
+  /** 500, not applied. */
+  | 'serverError';
+
+/** One HTTP request of the SDK, the first try or a retry. */
+export interface StoreRequest {
+  readonly operation: 'GetItem' | 'PutItem' | 'UpdateItem' | 'Query' | 'TransactWriteItems' | (string & {});
+  /** 1 for the first try. */
+  readonly attempt: number;
+  readonly body: string;
+}
+
+/** Asked once per request, in order; `undefined` lets it through. */
+export type FaultPlan = (request: StoreRequest) => StoreFault | undefined;
+
+export interface FaultyDynamoDb {
+  /** Every request so far, with the fault that it met. */
+  readonly requests: readonly (StoreRequest & { readonly fault: StoreFault | undefined })[];
+  /** Sends the requests held back by `lateApply`, in order; returns their HTTP status codes. */
+  applyLate(): Promise<number[]>;
+}
+
+/** One fault per request, in order; after the last one everything passes. */
+export function scripted(...faults: readonly (StoreFault | undefined)[]): FaultPlan {
+  let next = 0;
+  return () => faults[next++];
+}
+
+/** Each fault with its own probability; `fraction` is a seeded source of [0, 1). */
+export function randomly(fraction: () => number, rates: Partial<Record<StoreFault, number>>): FaultPlan {
+  return () => {
+    let left = fraction();
+    for (const [fault, rate] of Object.entries(rates)) {
+      if (left < rate) return fault as StoreFault;
+      left -= rate;
+    }
+    return undefined;
+  };
+}
+
+/** Puts `plan` before every request that `client` sends from now on. */
+export function injectFaults(client: DynamoDBClient, plan: FaultPlan): FaultyDynamoDb {
+  const inner = client.config.requestHandler;
+  type Handle = (typeof inner)['handle'];
+  type Answer = Awaited<ReturnType<Handle>>['response'];
+  const requests: (StoreRequest & { fault: StoreFault | undefined })[] = [];
+  const late: Parameters<Handle>[0][] = [];
+
+  const handle: Handle = async (request, options) => {
+    const seen = toStoreRequest(request.headers, request.body);
+    const fault = plan(seen);
+    requests.push({ ...seen, fault });
+    switch (fault) {
+      case undefined:
+        return inner.handle(request, options);
+      case 'lostAck':
+        await drained((await inner.handle(request)).response);
+        throw brokenConnection();
+      case 'drop':
+        throw brokenConnection();
+      case 'lateApply':
+        late.push(request);
+        throw Object.assign(new Error('the request timed out'), { name: 'TimeoutError' });
+      case 'throttle':
+        return { response: failure(400, { __type: 'ThrottlingException', message: 'slow down' }) as Answer };
+      case 'conflict':
+        return { response: failure(400, conflictBody(seen)) as Answer };
+      case 'serverError':
+        return { response: failure(500, { __type: 'InternalServerError', message: 'try again' }) as Answer };
+    }
+  };
+  client.config.requestHandler = Object.assign(Object.create(inner) as typeof inner, { handle });
+
+  return {
+    requests,
+    async applyLate() {
+      const statuses: number[] = [];
+      for (const request of late.splice(0)) {
+        const { response } = await inner.handle(request);
+        await drained(response);
+        statuses.push(response.statusCode);
+      }
+      return statuses;
+    },
+  };
+}
+
+function toStoreRequest(headers: Record<string, string>, body: unknown): StoreRequest {
+  return {
+    operation: headers['x-amz-target']?.split('.')[1] ?? 'unknown',
+    attempt: Number(/attempt=(\d+)/.exec(headers['amz-sdk-request'] ?? '')?.[1] ?? 1),
+    body: typeof body === 'string' ? body : Buffer.from(body as Uint8Array).toString(),
+  };
+}
+
+function brokenConnection(): Error {
+  return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
+}
+
+function conflictBody({ operation, body }: StoreRequest): object {
+  if (operation !== 'TransactWriteItems') return { __type: 'TransactionConflictException', message: 'in conflict' };
+  const { TransactItems: items } = JSON.parse(body) as { TransactItems: unknown[] };
+  return {
+    __type: 'TransactionCanceledException',
+    Message: 'cancelled',
+    CancellationReasons: items.map((_, index) => ({ Code: index === 0 ? 'TransactionConflict' : 'None' })),
+  };
+}
+
+function failure(statusCode: number, body: object) {
+  const text = JSON.stringify(body);
+  return {
+    statusCode,
+    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'fault' },
+    body: Readable.from([Buffer.from(text)]),
+  };
+}
+
+async function drained(response: { body?: unknown }): Promise<void> {
+  for await (const chunk of response.body as AsyncIterable<unknown>) void chunk;
+}

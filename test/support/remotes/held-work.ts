@@ -1,0 +1,28 @@
+/** Work for a remote server of the examples that lasts until a test says so. */
+export interface HeldWork {
+  readonly work: (signal: AbortSignal) => Promise<void>;
+  /** Ends the work of every task, also of tasks that are created later. */
+  readonly finish: () => void;
+}
+
+export function heldWork(): HeldWork {
+  const finished = new AbortController();
+  return {
+    work: (signal) =>
+      new Promise((resolve, reject) => {
+        if (finished.signal.aborted) {
+          resolve();
+          return;
+        }
+        finished.signal.addEventListener('abort', () => {
+          resolve();
+        });
+        signal.addEventListener('abort', () => {
+          reject(new Error('stopped'));
+        });
+      }),
+    finish: () => {
+      finished.abort();
+    },
+  };
+}
