@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import type { RunProgress } from './run-progress.js';
-import { progressOf, runHistory } from './run-progress.js';
+import { externalWaits, progressOf, runHistory, runView, waitedMsIn } from './run-progress.js';
 
 const requestTimeoutMs = 10_000;
+
+const functionStats = z.object({ invocations: z.number(), busyMs: z.number() });
+const localStats = z.object({
+  functions: z.object({ turn: functionStats, poll: functionStats, schedule: functionStats }),
+});
+/** How often and how long the functions ran in one process of local mode. Those that answer HTTP are left out. */
+export type FunctionsStats = z.infer<typeof localStats>['functions'];
 
 /** The management API of a running engine. */
 export class EngineClient {
@@ -23,7 +30,21 @@ export class EngineClient {
   }
 
   async progress(runId: string): Promise<RunProgress> {
-    return progressOf(runHistory.parse(await this.#request(`/runs/${runId}/history`)).events);
+    const [run, external] = await Promise.all([
+      this.#request(`/runs/${runId}`),
+      this.#request(`/activities/external?run=${runId}`),
+    ]);
+    return progressOf(runView.parse(run), externalWaits.parse(external));
+  }
+
+  /** How long the run waited for remote tasks. */
+  async waitedMs(runId: string): Promise<number> {
+    return waitedMsIn(runHistory.parse(await this.#request(`/runs/${runId}/history`)));
+  }
+
+  /** Only local mode has this route. */
+  async functions(): Promise<FunctionsStats> {
+    return localStats.parse(await this.#request('/local/stats')).functions;
   }
 
   async #request(path: string, init: RequestInit = {}): Promise<unknown> {

@@ -1,75 +1,68 @@
 import { z } from 'zod';
 
-/** The part of `GET /runs/{id}/history` that the demo reads. */
-export const runHistory = z.object({
-  events: z.array(
-    z.looseObject({
-      type: z.string(),
-      atMs: z.number(),
-      waitId: z.string().optional(),
+/** The part of `GET /runs/{id}` that the demo reads. */
+export const runView = z.object({
+  status: z.string(),
+  outcome: z.object({ status: z.string(), result: z.unknown() }).optional(),
+  endedAtMs: z.number().optional(),
+  waits: z.array(
+    z.object({
+      waitId: z.string(),
+      kind: z.string(),
       name: z.string().optional(),
       server: z.string().optional(),
-      outcome: z.looseObject({ status: z.string(), result: z.unknown() }).optional(),
+      sinceMs: z.number(),
     }),
   ),
 });
-export type HistoryEvents = z.infer<typeof runHistory>['events'];
+
+/** The part of `GET /activities/external` that the demo reads: a wait has a task id once its task is written down. */
+export const externalWaits = z.object({
+  waits: z.array(z.object({ waitId: z.string(), taskId: z.string().optional() })),
+});
 
 export interface RunProgress {
   /** What the run does now, in words. */
   readonly state: string;
-  /** When it began to do that. */
+  /** When it began to do that, where that is known. */
   readonly sinceMs: number | undefined;
+  /** It waits for a remote task whose id is in the store. */
   readonly isWaiting: boolean;
   readonly hasEnded: boolean;
   /** What it returned, once it has completed. */
   readonly result: unknown;
-  /** Time from the start of each remote task to the moment its outcome was written down. */
-  readonly waitedMs: number;
 }
 
-/** Where a run stands, told from its history alone. */
-export function progressOf(events: HistoryEvents): RunProgress {
-  const serverOf = new Map<string, string>();
-  const startedAtMs = new Map<string, number>();
-  let state = 'accepted';
-  let result: unknown;
-  let waitedMs = 0;
-  let hasEnded = false;
-
-  for (const { type, atMs, waitId = '', name = '', server = '', outcome } of events) {
-    switch (type) {
-      case 'RunStarted':
-        state = 'running';
-        break;
-      case 'StepRequested':
-        state = `running the step "${name}"`;
-        break;
-      case 'StepCompleted':
-        state = 'running';
-        break;
-      case 'RemoteTaskRequested':
-        serverOf.set(waitId, server);
-        state = `asking "${server}" to start a task`;
-        break;
-      case 'RemoteTaskStarted':
-        startedAtMs.set(waitId, atMs);
-        state = `waiting for "${serverOf.get(waitId) ?? ''}"`;
-        break;
-      case 'TokenSettled': {
-        waitedMs += atMs - (startedAtMs.get(waitId) ?? atMs);
-        startedAtMs.delete(waitId);
-        state = 'running with the outcome';
-        break;
-      }
-      case 'RunEnding':
-        state = outcome?.status ?? 'ending';
-        result = outcome?.result;
-        break;
-      case 'RunEnded':
-        hasEnded = true;
-        break;
-    }
+/** Where a run stands. */
+export function progressOf(
+  { status, outcome, endedAtMs, waits }: z.infer<typeof runView>,
+  external: z.infer<typeof externalWaits>,
+): RunProgress {
+  if (endedAtMs !== undefined) {
+    return { state: status, sinceMs: endedAtMs, isWaiting: false, hasEnded: true, result: outcome?.result };
   }
-  return { state, sinceMs: events.at(-1)?.atMs, isWaiting: startedAtMs.size > 0, hasEnded, result, waitedMs };
+  const [wait] = waits;
+  const running = { sinceMs: wait?.sinceMs, isWaiting: false, hasEnded: false, result: undefined };
+  if (wait === undefined) return { ...running, state: 'running' };
+  if (wait.kind === 'step') return { ...running, state: `running the step "${wait.name ?? ''}"` };
+  const server = wait.server ?? '';
+  const taskId = external.waits.find(({ waitId }) => waitId === wait.waitId)?.taskId;
+  if (taskId === undefined) return { ...running, state: `asking "${server}" to start a task` };
+  return { ...running, isWaiting: true, state: `waiting for "${server}", task ${taskId.slice(0, 8)}` };
+}
+
+/** The part of `GET /runs/{id}/history` that the demo reads. */
+export const runHistory = z.object({
+  events: z.array(z.object({ type: z.string(), atMs: z.number(), waitId: z.string().optional() })),
+});
+
+/** Time between asking for each remote task and the end of its task becoming known, summed up. */
+export function waitedMsIn({ events }: z.infer<typeof runHistory>): number {
+  const requestedAtMs = new Map<string, number>();
+  let waitedMs = 0;
+  for (const { type, atMs, waitId = '' } of events) {
+    if (type === 'RemoteTaskRequested') requestedAtMs.set(waitId, atMs);
+    if (type === 'TokenSettled') waitedMs += atMs - (requestedAtMs.get(waitId) ?? atMs);
+  }
+  return waitedMs;
 }

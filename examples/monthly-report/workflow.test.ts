@@ -1,13 +1,13 @@
 import { createTestApp, scriptedServer } from 'outwait/testing';
-import type { ScriptedTask, TestApp } from 'outwait/testing';
-import { defineApp } from 'outwait';
+import type { ScriptedServer, ScriptedTask, TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import config from '../outwait.config.js';
 import { monthlyReport } from './workflow.js';
 
 /** The workflow with a reporting system that does as told, on a clock that skips the waiting. */
-function appWith(task: ScriptedTask): { app: TestApp; reports: ReturnType<typeof scriptedServer> } {
+function appWith(task: ScriptedTask): { app: TestApp; reports: ScriptedServer } {
   const reports = scriptedServer({ protocol: 'mcp', task: () => task });
-  return { app: createTestApp(defineApp({ workflows: [monthlyReport] }), { servers: { reports } }), reports };
+  return { app: createTestApp(config, { servers: { reports } }), reports };
 }
 
 const exported = { structuredContent: { rows: 410, file: 'bookings-2026-10.csv' } };
@@ -60,6 +60,8 @@ describe('monthlyReport', () => {
     const runId = await app.start(monthlyReport, { month: '2026-10' });
 
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'REMOTE_TASK_TIMED_OUT' } });
+    const { createdAtMs, endedAtMs = 0 } = await app.show(runId);
+    expect(Math.floor((endedAtMs - createdAtMs) / 3_600_000)).toBe(6);
   });
 
   it('is not started for something that is no month', async () => {

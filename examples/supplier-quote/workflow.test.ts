@@ -1,13 +1,13 @@
 import { createTestApp, scriptedServer } from 'outwait/testing';
-import type { ScriptedTask, TestApp } from 'outwait/testing';
-import { defineApp } from 'outwait';
+import type { ScriptedServer, ScriptedTask, TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import config from '../outwait.config.js';
 import { supplierQuote } from './workflow.js';
 
 /** The workflow with a supplier that does as told, on a clock that skips the waiting. */
-function appWith(task: ScriptedTask): { app: TestApp; supplier: ReturnType<typeof scriptedServer> } {
+function appWith(task: ScriptedTask): { app: TestApp; supplier: ScriptedServer } {
   const supplier = scriptedServer({ protocol: 'a2a', task: () => task });
-  return { app: createTestApp(defineApp({ workflows: [supplierQuote] }), { servers: { supplier } }), supplier };
+  return { app: createTestApp(config, { servers: { supplier } }), supplier };
 }
 
 /** An A2A task that holds the quote in an artifact. */
@@ -63,5 +63,7 @@ describe('supplierQuote', () => {
     const runId = await app.start(supplierQuote, order);
 
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'REMOTE_TASK_TIMED_OUT' } });
+    const { createdAtMs, endedAtMs = 0 } = await app.show(runId);
+    expect(Math.floor((endedAtMs - createdAtMs) / 3_600_000)).toBe(48);
   });
 });

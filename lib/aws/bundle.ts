@@ -51,14 +51,14 @@ const appEntry = 'outwait:app-entry';
 function resolveNames(configFile: string): Plugin {
   return {
     name: 'outwait',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^outwait:app-entry$/ }, () => ({ path: appEntry, namespace: 'outwait' }));
-      onLoad({ filter: /./, namespace: 'outwait' }, () => ({
+    setup(builder) {
+      builder.onResolve({ filter: /^outwait:app-entry$/ }, () => ({ path: appEntry, namespace: 'outwait' }));
+      builder.onLoad({ filter: /./, namespace: 'outwait' }, () => ({
         contents: "export { default } from 'outwait:app';",
         resolveDir: dirname(configFile),
       }));
-      onResolve({ filter: /^outwait:app$/ }, () => ({ path: configFile }));
-      onResolve({ filter: /^outwait(\/testing)?$/ }, ({ path }) => ({
+      builder.onResolve({ filter: /^outwait:app$/ }, () => ({ path: configFile }));
+      builder.onResolve({ filter: /^outwait(\/testing)?$/ }, ({ path }) => ({
         path: ownFile(path === 'outwait' ? 'index' : 'testing'),
       }));
     },

@@ -53,15 +53,16 @@ async function handleReply(deps: Deps, message: PollMessage, token: StartedToken
       return settle(deps, token, 'poll', outcomeOf(reply.end, token.handle.server));
     case 'working': {
       const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
-      const hint = pollHint(reply.pollAfterMs);
+      const hintMs = pollHint(reply.pollAfterMs);
       // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
-      if (nextAtMs > claimedDueAtMs || token.pollErrors > 0 || (reply.pollAfterMs !== undefined && hint !== (token.pollHintMs ?? 0))) {
-        const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors: 0, pollHintMs: hint });
+      if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0)) {
+        const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors: 0, pollHintMs: hintMs });
         if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: nextAtMs }, nextAtMs);
         return 'working';
       }
       const hop = (message.hop?.count ?? 0) + 1;
-      if (nextAtMs < claimedDueAtMs && hop <= pollHopsMax) {
+      // Only if the read at the end of the claim will not come sooner after this one than the server allows.
+      if (nextAtMs + hintMs < claimedDueAtMs && hop <= pollHopsMax) {
         await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: claimedDueAtMs, hop: { count: hop, claimedDueAtMs } }, nextAtMs);
       }
       return 'working';

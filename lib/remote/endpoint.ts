@@ -1,4 +1,3 @@
-import { storedError } from '../base/errors.js';
 import type { Random } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
@@ -7,6 +6,7 @@ import type { SecretReference, ServerConfig } from '../workflow/app.js';
 import { exchangeOf, untilResponse, type Exchange } from './exchange.js';
 import type { HttpClient } from './http.js';
 import { rpcRequest } from './json-rpc.js';
+import { remoteError } from './remote-error.js';
 import { scrubbed } from './scrub.js';
 import type { CancelReply, PollReply, StartReply } from './transport.js';
 
@@ -50,10 +50,10 @@ export class RemoteEndpoint {
     read: (exchange: Exchange) => Reply,
   ): Promise<Reply> {
     const credentials = await this.#credentials();
-    if (typeof credentials === 'string')
-      return read({ kind: 'not_sent', error: storedError('CONFIG_INVALID', credentials) });
-    const exchange = await this.#exchange(call, credentials, options);
-    const reply = scrubbed(read(exchange), [...addressesIn(this.#config.url), ...secretsIn(credentials)]);
+    const exchange =
+      typeof credentials === 'string' ? notConfigured(credentials) : await this.#exchange(call, credentials, options);
+    const secrets = typeof credentials === 'string' ? [] : secretsIn(credentials);
+    const reply = scrubbed(read(exchange), [...addressesIn(this.#config.url), ...secrets]);
     if ('error' in reply) {
       const { code, message } = reply.error;
       this.#deps.log.warn('remote_call_failed', {
@@ -117,6 +117,10 @@ const transportHeaders: readonly string[] = [
   'accept-encoding',
   'content-encoding',
 ];
+
+function notConfigured(problem: string): Exchange {
+  return { kind: 'not_sent', error: remoteError('CONFIG_INVALID', problem) };
+}
 
 function missing(reference: SecretReference | string): string {
   return typeof reference === 'string' ? 'a secret is missing' : `the secret "${reference.secret}" has no value`;

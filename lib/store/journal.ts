@@ -25,7 +25,7 @@ export interface JournalOptions {
 export interface JournaledTable {
   readonly table: Table;
   /** Resolves when everything is on the disk. The table takes no call after it. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

@@ -41,6 +41,13 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
         expect(await get('a')).toEqual({ pk, sk: 'a', ...attributes });
       });
 
+      it('stores a negative zero as zero', async () => {
+        await put('a', { x: -0 });
+        await update('b', { set: { x: -0 }, increment: { y: -0 } });
+        expect(await get('a')).toEqual({ pk, sk: 'a', x: 0 });
+        expect(await get('b')).toEqual({ pk, sk: 'b', x: 0, y: 0 });
+      });
+
       it('leaves out attributes that are undefined', async () => {
         const result = await put('a', { x: 1, y: undefined });
         expect(Object.keys(itemOf(result)).sort()).toEqual(['pk', 'sk', 'x']);

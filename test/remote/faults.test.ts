@@ -327,7 +327,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
 
   it('S0-44: the text of an error is cut to 1 KiB', async () => {
     const server = await serving((request, response) => {
-      json(response, { jsonrpc: '2.0', id: request.body.id, error: { code: 1, message: 'é'.repeat(5_000) } });
+      json(response, { jsonrpc: '2.0', id: request.body.id, error: { code: 12, message: 'é'.repeat(5_000) } });
     });
     const reply = await transportTo(protocol, server.url).transport.get(protocol.handle);
     if (reply.kind !== 'unreadable') throw new Error(`got ${reply.kind}`);

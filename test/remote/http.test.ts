@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -118,7 +119,7 @@ describe('GuardedHttpClient', () => {
     ['hangs before the headers', () => undefined],
     [
       'drips its body',
-      (response: import('node:http').ServerResponse) => {
+      (response: ServerResponse) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         const timer = setInterval(() => response.write(' '), 5);
         response.on('close', () => {
@@ -137,7 +138,7 @@ describe('GuardedHttpClient', () => {
 
   it('says no_answer when the connection is reset after the request', async () => {
     const server = await serve((_, response) => {
-      (response.socket as Socket).resetAndDestroy();
+      response.socket!.resetAndDestroy();
     });
     expect((await httpClient().post(request(server.url))).kind).toBe('no_answer');
   });

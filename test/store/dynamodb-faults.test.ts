@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Random } from '../../lib/base/ids.js';
@@ -51,8 +54,8 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
     readonly faults: FaultyDynamoDb;
     readonly delaysMs: readonly number[];
   }
-  const faulty = (plan: FaultPlan, endpoint = dynoxide.endpoint): Faulty => {
-    const client = createDynamoDbClient({ endpoint });
+  const faulty = (plan: FaultPlan, { endpoint = dynoxide.endpoint, maxAttempts = 3 } = {}): Faulty => {
+    const client = createDynamoDbClient({ endpoint, maxAttempts });
     ends.push(() => {
       client.destroy();
     });
@@ -193,13 +196,13 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
     it('because nobody listens, has surely applied nothing', async () => {
       const ended = await startDynoxide();
       await ended.stop();
-      const { table } = faulty(() => undefined, ended.endpoint);
+      const { table } = faulty(() => undefined, { endpoint: ended.endpoint });
       await expect(table.write(commit('h#1', 'me'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     });
 
     it('throttled to the end, has surely applied nothing', async () => {
       const sk = await freshToken();
-      const { table } = faulty(always('throttle'));
+      const { table } = faulty(always('throttle'), { maxAttempts: 1 });
       await expect(table.write(settle(sk, 'me'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
       await expect(table.transact([settle(sk, 'me'), commit(`h#${++items}`, 'me')])).rejects.toMatchObject({
         code: 'STORE_UNAVAILABLE',
@@ -253,16 +256,16 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
     const away = await startDynoxide();
     await away.stop();
     const failures = [
-      faulty(always('drop')).table.write(write),
-      faulty(always('throttle')).table.write(write),
-      faulty(always('serverError')).table.transact([write, wrongType]),
-      faulty(() => undefined, away.endpoint).table.write(write),
-      plain().write(wrongType),
-      plain().transact([write, wrongType]),
-      plain().write({ kind: 'put', item: { pk: canary, sk: 's', text: canary.repeat(40_000) }, conditions: [] }),
+      () => faulty(always('drop')).table.write(write),
+      () => faulty(always('throttle')).table.write(write),
+      () => faulty(always('serverError')).table.transact([write, wrongType]),
+      () => faulty(() => undefined, { endpoint: away.endpoint }).table.write(write),
+      () => plain().write(wrongType),
+      () => plain().transact([write, wrongType]),
+      () => plain().write({ kind: 'put', item: { pk: canary, sk: 's', text: canary.repeat(40_000) }, conditions: [] }),
     ];
     for (const failure of failures) {
-      const error = (await failure.catch((thrown: unknown) => thrown)) as Error & { details?: unknown };
+      const error = (await failure().catch((thrown: unknown) => thrown)) as Error & { details?: unknown };
       expect(error.name).toBe('EngineError');
       const text = [error.message, String(error.stack), JSON.stringify(error.details), JSON.stringify(error)].join();
       expect(text).not.toContain(canary);
@@ -299,14 +302,13 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
   });
 
   it('keeps what it has acknowledged when the stand-in is killed', async () => {
-    const { mkdtemp, rm } = await import('node:fs/promises');
-    const folder = await mkdtemp('/tmp/outwait-dynoxide-');
-    const first = await startDynoxide({ dbPath: `${folder}/db` });
+    const folder = await mkdtemp(join(tmpdir(), 'outwait-dynoxide-'));
+    const first = await startDynoxide({ dbPath: join(folder, 'db') });
     const before = await openDynamoDbTable(first.endpoint, 'faults');
     for (let n = 0; n < 20; n++) await before.table.write(commit(`h#${n}`, 'me'));
     await first.stop('SIGKILL');
     before.client.destroy();
-    const second = await startDynoxide({ dbPath: `${folder}/db` });
+    const second = await startDynoxide({ dbPath: join(folder, 'db') });
     const after = await openDynamoDbTable(second.endpoint, 'faults');
     expect(await after.table.queryPartition('p')).toHaveLength(20);
     after.client.destroy();

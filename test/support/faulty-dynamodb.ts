@@ -53,15 +53,27 @@ export function randomly(fraction: () => number, rates: Partial<Record<StoreFaul
   };
 }
 
+/** What is used of the SDK's types for HTTP, which belong to a package that we do not depend on. */
+interface HttpRequest {
+  readonly headers: Record<string, string>;
+  readonly body?: unknown;
+}
+interface HttpResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body?: AsyncIterable<unknown>;
+}
+interface HttpHandler {
+  handle(request: HttpRequest, options?: object): Promise<{ response: HttpResponse }>;
+}
+
 /** Puts `plan` before every request that `client` sends from now on. */
 export function injectFaults(client: DynamoDBClient, plan: FaultPlan): FaultyDynamoDb {
-  const inner = client.config.requestHandler;
-  type Handle = (typeof inner)['handle'];
-  type Answer = Awaited<ReturnType<Handle>>['response'];
+  const inner = client.config.requestHandler as HttpHandler;
   const requests: (StoreRequest & { fault: StoreFault | undefined })[] = [];
-  const late: Parameters<Handle>[0][] = [];
+  const late: HttpRequest[] = [];
 
-  const handle: Handle = async (request, options) => {
+  const handle: HttpHandler['handle'] = async (request, options) => {
     const seen = toStoreRequest(request.headers, request.body);
     const fault = plan(seen);
     requests.push({ ...seen, fault });
@@ -77,14 +89,15 @@ export function injectFaults(client: DynamoDBClient, plan: FaultPlan): FaultyDyn
         late.push(request);
         throw Object.assign(new Error('the request timed out'), { name: 'TimeoutError' });
       case 'throttle':
-        return { response: failure(400, { __type: 'ThrottlingException', message: 'slow down' }) as Answer };
+        return { response: failure(400, { __type: 'ThrottlingException', message: 'slow down' }) };
       case 'conflict':
-        return { response: failure(400, conflictBody(seen)) as Answer };
+        return { response: failure(400, conflictBody(seen)) };
       case 'serverError':
-        return { response: failure(500, { __type: 'InternalServerError', message: 'try again' }) as Answer };
+        return { response: failure(500, { __type: 'InternalServerError', message: 'try again' }) };
     }
   };
-  client.config.requestHandler = Object.assign(Object.create(inner) as typeof inner, { handle });
+  // The rest of the handler stays: the SDK also asks it for its settings, and to close its sockets.
+  client.config.requestHandler = Object.assign(Object.create(inner) as typeof client.config.requestHandler, { handle });
 
   return {
     requests,
@@ -104,7 +117,7 @@ function toStoreRequest(headers: Record<string, string>, body: unknown): StoreRe
   return {
     operation: headers['x-amz-target']?.split('.')[1] ?? 'unknown',
     attempt: Number(/attempt=(\d+)/.exec(headers['amz-sdk-request'] ?? '')?.[1] ?? 1),
-    body: typeof body === 'string' ? body : Buffer.from(body as Uint8Array).toString(),
+    body: typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array),
   };
 }
 
@@ -122,7 +135,7 @@ function conflictBody({ operation, body }: StoreRequest): object {
   };
 }
 
-function failure(statusCode: number, body: object) {
+function failure(statusCode: number, body: object): HttpResponse {
   const text = JSON.stringify(body);
   return {
     statusCode,
@@ -131,6 +144,7 @@ function failure(statusCode: number, body: object) {
   };
 }
 
-async function drained(response: { body?: unknown }): Promise<void> {
-  for await (const chunk of response.body as AsyncIterable<unknown>) void chunk;
+async function drained({ body = Readable.from([]) }: HttpResponse): Promise<void> {
+  const chunks = body[Symbol.asyncIterator]();
+  while ((await chunks.next()).done !== true);
 }

@@ -85,7 +85,7 @@ const handle: RemoteTaskHandle = {
   ttlMs: 21_600_000,
 };
 const violation = (problem: string) => ({
-  code: 'REMOTE_PROTOCOL_VIOLATION',
+  code: 'REMOTE_PROTOCOL_VIOLATION' as const,
   message: `the server broke the protocol: ${problem}`,
 });
 

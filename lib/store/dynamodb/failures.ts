@@ -68,8 +68,8 @@ export function cancelledResult(error: TransactionCanceledException): TransactRe
 
 /** Our error for one of the SDK. It carries no text of the SDK that can hold a URL or a stored value. */
 export function storeError(error: unknown, fate: Fate): EngineError {
-  if (isEngine(error)) return error;
-  const name = error instanceof Error ? error.name : 'unknown error';
+  if (error instanceof EngineError) return error;
+  const name = nameOf(error);
   if (fate.unknown) return new EngineError('STORE_RESULT_UNKNOWN', `a write got no answer (${name})`, detailsOf(error));
   if (name === 'ValidationException') return invalid(name, (error as Error).message);
   return new EngineError('STORE_UNAVAILABLE', `the table does not answer (${name})`, detailsOf(error));
@@ -81,8 +81,10 @@ export function conflictError(fate: Fate): EngineError {
     : new EngineError('STORE_UNAVAILABLE', 'the items are being written by other transactions');
 }
 
-function isEngine(error: unknown): error is EngineError {
-  return error instanceof EngineError;
+/** The code of a system error, which says more than its name, or the name of an error of the service. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return (error as NodeJS.ErrnoException).code ?? error.name;
 }
 
 function invalid(name: string, message = ''): EngineError {

@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// The version is checked before anything is imported that an old Node cannot even parse.
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`outwait needs Node 20.19 or newer, this is ${process.versions.node}`);
+  process.exit(1);
+}
+
+const { existsSync } = await import('node:fs');
+// The SDK's notice about Node 20 is for those who deploy with it; the functions run on a newer one.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+
+let cli;
+if (existsSync(new URL('../dist/cli.js', import.meta.url))) {
+  cli = await import('../dist/cli.js');
+} else {
+  // A clone runs from its source.
+  const { register } = await import('tsx/esm/api');
+  register();
+  cli = await import('../lib/cli.ts');
+}
+await cli.main(process.argv);

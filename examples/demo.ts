@@ -1,0 +1,292 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { arch, platform, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Child } from './demo/child.js';
+import { Children, isAlive, killProcess } from './demo/child.js';
+import type { FunctionsStats } from './demo/engine-client.js';
+import { EngineClient } from './demo/engine-client.js';
+import { LiveView } from './demo/live-view.js';
+import type { RunProgress } from './demo/run-progress.js';
+import type { RemoteStats } from './servers/remote-server.js';
+
+// `npm run demo`: two workflows wait for tasks on two servers; while they wait, the engine and its database are killed
+// with SIGKILL, stay away for a while, and come back. Exits with 0 if both workflows ended right and each server was
+// asked to start its task exactly once.
+
+/** How long the remote tasks work, and how long nothing of the engine runs. */
+const taskMs = 12_000;
+const downMs = 3_000;
+/** How long the demo looks on between its steps, so that there is something to see. */
+const lookMs = 1_500;
+const watchIntervalMs = 250;
+/** A step that takes longer has failed. The demo as a whole stays under a minute. */
+const untilWaitingMs = 15_000;
+const untilEndedMs = 35_000;
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const projectFolder = join(here, '..');
+
+interface DemoRun {
+  readonly title: string;
+  readonly server: 'reports' | 'supplier';
+  readonly workflow: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What is wrong with the result of the run, if something is. */
+  readonly problemWith: (result: unknown) => string | undefined;
+}
+
+const runs: readonly DemoRun[] = [
+  {
+    title: 'monthly report',
+    server: 'reports',
+    workflow: 'monthlyReport',
+    input: { month: '2026-10' },
+    problemWith: (result) => {
+      const { file, rows } = { file: 'bookings-2026-10.csv', rows: 410 };
+      const expected = { status: 'ready', month: '2026-10', rows, file, recipients: ['finance@example.com'] };
+      return isDeepStrictEqual(result, expected) ? undefined : `expected ${JSON.stringify(expected)}`;
+    },
+  },
+  {
+    title: 'supplier quote',
+    server: 'supplier',
+    workflow: 'supplierQuote',
+    input: { article: 'bolt', quantity: 200, budgetCents: 50_000 },
+    problemWith: (result) => {
+      const expected = z.strictObject({
+        status: z.literal('within budget'),
+        reference: z.string().regex(/^RFQ-\d{6}$/),
+        totalCents: z.literal(45_000),
+        currency: z.literal('EUR'),
+      });
+      return expected.safeParse(result).error?.message;
+    },
+  },
+];
+
+interface StartedRun extends DemoRun {
+  readonly runId: string;
+}
+
+const view = new LiveView(process.stdout, () => Date.now());
+const say = (text = ''): void => {
+  view.say(text);
+};
+
+/** Runs the demo; what it starts ends when `signal` aborts, on failure too. Returns what was wrong. */
+async function demo(children: Children, folder: string, signal: AbortSignal): Promise<string[]> {
+  const begunAtMs = Date.now();
+
+  say('1. Two servers, each a process of its own, standing in for services that other companies run:');
+  const [reports, supplier] = await Promise.all([
+    startServer(children, 'mcp-server', signal),
+    startServer(children, 'a2a-agent', signal),
+  ]);
+  say(`   reports   an MCP server; its tool start_export answers with a task     ${reports}`);
+  say(`   supplier  an A2A agent; its skill quote answers with a task            ${supplier}`);
+  say(`   Each task takes ${seconds(taskMs)}. In real life it would be hours or days.`);
+  say();
+
+  say('2. The engine, as "outwait dev" runs it on a laptop: the same functions as on AWS Lambda, and a database.');
+  const env = { DEMO_MCP_URL: reports, DEMO_A2A_URL: supplier };
+  const port = await freePort();
+  const first = await startEngine(children, folder, port, env, signal);
+  say(`   ${first.process.readyLine}`);
+  say();
+
+  say('3. Two workflows start. Each runs a step, asks its server for a task, and then waits for it.');
+  const started: StartedRun[] = [];
+  for (const run of runs) started.push({ ...run, runId: await first.client.start(run.workflow, run.input) });
+  await watch(first.client, started, (progress) => progress.isWaiting, untilWaitingMs, signal);
+  await watch(first.client, started, undefined, lookMs, signal);
+  const functionsBefore = await first.client.functions();
+  view.freeze();
+  say();
+
+  say('4. While both wait: kill -9 to the engine and to its database. Nothing gets a chance to save anything.');
+  await crash(first.process, folder);
+  say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers go on.`);
+  await delay(downMs, undefined, { signal });
+  say();
+
+  say('5. The engine starts again on the same folder, reads where each workflow stood, and asks the servers.');
+  const second = await startEngine(children, folder, port, env, signal);
+  const progress = await watch(second.client, started, (each) => each.hasEnded, untilEndedMs, signal);
+  const functionsAfter = await second.client.functions();
+  const waitedMs = await Promise.all(started.map(({ runId }) => second.client.waitedMs(runId)));
+  view.freeze();
+  say();
+
+  const stats = { reports: await statsOf(reports), supplier: await statsOf(supplier) };
+  const problems: string[] = [];
+  say('Outcomes');
+  for (const [index, run] of started.entries()) {
+    const ended = progress[index];
+    say(`   ${run.title}: ${ended?.state ?? 'unknown'} ${JSON.stringify(ended?.result)}`);
+    if (ended?.state !== 'completed') problems.push(`${run.title} did not complete`);
+    else {
+      const problem = run.problemWith(ended.result);
+      if (problem !== undefined) problems.push(`${run.title} has another result: ${problem}`);
+    }
+    const { startCalls } = stats[run.server];
+    if (startCalls.length !== 1) problems.push(`${run.server} was asked to start ${startCalls.length} tasks, not 1`);
+  }
+  say();
+  say('What the servers saw           reports   supplier');
+  for (const [label, count] of [
+    ['calls to start a task', (server: RemoteStats) => server.startCalls.length],
+    ['tasks', (server: RemoteStats) => server.tasks],
+    ['reads of a task', (server: RemoteStats) => server.reads],
+  ] as const) {
+    const counts = [stats.reports, stats.supplier].map((server) => String(count(server)).padStart(10));
+    say(`   ${label.padEnd(24)}${counts.join('')}`);
+  }
+  say();
+  say('Time');
+  say(`   the two workflows waited, together   ${seconds(waitedMs.reduce((sum, each) => sum + each, 0))}`);
+  say(`   any function ran                     ${functionTime(functionsBefore, functionsAfter)}`);
+  say(`   the whole demo                       ${seconds(Date.now() - begunAtMs)}`);
+  say();
+  say(`On ${platform()} ${arch()}, Node ${process.version}, store: ${first.store}`);
+  return problems;
+}
+
+async function startServer(children: Children, name: string, signal: AbortSignal): Promise<string> {
+  const args = ['--import', 'tsx', join(here, 'servers', `${name}.ts`), '--task-ms', String(taskMs), '--with-parent'];
+  const { readyLine } = await children.start(name, { args, ready: / ready at http/ }, signal);
+  return readyLine.slice(readyLine.indexOf('http'));
+}
+
+interface Engine {
+  readonly process: Child;
+  readonly client: EngineClient;
+  readonly store: string;
+}
+
+async function startEngine(
+  children: Children,
+  folder: string,
+  port: number,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Engine> {
+  const config = join(here, 'outwait.config.ts');
+  const args = [join(projectFolder, 'bin', 'outwait.js'), 'dev', '--port', String(port)];
+  args.push('--config', config, '--state', folder);
+  const started = await children.start('outwait dev', { args, ready: /^outwait dev ready at/, env }, signal);
+  const [, url = '', store = ''] = /ready at (\S+) \(store: (.*)\)$/.exec(started.readyLine) ?? [];
+  return { process: started, client: new EngineClient(url), store };
+}
+
+/** Shows the runs until each of them is as wished, or for `forMs` when nothing is wished. */
+async function watch(
+  client: EngineClient,
+  started: readonly StartedRun[],
+  isReached: ((progress: RunProgress) => boolean) | undefined,
+  forMs: number,
+  signal: AbortSignal,
+): Promise<readonly RunProgress[]> {
+  const untilMs = Date.now() + forMs;
+  for (;;) {
+    const progress = await Promise.all(started.map(({ runId }) => client.progress(runId)));
+    view.show(progress.map((each, index) => ({ name: started[index]?.title ?? '', ...each })));
+    if (isReached !== undefined && progress.every(isReached)) return progress;
+    if (Date.now() > untilMs) {
+      if (isReached === undefined) return progress;
+      throw new Error(`the workflows did not get there within ${seconds(forMs)}`);
+    }
+    await delay(watchIntervalMs, undefined, { signal });
+  }
+}
+
+/** Kills the engine, then its database: the engine would start the database again. */
+async function crash(engine: Child, folder: string): Promise<void> {
+  const database = await databasePid(folder);
+  await engine.kill();
+  if (database !== undefined) await killProcess(database);
+  for (const pid of [engine.pid, database]) {
+    if (pid !== undefined && isAlive(pid)) throw new Error(`process ${pid} is still alive`);
+  }
+  say(
+    database === undefined
+      ? `   killed: engine (process ${engine.pid}); the store is in the engine, there is no database process`
+      : `   killed: engine (process ${engine.pid}), database (process ${database})`,
+  );
+}
+
+/** The process of the database, as `outwait dev` writes it down; undefined where the store is part of the engine. */
+async function databasePid(folder: string): Promise<number | undefined> {
+  try {
+    const record = await readFile(join(folder, 'database.json'), 'utf8');
+    return z.object({ pid: z.int().positive() }).parse(JSON.parse(record)).pid;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function statsOf(url: string): Promise<RemoteStats> {
+  const response = await fetch(new URL('/stats', url));
+  return (await response.json()) as RemoteStats;
+}
+
+/** Of both lives of the engine; the first one's figures are from just before it was killed. */
+function functionTime(...lives: readonly FunctionsStats[]): string {
+  const all = lives.flatMap(({ turn, poll, schedule }) => [turn, poll, schedule]);
+  const busyMs = all.reduce((sum, each) => sum + each.busyMs, 0);
+  const invocations = all.reduce((sum, each) => sum + each.invocations, 0);
+  return `${seconds(busyMs)} (${invocations} invocations)`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms % 1000 === 0 ? 0 : 2)} s`;
+}
+
+/** The second start must find the port again, so the choice cannot be left to the engine. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const children = new Children();
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(name, () => {
+    interrupted.abort(new Error(`interrupted by ${name}`));
+  });
+}
+process.once('exit', () => {
+  children.killAll();
+});
+
+const folder = await mkdtemp(join(tmpdir(), 'outwait-demo-'));
+let problems: readonly string[];
+try {
+  problems = await demo(children, folder, interrupted.signal);
+} catch (error) {
+  const reason = interrupted.signal.aborted ? (interrupted.signal.reason as Error) : (error as Error);
+  problems = [reason.message];
+}
+const database = await databasePid(folder).catch(() => undefined);
+await children.endAll();
+if (database !== undefined && isAlive(database)) await killProcess(database);
+
+view.freeze();
+say();
+if (problems.length === 0) {
+  await rm(folder, { recursive: true, force: true });
+  say('It worked: the engine died in the middle, nothing was lost, and nothing was asked for twice.');
+} else {
+  for (const problem of problems) say(`It did not work: ${problem}`);
+  say(`The state of the engine is in ${folder}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { addDevCommand } from './cli/dev-command.js';
+import { CliError, exitCodes } from './cli/cli-error.js';
+import { addRunCommands } from './cli/run-commands.js';
+
+/** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('outwait');
+  program
+    .description('Durable workflows that wait on tasks of other servers')
+    .version(packageVersion())
+    .showHelpAfterError('(outwait --help lists the commands and options)')
+    .exitOverride();
+  addDevCommand(program);
+  addRunCommands(program);
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  // Commander has printed it. Help and version that were asked for are no error.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CliError) {
+    console.error(error.asJson === undefined ? `outwait: ${error.message}` : JSON.stringify(error.asJson));
+    return error.exitCode;
+  }
+  console.error(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return exitCodes.failed;
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}

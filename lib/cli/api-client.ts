@@ -1,0 +1,95 @@
+import type { Problem } from '../http/problem.js';
+import { CliError, exitCodes } from './cli-error.js';
+
+const requestTimeoutMs = 30_000;
+
+/** The server refused the request, or could not be asked. */
+export class ApiError extends CliError {
+  /** Missing when there was no answer. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status: number | undefined, asJson: object | undefined) {
+    super(message, exitCodes.failed, asJson);
+    this.status = status;
+  }
+
+  /** The engine may be restarting. */
+  get isPassing(): boolean {
+    return this.status === undefined || this.status === 503;
+  }
+}
+
+/** The management API of a running engine. */
+export class ApiClient {
+  readonly #url: string;
+  readonly #asJson: boolean;
+
+  constructor(options: { readonly url: string; readonly json?: boolean }) {
+    this.#url = options.url;
+    this.#asJson = options.json ?? false;
+  }
+
+  /** @throws ApiError */
+  async get<Answer>(path: string): Promise<Answer> {
+    return (await this.#ask('GET', path, undefined)) as Answer;
+  }
+
+  /** @throws ApiError */
+  async post<Answer>(path: string, body: object): Promise<Answer> {
+    return (await this.#ask('POST', path, body)) as Answer;
+  }
+
+  async #ask(method: string, path: string, body: object | undefined): Promise<unknown> {
+    // From the environment only: an argument could be read by every user of the machine.
+    const token = process.env['OUTWAIT_MANAGEMENT_TOKEN'] ?? '';
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(this.#url + path, {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+        },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(requestTimeoutMs),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      text = await response.text();
+    } catch {
+      throw this.#error(
+        'UNREACHABLE',
+        `no answer from ${this.#url}; is outwait dev running? (--url or OUTWAIT_URL names another)`,
+        undefined,
+      );
+    }
+    const answer = fromJson(text);
+    if (response.ok && answer !== undefined) return answer;
+    const problem = (answer as Partial<Problem> | undefined)?.error;
+    if (problem === undefined)
+      throw this.#error(
+        'NOT_OUTWAIT',
+        `${this.#url} does not answer as outwait does (HTTP ${response.status})`,
+        response.status,
+      );
+    throw new ApiError(
+      `${problem.message} (${problem.code})`,
+      response.status,
+      this.#asJson ? { error: problem } : undefined,
+    );
+  }
+
+  #error(code: string, message: string, status: number | undefined): ApiError {
+    return new ApiError(message, status, this.#asJson ? { error: { code, message } } : undefined);
+  }
+}
+
+function fromJson(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

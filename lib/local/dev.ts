@@ -1,0 +1,72 @@
+import { join, resolve } from 'node:path';
+import { readManagementToken } from '../aws/env.js';
+import type { EngineError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { startLocalEngine } from './engine.js';
+import { lockFolder } from './folder-lock.js';
+import { loadApp } from './load-app.js';
+import { openStore, type StoreKind } from './open-store.js';
+import { loadTokenKeys, openStateFolder } from './state-folder.js';
+
+export interface DevOptions {
+  readonly port: number;
+  readonly configFile: string;
+  readonly stateFolder: string;
+  readonly store?: StoreKind;
+  readonly dynamodbEndpoint?: string;
+  readonly log: Log;
+}
+
+export interface Dev {
+  /** For a person: where it listens and which store it uses. One line. */
+  readonly ready: string;
+  /** Resolves with the reason when local mode cannot go on. */
+  readonly lost: Promise<EngineError>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts local mode on a folder, which belongs to this process from then on.
+ * @throws EngineError `CONFIG_INVALID` (configuration, folder in use, port taken), `STORE_UNAVAILABLE`
+ */
+export async function startDev(options: DevOptions): Promise<Dev> {
+  const { log } = options;
+  const folder = resolve(options.stateFolder);
+  await openStateFolder(folder);
+  await lockFolder(folder);
+  const app = await loadApp(options.configFile, join(folder, 'build'));
+  const tokens = await loadTokenKeys(folder);
+
+  const closers: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    let onLost: (reason: EngineError) => void = () => undefined;
+    const lost = new Promise<EngineError>((resolveLost) => {
+      onLost = resolveLost;
+    });
+    const store = await openStore({
+      folder,
+      log,
+      onLost,
+      ...(options.store === undefined ? {} : { kind: options.store }),
+      ...(options.dynamodbEndpoint === undefined ? {} : { endpoint: options.dynamodbEndpoint }),
+    });
+    closers.push(() => store.close());
+    const managementToken = readManagementToken(process.env);
+    const engine = await startLocalEngine({
+      app,
+      table: store.table,
+      tokens,
+      log,
+      port: options.port,
+      ...(managementToken === undefined ? {} : { managementToken }),
+    });
+    closers.push(() => engine.stop());
+    return { ready: `outwait dev ready at ${engine.url} (store: ${store.description})`, lost, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,208 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EngineError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { processesWithArgument } from './process-identity.js';
+import { writeWhole } from './state-folder.js';
+
+const readyMaxMs = 10_000;
+const stopMaxMs = 5_000;
+const restartsMax = 5;
+const restartPauseMs = 200;
+const restartsForgottenMs = 60_000;
+
+export interface Dynoxide {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+export interface DynoxideOptions {
+  readonly binary: string;
+  /** Absolute. By it a process that a killed parent left behind is told from those of others. */
+  readonly databaseFile: string;
+  /** Gets `{ "pid": …, "port": … }` of the running process. */
+  readonly recordFile: string;
+  readonly log: Log;
+  /** The database ended again and again; it will not be started any more. */
+  readonly onLost: (error: EngineError) => void;
+}
+
+/** The DynamoDB-compatible database: its npm package beside us, or a program of that name on the PATH. */
+export function findDynoxide(): string | undefined {
+  const program = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
+  try {
+    const packageFile = createRequire(import.meta.url).resolve(
+      `@dynoxide/${process.platform}-${process.arch}/package.json`,
+    );
+    const binary = join(dirname(packageFile), program);
+    if (existsSync(binary)) return binary;
+  } catch {
+    // An optional dependency, not there on this platform.
+  }
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find((file) => existsSync(file));
+}
+
+/** As in `dynoxide 1.2.1`. */
+export function dynoxideVersion(binary: string): string {
+  try {
+    return execFileSync(binary, ['--version'], { encoding: 'utf8', timeout: readyMaxMs }).trim();
+  } catch {
+    throw new EngineError('CONFIG_INVALID', `${binary} cannot be run; use --store memory`);
+  }
+}
+
+/**
+ * Runs the database on one file, on this machine only, and starts it again when it ends by itself. The caller holds the
+ * lock on the folder: two of these processes would open one file without complaint.
+ */
+export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide> {
+  await endLeftOver(options);
+  const port = await freePort();
+  let child = await launch(options, port);
+  let stopping = false;
+  let restarts = 0;
+
+  const watch = (): void => {
+    const startedAtMs = performance.now();
+    child.once('exit', (code, signalName) => {
+      if (stopping) return;
+      options.log.error('database ended', { code, signal: signalName });
+      if (performance.now() - startedAtMs > restartsForgottenMs) restarts = 0;
+      void restart();
+    });
+  };
+  const restart = async (): Promise<void> => {
+    while (restarts < restartsMax) {
+      restarts += 1;
+      await sleep(restartPauseMs);
+      // A stop can come during each pause.
+      if (isStopping()) return;
+      try {
+        child = await launch(options, port);
+        watch();
+        return;
+      } catch (error) {
+        options.log.error('database not started', { error });
+      }
+    }
+    options.onLost(new EngineError('STORE_UNAVAILABLE', 'the database ends again and again; the log has the reason'));
+  };
+  const isStopping = (): boolean => stopping;
+  watch();
+  // The last chance, for an exit that nobody announced.
+  const killNow = (): void => {
+    child.kill('SIGKILL');
+  };
+  process.once('exit', killNow);
+
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      stopping = true;
+      process.off('exit', killNow);
+      await end(child);
+    },
+  };
+}
+
+/** Ends the database of a parent that was killed. */
+async function endLeftOver({ databaseFile, log }: DynoxideOptions): Promise<void> {
+  for (const pid of processesWithArgument(databaseFile)) {
+    log.warn('ending a database that a killed process left', { pid });
+    signal(pid, 'SIGTERM');
+    const lastResort = setTimeout(() => {
+      signal(pid, 'SIGKILL');
+    }, stopMaxMs);
+    while (processesWithArgument(databaseFile).includes(pid)) await sleep(20);
+    clearTimeout(lastResort);
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+async function launch(options: DynoxideOptions, port: number): Promise<ChildProcess> {
+  const child = spawn(
+    options.binary,
+    ['--host', '127.0.0.1', '--port', String(port), '--db-path', options.databaseFile],
+    {
+      stdio: 'ignore',
+      // A Ctrl-C in the terminal is for the parent, which still needs the database to end well.
+      detached: true,
+    },
+  );
+  const ended = new Promise<never>((_, reject) => {
+    child.once('error', () => {
+      reject(new EngineError('CONFIG_INVALID', `${options.binary} cannot be run; use --store memory`));
+    });
+    child.once('exit', (code, signalName) => {
+      reject(
+        new EngineError('STORE_UNAVAILABLE', `the database ended at its start (${code ?? signalName ?? 'unknown'})`),
+      );
+    });
+  });
+  await Promise.race([answers(port), ended]);
+  await writeWhole(options.recordFile, JSON.stringify({ pid: child.pid, port }));
+  ended.catch(() => undefined);
+  return child;
+}
+
+async function answers(port: number): Promise<void> {
+  const deadlineAtMs = performance.now() + readyMaxMs;
+  while (!(await accepts(port))) {
+    if (performance.now() > deadlineAtMs)
+      throw new EngineError('STORE_UNAVAILABLE', `the database does not answer within ${readyMaxMs} ms`);
+    await sleep(10);
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      resolve();
+    });
+  });
+  child.kill('SIGTERM');
+  const lastResort = setTimeout(() => child.kill('SIGKILL'), stopMaxMs);
+  await exited;
+  clearTimeout(lastResort);
+}

@@ -1,0 +1,103 @@
+import { join, relative, resolve } from 'node:path';
+import { system } from '../aws/system.js';
+import { EngineError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import { createDynamoDbClient } from '../store/dynamodb/client.js';
+import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
+import { ensureTable } from '../store/dynamodb/schema.js';
+import { openJournaledTable } from '../store/journal.js';
+import type { Table } from '../store/table.js';
+import { dynoxideVersion, findDynoxide, startDynoxide } from './dynoxide.js';
+
+export type StoreKind = 'dynamodb' | 'memory';
+
+export interface OpenStoreOptions {
+  readonly folder: string;
+  /** Default: the database if its program is found, else memory with a journal. */
+  readonly kind?: StoreKind;
+  /** A DynamoDB stand-in that runs already; then none is started. */
+  readonly endpoint?: string;
+  readonly log: Log;
+  /** The store is gone for good while the engine runs. */
+  readonly onLost: (error: EngineError) => void;
+}
+
+export interface OpenStore {
+  readonly table: Table;
+  /** Which store, and where, for a person. */
+  readonly description: string;
+  close(): Promise<void>;
+}
+
+const tableName = 'outwait';
+
+/** Opens the table of local mode. @throws EngineError `CONFIG_INVALID`, `STORE_UNAVAILABLE` */
+export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
+  if (options.endpoint !== undefined) return openEndpoint(options.endpoint);
+  const binary = options.kind === 'memory' ? undefined : findDynoxide();
+  if (binary !== undefined) return openDynoxide(binary, options);
+  if (options.kind === 'dynamodb') {
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `no dynoxide is installed for ${process.platform}-${process.arch}; use --store memory, or --dynamodb-endpoint`,
+    );
+  }
+  return openJournal(options);
+}
+
+async function openEndpoint(endpoint: string): Promise<OpenStore> {
+  const { table, close } = await openTable(endpoint);
+  return { table, close, description: `DynamoDB at ${new URL(endpoint).host}` };
+}
+
+async function openDynoxide(binary: string, { folder, log, onLost }: OpenStoreOptions): Promise<OpenStore> {
+  const databaseFile = resolve(folder, 'dynamodb.sqlite');
+  const version = dynoxideVersion(binary);
+  const dynoxide = await startDynoxide({
+    binary,
+    databaseFile,
+    recordFile: join(folder, 'database.json'),
+    log,
+    onLost,
+  });
+  const opened = await openTable(dynoxide.endpoint).catch(async (error: unknown) => {
+    await dynoxide.stop();
+    throw error;
+  });
+  return {
+    table: opened.table,
+    description: `${version}, ${shown(databaseFile)}`,
+    close: async () => {
+      await opened.close();
+      await dynoxide.stop();
+    },
+  };
+}
+
+async function openTable(endpoint: string): Promise<Pick<OpenStore, 'table' | 'close'>> {
+  const client = createDynamoDbClient({ endpoint });
+  try {
+    await ensureTable(client, tableName);
+  } catch {
+    client.destroy();
+    throw new EngineError('STORE_UNAVAILABLE', `the table cannot be created at ${new URL(endpoint).host}`);
+  }
+  return {
+    table: new DynamoDbTable({ client, tableName, ...system }),
+    close: async () => {
+      client.destroy();
+    },
+  };
+}
+
+async function openJournal({ folder, log }: OpenStoreOptions): Promise<OpenStore> {
+  const file = join(folder, 'journal.jsonl');
+  const { table, close } = await openJournaledTable({ file, log });
+  return { table, close, description: `memory, ${shown(resolve(file))}` };
+}
+
+/** As a person would type it from here. */
+function shown(file: string): string {
+  const here = relative(process.cwd(), file);
+  return here.startsWith('..') ? file : here;
+}

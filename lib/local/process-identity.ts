@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+
+/** A process, told apart from a later one that was given the same number. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When the process began, in the words of the system; empty where the system does not say. */
+  readonly start: string;
+}
+
+/** The process with this number, if there is one. */
+export function processOf(pid: number): ProcessIdentity | undefined {
+  return isAlive(pid) ? { pid, start: startOf(pid) } : undefined;
+}
+
+/** True while that very process runs. */
+export function isRunning(identity: ProcessIdentity): boolean {
+  return processOf(identity.pid)?.start === identity.start;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it is there, and another user's.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  return statOf(pid)?.state !== 'Z';
+}
+
+function startOf(pid: number): string {
+  const stat = statOf(pid);
+  if (stat !== undefined) return `${bootId()}/${stat.startTicks}`;
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Linux: fields 3 and 22 of /proc/<pid>/stat. The second, the name in brackets, may hold anything. */
+function statOf(pid: number): { readonly state: string; readonly startTicks: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Start times count from the boot, so they say nothing across one. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Numbers of the processes that were started with `argument` as one of their arguments. */
+export function processesWithArgument(argument: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc');
+  } catch {
+    return listedWithArgument(argument);
+  }
+  return names.filter((name) => /^\d+$/.test(name) && argumentsOf(name).includes(argument)).map(Number);
+}
+
+function argumentsOf(pid: string): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    // It has ended, or it is another user's.
+    return [];
+  }
+}
+
+/** The same where there is no /proc. */
+function listedWithArgument(argument: string): number[] {
+  try {
+    const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).split('\n');
+    return lines.filter((line) => `${line} `.includes(` ${argument} `)).map((line) => Number.parseInt(line, 10));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { silentLog } from '../../lib/base/log.js';
+import { foldHistory } from '../../lib/history/run-state.js';
+import type { HistoryEvent } from '../../lib/history/event.js';
+import { Execution } from '../../lib/replay/execution.js';
+import { toHead, toInbox, toToken } from '../../lib/store/items.js';
+import type { Item } from '../../lib/store/table.js';
+import type { World } from './world.js';
+
+const isEnded = (status: unknown): boolean => status !== 'running' && status !== 'ending';
+
+/** What must hold after each write: invariants I1, I4, I9, I15 and promises 2, 3, 7 of the design. */
+export function checkWrite(items: readonly Item[], world: World): void {
+  for (const item of items) {
+    const old = world.items.get(`${item.pk} ${item.sk}`);
+    if (item.sk.startsWith('t#')) checkToken(item, old, world);
+    if (item.sk.startsWith('h#')) checkCommit(item, world);
+  }
+}
+
+function checkToken(item: Item, old: Item | undefined, world: World): void {
+  const token = toToken(item);
+  const before = old === undefined ? undefined : toToken(old);
+  const runId = token.runId;
+  const head = world.items.get(`${item.pk} a`);
+  const runHasEnded = head !== undefined && isEnded(head['status']);
+  const { settlement } = token;
+  if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement)) world.fail('settlement-replaced', item.sk);
+  if (settlement === undefined) {
+    if (runHasEnded) world.fail('open-token-after-end', item.sk);
+    return;
+  }
+  if (before?.settlement !== undefined) return;
+  if (runHasEnded) world.fail('settled-after-end', item.sk);
+  const { outcome } = settlement;
+  if (outcome.kind === 'timed_out' && world.nowMs < token.deadlineAtMs) world.fail('early-deadline', item.sk);
+  if (outcome.kind === 'failed' && outcome.error.code === 'REMOTE_START_AMBIGUOUS' && token.handle !== undefined) world.fail('ambiguous-despite-handle', item.sk);
+  if (outcome.kind === 'run_ended' && !world.log(runId).some((event) => event.type === 'RunEnding')) world.fail('closed-but-run-goes-on', item.sk);
+}
+
+function checkCommit(item: Item, world: World): void {
+  const runId = item.pk.slice('run#'.length);
+  const old = world.commits(runId);
+  const seq = Number(item.sk.slice(2));
+  if (world.items.has(`${item.pk} ${item.sk}`)) world.fail('commit-overwritten', item.sk);
+  if (seq !== old.length + 1) world.fail('log-gap', `commit ${seq} after ${old.length}`);
+  const before = old.flatMap((commit) => commit.events);
+  const events = eventsOf(item, world);
+  const all = [...before, ...events];
+
+  if (before.some((event) => event.type === 'RunEnded')) world.fail('commit-after-end', item.sk);
+  const ending = before.find((event) => event.type === 'RunEnding');
+  if (ending !== undefined && !(events.length === 1 && events[0]?.type === 'RunEnded' && events[0].status === ending.outcome.status)) {
+    world.fail('commit-after-ending', item.sk);
+  }
+  const sources = all.map(sourceOf).filter((source) => source !== undefined);
+  if (new Set(sources).size !== sources.length) world.fail('event-twice', sources.filter((source, at) => sources.indexOf(source) !== at).join(', '));
+
+  for (const event of events) {
+    if (event.type !== 'TimerFired') continue;
+    const started = before.find((other) => other.type === 'TimerStarted' && other.waitId === event.waitId);
+    if (started?.type !== 'TimerStarted' || world.nowMs < started.firesAtMs) world.fail('early-timer', `wait ${event.waitId}`);
+  }
+  if (!events.some((event) => event.type === 'RunEnding')) return;
+  for (const other of world.items.values()) {
+    if (other.pk !== item.pk || !other.sk.startsWith('i#')) continue;
+    const { inboxId } = toInbox(other);
+    const taken = all.some((event) => 'inboxId' in event && event.inboxId === inboxId);
+    if (!taken) world.fail('signal-lost', `${inboxId} was accepted and the run ends without it`);
+  }
+  const outcome = events.find((event) => event.type === 'RunEnding')?.outcome;
+  if (events.some((event) => event.type === 'TerminateRequested') && outcome?.status !== 'terminated') world.fail('terminate-ignored', JSON.stringify(outcome));
+}
+
+function eventsOf(item: Item, world: World): readonly HistoryEvent[] {
+  return world.decode(item).events;
+}
+
+/** What may be in a history only once. */
+function sourceOf(event: HistoryEvent): string | undefined {
+  if (event.type === 'StepCompleted' || event.type === 'StepFailed') return `step ${event.waitId}`;
+  if (event.type === 'StepAttemptFailed') return `step ${event.waitId} attempt ${event.attempt}`;
+  if (event.type === 'RemoteTaskStartFailed') return `start ${event.waitId} attempt ${event.attempt}`;
+  if ('waitId' in event) return `${event.type} ${event.waitId}`;
+  if ('inboxId' in event) return `inbox ${event.inboxId}`;
+  return event.type;
+}
+
+/** What must hold when nothing is left to happen. */
+export async function checkEnd(world: World, runIds: readonly string[], bounds: { readonly baselineEndMs: number; readonly slackS: number }): Promise<void> {
+  for (const runId of runIds) {
+    const item = world.items.get(`run#${runId} a`);
+    // A start that never reached the store binds nobody.
+    if (item === undefined) continue;
+    const head = toHead(item);
+    if (!isEnded(head.status)) {
+      world.fail('stuck', `run ${runId.slice(0, 4)} is ${head.status}${head.blocked === undefined ? '' : `, blocked: ${head.blocked.message}`}`);
+      continue;
+    }
+    const bound = Math.max(world.lastFaultMs, bounds.baselineEndMs, ...world.inboxTimes(runId)) + (210 + bounds.slackS) * 1000;
+    // What only a caller of the quiet phase brought to its end says nothing about the engine's speed.
+    const isLate = world.secondsOf(head.endedAtMs ?? 0) >= 2999;
+    if (world.lastFaultMs > 0 && !isLate && (head.endedAtMs ?? 0) > bound) world.fail('slow', `ended ${((head.endedAtMs ?? 0) - bound) / 1000} s after the bound`);
+    checkItems(world, runId);
+    checkRemote(world, runId);
+    await checkReplay(world, runId);
+  }
+  if (new Set(world.settledTrue).size !== world.settledTrue.length) world.fail('two-true', world.settledTrue.join(', '));
+}
+
+function checkItems(world: World, runId: string): void {
+  const state = foldHistory(world.commits(runId));
+  for (const item of world.items.values()) {
+    if (item.pk !== `run#${runId}`) continue;
+    if (item['dueAtMs'] !== undefined || item['dueShard'] !== undefined) world.fail('marker-leak', item.sk);
+    if (item.sk.startsWith('t#') && item['settledAtMs'] === undefined) world.fail('open-token-after-end', item.sk);
+  }
+  if (!state.ended) world.fail('head-status', 'the head says ended, the log does not');
+}
+
+function checkRemote(world: World, runId: string): void {
+  const tokens = [...world.items.values()].filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('t#')).map(toToken);
+  for (const { handle, settlement, waitId } of tokens) {
+    const task = handle === undefined ? undefined : world.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
+    if (task !== undefined && settlement?.outcome.kind === 'run_ended' && !task.cancelled) world.fail('cancel-lost', `wait ${waitId}`);
+  }
+}
+
+/** The finished history replays cleanly, to the outcome that is in it. */
+async function checkReplay(world: World, runId: string): Promise<void> {
+  const events = world.log(runId);
+  const ending = events.find((event) => event.type === 'RunEnding');
+  const head = toHead(world.items.get(`run#${runId} a`)!);
+  const workflow = world.app.workflows.get(head.workflow)!;
+  const execution = new Execution({
+    workflow,
+    runId,
+    input: head.input,
+    seed: head.seed,
+    settlementOf: (waitId) => {
+      const item = world.items.get(`run#${runId} t#${waitId}`);
+      return item === undefined ? undefined : toToken(item).settlement?.outcome;
+    },
+    drain: () => new Promise((resolve) => setImmediate(resolve)),
+    digest: (text) => createHash('sha256').update(text).digest('hex'),
+    log: silentLog,
+  });
+  world.isReplaying = true;
+  for (const event of events) await execution.apply(event);
+  world.isReplaying = false;
+  if (ending?.outcome.status === 'terminated') return;
+  const { status } = execution;
+  const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
+  if (got !== JSON.stringify(ending?.outcome)) world.fail('replay-diverges', `${got}, the history has ${JSON.stringify(ending?.outcome)}`);
+}

@@ -1,0 +1,65 @@
+import { checkEnd, checkWrite } from './oracles.js';
+import { scenarios, workflowOf, type Scenario } from './scenarios.js';
+import { seeded } from './random.js';
+import { World, type WorldOptions } from './world.js';
+
+export interface Simulated {
+  readonly world: World;
+  readonly runId: string;
+  readonly endedAtMs: number | undefined;
+}
+
+/** One scenario in one world. */
+export async function simulate(scenario: Scenario, options: Partial<WorldOptions> & { readonly seed: number }, baselineEndMs = 0): Promise<Simulated> {
+  let world: World | undefined = undefined;
+  const current = (): World => world as unknown as World;
+  const created = new World({
+    faultRate: 0,
+    workflows: [workflowOf(scenario, current)],
+    ...(scenario.tools === undefined ? {} : { tools: scenario.tools }),
+    ...(scenario.dedupes === undefined ? {} : { dedupes: scenario.dedupes }),
+    onApplied: checkWrite,
+    ...options,
+  });
+  world = created;
+  const runId = created.startAt(0, scenario.name.replaceAll(' ', '-'), 'k');
+  scenario.callers?.(created, runId);
+  await created.run();
+  await checkEnd(created, [runId], { baselineEndMs, slackS: scenario.slackS ?? 0 });
+  const endedAtMs = created.items.get(`run#${runId} a`)?.['endedAtMs'];
+  return { world: created, runId, endedAtMs: typeof endedAtMs === 'number' ? endedAtMs : undefined };
+}
+
+const baselines = new Map<string, number>();
+
+/** When the scenario ends without faults. */
+export async function baselineEndMs(scenario: Scenario): Promise<number> {
+  const known = baselines.get(scenario.name);
+  if (known !== undefined) return known;
+  const { endedAtMs, world } = await simulate(scenario, { seed: 0 });
+  if (world.violations.size > 0 || endedAtMs === undefined) throw new Error(`scenario "${scenario.name}" fails without faults: ${describe(world)}`);
+  baselines.set(scenario.name, endedAtMs);
+  return endedAtMs;
+}
+
+/** Seed → scenario and fault rate, as the model does it: up to 15 % of operations go wrong. */
+export async function simulateSeed(scenario: Scenario, seed: number): Promise<Simulated> {
+  const faultRate = seeded(seed * 7919 + 13)() * 0.15;
+  return simulate(scenario, { seed, faultRate }, await baselineEndMs(scenario));
+}
+
+export function describe(world: World): string {
+  return [...world.violations].map(([kind, detail]) => `${kind}: ${detail}`).join('; ');
+}
+
+/** The first seed from `first` on whose world breaks a rule. */
+export async function findViolation(names: readonly string[] | undefined, first: number, count: number): Promise<{ seed: number; scenario: string; what: string; trace: readonly string[]; kinds: readonly string[] } | undefined> {
+  for (const scenario of scenarios) {
+    if (names !== undefined && !names.includes(scenario.name)) continue;
+    for (let seed = first; seed < first + count; seed++) {
+      const { world } = await simulateSeed(scenario, seed);
+      if (world.violations.size > 0) return { seed, scenario: scenario.name, what: describe(world), trace: world.trace, kinds: [...world.violations.keys()] };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,664 @@
+import { createHash } from 'node:crypto';
+import { EngineError, storedError } from '../../lib/base/errors.js';
+import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
+import { silentLog } from '../../lib/base/log.js';
+import type { EpochMs } from '../../lib/base/time.js';
+import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
+import type { Deps } from '../../lib/operations/deps.js';
+import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { handleWork } from '../../lib/operations/handle-work.js';
+import { requestStop } from '../../lib/operations/request-stop.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { settleToken } from '../../lib/operations/settle-token.js';
+import { startRun } from '../../lib/operations/start-run.js';
+import type { Queues, WorkMessage } from '../../lib/queue/queue.js';
+import type { RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
+import { toCommit } from '../../lib/store/items.js';
+import { MemoryTable } from '../../lib/store/memory-table.js';
+import { RunStore } from '../../lib/store/run-store.js';
+import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } from '../../lib/store/table.js';
+import { TokenKeys } from '../../lib/tokens/token-keys.js';
+import type { App } from '../../lib/workflow/app.js';
+import { defineApp, mcpServer } from '../../lib/workflow/app.js';
+import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
+import { seeded } from './random.js';
+
+const S = 1000;
+const start = Date.UTC(2026, 0, 1);
+/** A table call, a queue call: as long as it takes, so that owners interleave. */
+const latencyMs = 10;
+
+/** What may go wrong at an operation of a process. `ok` is the first branch, so that "always the first" is a run without faults. */
+type Deviation =
+  | 'ok'
+  | 'crash'
+  | 'crashAndMessageLost'
+  | 'reboot'
+  | 'freeze3'
+  | 'freeze100'
+  | 'freeze1000'
+  | 'lostAck'
+  | 'lateApply'
+  | 'throttle'
+  | 'drop'
+  | 'duplicate'
+  | 'refused'
+  | 'noReply'
+  | 'noReplyLost';
+
+interface Operation<Value> {
+  readonly tag: string;
+  readonly kind: 'read' | 'write' | 'send' | 'remote' | 'remoteStart';
+  readonly apply: (deviation: Deviation) => Value | Promise<Value>;
+  /** How long the caller waits for the answer after it took effect. */
+  readonly answerMs?: number;
+}
+
+/** One invocation: an operation of a dead one never returns. */
+interface Process {
+  readonly name: string;
+  dead: boolean;
+  readonly lock: GroupLock | undefined;
+}
+
+interface GroupLock {
+  readonly runId: string;
+  readonly message: { receiveCount: number };
+}
+
+interface Group {
+  messages: { receiveCount: number }[];
+  lock: GroupLock | undefined;
+  readonly recent: Map<string, EpochMs>;
+}
+
+interface RemoteTask {
+  readonly key: string;
+  readonly taskId: string;
+  readonly tool: string;
+  readonly endsAtMs: EpochMs;
+  cancelled: boolean;
+}
+
+export interface WorldOptions {
+  readonly seed: number;
+  /** Chance of a deviation at each operation. */
+  readonly faultRate: number;
+  readonly workflows: readonly AnyWorkflow[];
+  /** How long each tool's task runs, in seconds. */
+  readonly tools?: Readonly<Record<string, number>>;
+  readonly dedupes?: boolean;
+  /** No fault begins after this many seconds. */
+  readonly faultsEndS?: number;
+  readonly endS?: number;
+  /** Called after each applied write with the items as they are now. */
+  readonly onApplied?: (items: readonly Item[], world: World) => void;
+  /** Overrides the dice: a directed test says what happens at which operation of which process. */
+  readonly direct?: (tag: string, process: string) => Deviation | undefined;
+  /** Every message to a queue is lost between these seconds. */
+  readonly dropAllMessagesS?: { readonly from: number; readonly until: number };
+  /** Every message is delivered twice, and late by up to this many seconds. */
+  readonly chaoticQueues?: { readonly lateS: number };
+}
+
+/**
+ * Many processes on one virtual clock, in one thread, from one seed. The code that runs is the engine's; table, queues,
+ * remote server, clock and chance are the world's. Operations of the processes interleave at their latencies, and at
+ * each one something may go wrong.
+ */
+export class World {
+  nowMs: EpochMs = start;
+  readonly trace: string[] = [];
+  readonly table: MemoryTable;
+  readonly items = new Map<string, Item>();
+  readonly remote = { starts: [] as { key: string; afterEnd: boolean }[], tasks: [] as RemoteTask[], reads: 0 };
+  readonly violations = new Map<string, string>();
+  readonly notes = new Set<string>();
+  readonly crashed = new Set<string>();
+  /** Handles that a turn could not store; its process must cancel them if it lives. */
+  readonly mustCancel = new Map<string, string>();
+  lastFaultMs: EpochMs = 0;
+  faults = 0;
+  /** The oracles run workflows too; their steps are recorded and must not run. */
+  isReplaying = false;
+  readonly settledTrue: string[] = [];
+  readonly app: App;
+  readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> & WorldOptions;
+  readonly #random: () => number;
+  readonly #ids: () => number;
+  readonly #agenda: { atMs: EpochMs; order: number; run: () => void }[] = [];
+  #order = 0;
+  #pids = 0;
+  #epoch = 0;
+  readonly #processes = new Set<Process>();
+  readonly #groups = new Map<string, Group>();
+  readonly #indexLog: { readonly atMs: EpochMs; readonly item: Item }[] = [];
+  readonly tokens = new TokenKeys([{ keyId: 'sim', secret: new Uint8Array(32) }]);
+
+  constructor(options: WorldOptions) {
+    this.#options = { dedupes: true, faultsEndS: 2600, endS: 5000, ...options };
+    this.#random = seeded(options.seed);
+    this.#ids = seeded(options.seed ^ 0x5bd1e995);
+    this.table = new MemoryTable({
+      onApplied: (applied) => {
+        for (const item of applied) {
+          this.#indexLog.push({ atMs: this.nowMs, item });
+          options.onApplied?.([item], this);
+          this.items.set(`${item.pk} ${item.sk}`, item);
+        }
+      },
+    });
+    this.app = defineApp({ workflows: options.workflows, servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) } });
+  }
+
+  get seconds(): number {
+    return this.secondsOf(this.nowMs);
+  }
+
+  secondsOf(atMs: EpochMs): number {
+    return (atMs - start) / S;
+  }
+
+  fail(kind: string, detail: string): void {
+    if (this.violations.has(kind)) return;
+    this.violations.set(kind, detail);
+    this.#note(`!! ${kind}: ${detail}`);
+  }
+
+  // ----- time -----
+
+  at(atMs: EpochMs, run: () => void): void {
+    const entry = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, run };
+    let low = 0;
+    let high = this.#agenda.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#agenda[middle]?.atMs ?? 0) <= entry.atMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#agenda.splice(low, 0, entry);
+  }
+
+  atSecond(seconds: number, run: () => void): void {
+    this.at(start + seconds * S, run);
+  }
+
+  /** Runs until `done` says so or the end of the world; the microtasks of each step run dry before the next. */
+  async run(done: () => boolean = () => false): Promise<void> {
+    const sweep = (): void => {
+      this.#spawn('sweep', (deps) => fanOutDue(deps).then(() => undefined));
+      this.at(this.nowMs + sweepIntervalMs, sweep);
+    };
+    this.at(start + sweepIntervalMs, sweep);
+    for (;;) {
+      const next = this.#agenda.shift();
+      if (next === undefined || next.atMs > start + this.#options.endS * S) return;
+      this.nowMs = next.atMs;
+      next.run();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (done()) return;
+    }
+  }
+
+  // ----- chance -----
+
+  #pick(alternatives: readonly Deviation[], tag: string, process: Process): Deviation {
+    const directed = this.#options.direct?.(tag, process.name);
+    if (directed !== undefined && directed !== 'ok') return this.#fault(directed, tag, process);
+    if (this.seconds > this.#options.faultsEndS || this.#random() >= this.#options.faultRate) return 'ok';
+    return this.#fault(alternatives[Math.floor(this.#random() * alternatives.length)] ?? 'ok', tag, process);
+  }
+
+  #fault(deviation: Deviation, tag: string, process: Process): Deviation {
+    this.faults++;
+    this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs);
+    this.#note(`** ${process.name} ${deviation} at ${tag}`);
+    return deviation;
+  }
+
+  #note(text: string): void {
+    this.trace.push(`${this.seconds.toFixed(2)} ${text}`);
+  }
+
+  // ----- processes -----
+
+  #spawn(name: string, body: (deps: Deps) => Promise<void>, lock?: GroupLock, onDone: () => void = () => undefined): Process {
+    const process: Process = { name: `${name}.${++this.#pids}`, dead: false, lock };
+    this.#processes.add(process);
+    body(this.#deps(process)).then(
+      () => {
+        if (!process.dead) onDone();
+        this.#processes.delete(process);
+      },
+      (error: unknown) => {
+        if (!process.dead) this.#note(`${process.name} failed: ${error instanceof Error ? error.message : 'unknown'}`);
+        this.#processes.delete(process);
+        if (!(error instanceof EngineError)) this.fail('unexpected-error', error instanceof Error ? (error.stack ?? error.message) : 'unknown');
+      },
+    );
+    return process;
+  }
+
+  #kill(process: Process): void {
+    process.dead = true;
+    this.crashed.add(process.name);
+    this.#processes.delete(process);
+  }
+
+  /** One operation of a process, with whatever goes wrong at it. */
+  #operate<Value>(process: Process, operation: Operation<Value>): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      if (process.dead) return;
+      const perform = (afterMs: number, deviation: Deviation = 'ok'): void => {
+        this.at(this.nowMs + afterMs, () => {
+          if (process.dead) return;
+          if (operation.kind !== 'read') this.#note(`${process.name} ${operation.tag}`);
+          const value = operation.apply(deviation);
+          this.at(this.nowMs + (operation.answerMs ?? 0), () => {
+            if (!process.dead) resolve(value);
+          });
+        });
+      };
+      const deviation = this.#pick(alternativesOf(operation, process), operation.tag, process);
+      switch (deviation) {
+        case 'ok':
+        case 'refused':
+        case 'noReply':
+        case 'noReplyLost':
+          perform(latencyMs, deviation);
+          return;
+        case 'crash':
+          this.#kill(process);
+          return;
+        case 'crashAndMessageLost':
+          if (process.lock !== undefined) this.#deleteMessage(process.lock);
+          this.#kill(process);
+          return;
+        case 'reboot':
+          this.#reboot();
+          return;
+        case 'freeze3':
+        case 'freeze100':
+        case 'freeze1000': {
+          const ms = Number(deviation.slice('freeze'.length)) * S;
+          this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs + ms);
+          perform(ms);
+          return;
+        }
+        case 'lostAck':
+          this.at(this.nowMs + latencyMs, () => {
+            if (process.dead) return;
+            this.#note(`${process.name} ${operation.tag} (applied, acknowledgement lost)`);
+            void operation.apply('ok');
+            perform(100);
+          });
+          return;
+        case 'lateApply':
+          this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs + 8 * S);
+          this.at(this.nowMs + 8 * S, () => {
+            this.#note(`${process.name} ${operation.tag} (late)`);
+            void operation.apply('ok');
+          });
+          this.at(this.nowMs + latencyMs, () => {
+            reject(new EngineError('STORE_RESULT_UNKNOWN', 'no answer'));
+          });
+          return;
+        case 'throttle':
+          this.at(this.nowMs + latencyMs, () => {
+            reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+          });
+          return;
+        case 'drop':
+          this.at(this.nowMs + latencyMs, () => {
+            resolve(undefined as Value);
+          });
+          return;
+        case 'duplicate':
+          perform(latencyMs);
+          this.at(this.nowMs + latencyMs + S, () => void operation.apply('ok'));
+          return;
+      }
+    });
+  }
+
+  #reboot(): void {
+    for (const process of [...this.#processes]) this.#kill(process);
+    this.#groups.clear();
+    this.#epoch++;
+    this.at(this.nowMs + S, () => {
+      this.#spawn('boot', (deps) => fanOutDue(deps).then(() => undefined));
+    });
+  }
+
+  #deps(process: Process): Deps {
+    const options = this.#options;
+    return {
+      app: this.app,
+      store: new RunStore(this.#tableOf(process)),
+      queues: this.#queuesOf(process),
+      transports: { get: () => this.#transportOf(process) },
+      tokens: this.tokens,
+      clock: { nowMs: () => this.nowMs },
+      random: {
+        fraction: () => this.#ids(),
+        hex: (count) => Array.from({ length: count }, () => Math.floor(this.#ids() * 256).toString(16).padStart(2, '0')).join(''),
+      },
+      digest: (text) => createHash('sha256').update(text).digest('hex'),
+      drain: () =>
+        new Promise((resolve) => {
+          this.at(this.nowMs, resolve);
+        }),
+      delay: (delayMs, signal) =>
+        new Promise((resolve) => {
+          signal?.addEventListener('abort', () => {
+            resolve();
+          });
+          this.at(this.nowMs + delayMs, resolve);
+        }),
+      log: options.seed < 0 ? console : silentLog,
+    };
+  }
+
+  // ----- table -----
+
+  #tableOf(process: Process): Table {
+    return {
+      write: (write) =>
+        this.#operate(process, {
+          tag: write.kind === 'put' ? `put ${write.item.sk}` : `update ${write.key.sk} ${[...Object.keys(write.set ?? {}), ...(write.remove ?? []).map((name) => `-${name}`)].join(',')}`,
+          kind: 'write',
+          apply: () => this.table.write(write),
+        }),
+      transact: (writes) =>
+        this.#operate(process, {
+          tag: `transact ${writes.map((write) => (write.kind === 'put' ? write.item.sk : `${write.key.sk}=${String(write.set?.['status'] ?? '')}`)).join(' ')}`,
+          kind: 'write',
+          apply: () => this.table.transact(writes),
+        }),
+      get: (key) => this.#operate(process, { tag: `get ${key.sk}`, kind: 'read', apply: () => this.table.get(key) }),
+      queryPartition: async (pk, skPrefix) => {
+        if (skPrefix !== undefined) return this.#operate(process, { tag: `query ${skPrefix}`, kind: 'read', apply: () => this.table.queryPartition(pk, skPrefix) });
+        // Consistent, but no snapshot: head and commits first, inbox and tokens a moment later.
+        const first = await this.#operate(process, { tag: 'query a,h#', kind: 'read', apply: () => this.table.queryPartition(pk) });
+        const second = await this.#operate(process, { tag: 'query i#,t#', kind: 'read', apply: () => this.table.queryPartition(pk) });
+        const isEarly = ({ sk }: Item): boolean => sk === 'a' || sk.startsWith('h#');
+        return [...first.filter(isEarly), ...second.filter((item) => !isEarly(item))];
+      },
+      queryIndex: async (query) => {
+        if (process.dead) return new Promise<IndexPage>(() => undefined);
+        const mayBeStale = query.index === 'due' && this.#indexLog.some(({ atMs }) => atMs > this.nowMs - 60 * S);
+        const isStale = mayBeStale && !process.name.startsWith('boot') && this.#options.faultRate > 0 && this.seconds < this.#options.faultsEndS && this.#random() < 0.1;
+        if (!isStale) return this.table.queryIndex(query);
+        this.#fault('ok', `stale index of shard ${query.partition}`, process);
+        return this.#staleIndex(query, this.nowMs - 60 * S);
+      },
+    };
+  }
+
+  /** The index as it was at `asOfMs`. */
+  #staleIndex(query: IndexQuery, asOfMs: EpochMs): IndexPage {
+    const { partition, sort } = tableIndexes.due;
+    const items = new Map<string, Item>();
+    for (const { atMs, item } of this.#indexLog) if (atMs <= asOfMs) items.set(`${item.pk} ${item.sk}`, item);
+    const until = Number(query.until);
+    return { items: [...items.values()].filter((item) => item[partition] === query.partition && Number(item[sort] ?? Infinity) <= until) };
+  }
+
+  // ----- queues -----
+
+  #queuesOf(process: Process): Queues {
+    return {
+      sendTurn: (message, dedupId) =>
+        this.#operate(process, {
+          tag: `wake ${message.runId.slice(0, 4)}`,
+          kind: 'send',
+          apply: () => {
+            if (this.#losesMessages()) return;
+            this.#enqueueTurn(message.runId, dedupId);
+            if (this.#options.chaoticQueues !== undefined) this.at(this.nowMs + this.#lateness(), () => { this.#enqueueTurn(message.runId, `${dedupId}-again`); });
+          },
+        }),
+      sendWork: (message, delayMs) =>
+        this.#operate(process, {
+          tag: `${message.kind} in ${delayMs / S}`,
+          kind: 'send',
+          apply: () => {
+            if (this.#losesMessages()) return;
+            this.#deliverWork(message, delayMs);
+            if (this.#options.chaoticQueues !== undefined) this.#deliverWork(message, delayMs + this.#lateness());
+          },
+        }),
+    };
+  }
+
+  #losesMessages(): boolean {
+    const window = this.#options.dropAllMessagesS;
+    return window !== undefined && this.seconds >= window.from && this.seconds < window.until;
+  }
+
+  #lateness(): number {
+    return this.#random() * (this.#options.chaoticQueues?.lateS ?? 0) * S;
+  }
+
+  #deliverWork(message: WorkMessage, delayMs: number): void {
+    const epoch = this.#epoch;
+    this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
+      if (epoch === this.#epoch) this.#spawn(message.kind === 'poll' ? 'poll' : 'wake', (deps) => handleWork(deps, message));
+    });
+  }
+
+  #enqueueTurn(runId: string, dedupId: string): void {
+    const group: Group = this.#groups.get(runId) ?? { messages: [], lock: undefined, recent: new Map() };
+    this.#groups.set(runId, group);
+    const last = group.recent.get(dedupId);
+    if (last !== undefined && this.nowMs - last < 300 * S) return;
+    group.recent.set(dedupId, this.nowMs);
+    group.messages.push({ receiveCount: 0 });
+    this.at(this.nowMs, () => {
+      this.#pump(runId);
+    });
+  }
+
+  #pump(runId: string): void {
+    const group = this.#groups.get(runId);
+    const message = group?.messages[0];
+    if (group === undefined || message === undefined || group.lock !== undefined) return;
+    if (++message.receiveCount > 5) {
+      group.messages.shift();
+      this.#note('message to the dead-letter queue');
+      this.#pump(runId);
+      return;
+    }
+    const lock: GroupLock = { runId, message };
+    group.lock = lock;
+    this.at(this.nowMs + turnVisibilityMs, () => {
+      if (group.lock !== lock) return;
+      group.lock = undefined;
+      this.#pump(runId);
+    });
+    const endsAtMs = this.nowMs + turnTimeoutMs;
+    // A frozen turn lives on past its timeout here, which is harsher than Lambda.
+    this.#spawn('turn', (deps) => runTurn(deps, { runId }, { remainingMs: () => endsAtMs - this.nowMs }), lock, () => {
+      this.#deleteMessage(lock);
+    });
+  }
+
+  #deleteMessage(lock: GroupLock): void {
+    const group = this.#groups.get(lock.runId);
+    if (group === undefined) return;
+    group.messages = group.messages.filter((message) => message !== lock.message);
+    if (group.lock !== lock) return;
+    group.lock = undefined;
+    this.at(this.nowMs, () => {
+      this.#pump(lock.runId);
+    });
+  }
+
+  // ----- the remote server -----
+
+  #transportOf(process: Process): RemoteTaskTransport {
+    const { dedupes } = this.#options;
+    return {
+      protocol: 'mcp',
+      dedupes,
+      problemWith: () => undefined,
+      start: ({ request, idempotencyKey }) =>
+        this.#operate<StartReply>(process, {
+          tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
+          kind: 'remoteStart',
+          answerMs: 300,
+          apply: (deviation) => {
+            if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
+            if (deviation === 'noReplyLost') return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
+            const task = this.#startTask(idempotencyKey, request.kind === 'tool' ? request.tool : '');
+            if (deviation === 'noReply') return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
+            return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
+          },
+        }),
+      get: (handle) =>
+        this.#operate(process, {
+          tag: `read ${handle.taskId}`,
+          kind: 'remote',
+          answerMs: 50,
+          apply: () => {
+            this.remote.reads++;
+            const task = this.#task(handle);
+            return task.endsAtMs <= this.nowMs
+              ? { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } }
+              : { kind: 'working', state: 'working' };
+          },
+        }),
+      cancel: (handle) =>
+        this.#operate(process, {
+          tag: `cancel ${handle.taskId}`,
+          kind: 'remote',
+          answerMs: 50,
+          apply: () => {
+            this.#task(handle).cancelled = true;
+            return { kind: 'done' };
+          },
+        }),
+    };
+  }
+
+  #task(handle: RemoteTaskHandle): RemoteTask {
+    const task = this.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
+    if (task === undefined) throw new Error(`the remote never had the task ${handle.taskId}`);
+    return task;
+  }
+
+  #startTask(key: string, tool: string): RemoteTask {
+    const [runId = '', waitId = ''] = key.split('/');
+    if (!this.log(runId).some((event) => event.type === 'RemoteTaskRequested' && event.waitId === waitId)) {
+      this.fail('effect-before-commit', `remote start of wait ${waitId}`);
+    }
+    this.remote.starts.push({ key, afterEnd: this.log(runId).some((event) => event.type === 'RunEnded') });
+    const known = this.#options.dedupes ? this.remote.tasks.find((task) => task.key === key) : undefined;
+    if (known !== undefined) return known;
+    if (this.remote.tasks.some((task) => task.key === key)) this.fail('two-tasks', key);
+    const task = {
+      key,
+      tool,
+      taskId: `H${this.remote.tasks.length}`,
+      endsAtMs: this.nowMs + (this.#options.tools?.[tool] ?? 1e9) * S,
+      cancelled: false,
+    };
+    this.remote.tasks.push(task);
+    return task;
+  }
+
+  /** Work of a step: takes a virtual second and must have been asked for in the log. */
+  async step(runId: string, name: string): Promise<string> {
+    if (this.isReplaying) this.fail('replay-ran-a-step', name);
+    if (!this.log(runId).some((event) => event.type === 'StepRequested' && event.name === name)) this.fail('effect-before-commit', `step ${name}`);
+    this.#note(`step ${name}`);
+    await new Promise<void>((resolve) => {
+      this.at(this.nowMs + S, resolve);
+    });
+    return name;
+  }
+
+  // ----- callers -----
+
+  startAt(seconds: number, workflow: string, key: string): string {
+    const runId = this.tokens.keyedRunId(workflow, key);
+    this.atSecond(seconds, () => {
+      this.#spawn('start', (deps) => startRun(deps, { workflow, key, input: runId }).then(() => undefined));
+    });
+    return runId;
+  }
+
+  settleAt(seconds: number, runId: string, waitId: string, result: string): void {
+    this.atSecond(seconds, () => {
+      this.#spawn('relay', async (deps) => {
+        const token = this.tokens.settleToken({ runId, waitId });
+        const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result, isError: false } }).catch(() => ({ settled: false }));
+        if (answer.settled) this.settledTrue.push(`${runId}/${waitId}`);
+      });
+    });
+  }
+
+  stopAt(seconds: number, runId: string, kind: 'cancel' | 'terminate', requestId: string): void {
+    this.atSecond(seconds, () => {
+      this.#spawn('caller', async (deps) => {
+        const { accepted } = await requestStop(deps, { runId, kind, requestId });
+        if (accepted) this.notes.add('accepted');
+      });
+    });
+  }
+
+  // ----- looking -----
+
+  /** When each accepted request to stop came, as long as faults were still possible. */
+  inboxTimes(runId: string): readonly EpochMs[] {
+    return [...this.items.values()]
+      .filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('i#'))
+      .map((item) => Number(item['atMs']));
+  }
+
+  decode(item: Item): Commit {
+    return decodeCommit(item);
+  }
+
+  /** Events of a run as the table has them now. */
+  log(runId: string): readonly HistoryEvent[] {
+    return this.commits(runId).flatMap((commit) => commit.events);
+  }
+
+  commits(runId: string): readonly Commit[] {
+    return [...this.items.values()]
+      .filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('h#'))
+      .sort((a, b) => (a.sk < b.sk ? -1 : 1))
+      .map((item) => decodeCommit(item));
+  }
+}
+
+const decoded = new WeakMap<Item, Commit>();
+
+/** The oracles read the log after every write, so each commit is decoded once. */
+function decodeCommit(item: Item): Commit {
+  const known = decoded.get(item);
+  if (known !== undefined) return known;
+  const commit = toCommit(item);
+  decoded.set(item, commit);
+  return commit;
+}
+
+function alternativesOf(operation: Operation<unknown>, process: Process): readonly Deviation[] {
+  const inTurn = process.lock !== undefined;
+  switch (operation.kind) {
+    case 'read':
+      return ['crash', 'freeze3', 'freeze100', 'freeze1000', 'throttle', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+    case 'write':
+      return [
+        ...(['crash', 'freeze3', 'freeze100', 'freeze1000', 'lostAck', 'lateApply', 'throttle'] as const),
+        ...(inTurn ? (['crashAndMessageLost', 'reboot'] as const) : []),
+      ];
+    case 'send':
+      return ['crash', 'drop', 'duplicate'];
+    case 'remote':
+      return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+    case 'remoteStart':
+      return ['crash', 'freeze3', 'freeze100', 'freeze1000', 'refused', 'noReply', 'noReplyLost', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+  }
+}
