@@ -11,7 +11,7 @@ const only = (from, allowed, extra = {}) => ({
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
-    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^outwait:app$' } },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^(outwait:app|aws-lambda)$' } },
     only('base', []),
     only('history', ['base']),
     only('workflow', ['base', 'history']),
@@ -25,7 +25,7 @@ module.exports = {
     only('http', ['base', 'history', 'workflow', 'operations']),
     only('aws', ['base', 'history', 'workflow', 'replay', 'tokens', 'store', 'queue', 'remote', 'operations', 'http']),
     only('testing', ['base', 'history', 'workflow', 'replay', 'decide', 'tokens', 'store', 'queue', 'remote', 'operations']),
-    { name: 'cdk-imports', severity: 'error', from: { path: '^cdk/' }, to: { path: '^(lib|functions|test|examples)/', pathNot: '^lib/(aws/(topology|env)|base)' } },
+    { name: 'cdk-imports', severity: 'error', from: { path: '^cdk/' }, to: { path: '^(lib|functions|test|examples)/', pathNot: '^(lib/(aws/(topology|env)|base)|cdk)' } },
     { name: 'nothing-imports-entries', severity: 'error', from: { path: '^lib/' }, to: { path: '^(functions|cdk|test|examples|bench)/' } },
   ],
   options: {

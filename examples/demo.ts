@@ -1,23 +1,25 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import { parseArgs } from 'node:util';
+import { processesWithArgument } from '../lib/local/process-identity.js';
 import type { Child } from './demo/child.js';
-import { Children, isAlive, killProcess } from './demo/child.js';
+import { Children, killProcess } from './demo/child.js';
 import type { FunctionsStats } from './demo/engine-client.js';
 import { EngineClient } from './demo/engine-client.js';
 import { LiveView } from './demo/live-view.js';
 import type { RunProgress } from './demo/run-progress.js';
+import type { DemoRun } from './demo/verdict.js';
+import { demoRuns, problemsOf } from './demo/verdict.js';
 import type { RemoteStats } from './servers/remote-server.js';
 
 // `npm run demo`: two workflows wait for tasks on two servers; while they wait, the engine and its database are killed
 // with SIGKILL, stay away for a while, and come back. Exits with 0 if both workflows ended right and each server was
-// asked to start its task exactly once.
+// asked to start its task exactly once. `--store memory` uses the engine's own store in place of a database process.
 
 /** How long the remote tasks work, and how long nothing of the engine runs. */
 const taskMs = 12_000;
@@ -32,62 +34,23 @@ const untilEndedMs = 35_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 const projectFolder = join(here, '..');
 
-interface DemoRun {
-  readonly title: string;
-  readonly server: 'reports' | 'supplier';
-  readonly workflow: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  /** What is wrong with the result of the run, if something is. */
-  readonly problemWith: (result: unknown) => string | undefined;
-}
-
-const runs: readonly DemoRun[] = [
-  {
-    title: 'monthly report',
-    server: 'reports',
-    workflow: 'monthlyReport',
-    input: { month: '2026-10' },
-    problemWith: (result) => {
-      const { file, rows } = { file: 'bookings-2026-10.csv', rows: 410 };
-      const expected = { status: 'ready', month: '2026-10', rows, file, recipients: ['finance@example.com'] };
-      return isDeepStrictEqual(result, expected) ? undefined : `expected ${JSON.stringify(expected)}`;
-    },
-  },
-  {
-    title: 'supplier quote',
-    server: 'supplier',
-    workflow: 'supplierQuote',
-    input: { article: 'bolt', quantity: 200, budgetCents: 50_000 },
-    problemWith: (result) => {
-      const expected = z.strictObject({
-        status: z.literal('within budget'),
-        reference: z.string().regex(/^RFQ-\d{6}$/),
-        totalCents: z.literal(45_000),
-        currency: z.literal('EUR'),
-      });
-      return expected.safeParse(result).error?.message;
-    },
-  },
-];
-
 interface StartedRun extends DemoRun {
   readonly runId: string;
 }
 
+const { values } = parseArgs({ options: { store: { type: 'string' } } });
+const children = new Children();
 const view = new LiveView(process.stdout, () => Date.now());
 const say = (text = ''): void => {
   view.say(text);
 };
 
 /** Runs the demo; what it starts ends when `signal` aborts, on failure too. Returns what was wrong. */
-async function demo(children: Children, folder: string, signal: AbortSignal): Promise<string[]> {
+async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
   const begunAtMs = Date.now();
 
   say('1. Two servers, each a process of its own, standing in for services that other companies run:');
-  const [reports, supplier] = await Promise.all([
-    startServer(children, 'mcp-server', signal),
-    startServer(children, 'a2a-agent', signal),
-  ]);
+  const [reports, supplier] = await Promise.all([startServer('mcp-server', signal), startServer('a2a-agent', signal)]);
   say(`   reports   an MCP server; its tool start_export answers with a task     ${reports}`);
   say(`   supplier  an A2A agent; its skill quote answers with a task            ${supplier}`);
   say(`   Each task takes ${seconds(taskMs)}. In real life it would be hours or days.`);
@@ -96,13 +59,13 @@ async function demo(children: Children, folder: string, signal: AbortSignal): Pr
   say('2. The engine, as "outwait dev" runs it on a laptop: the same functions as on AWS Lambda, and a database.');
   const env = { DEMO_MCP_URL: reports, DEMO_A2A_URL: supplier };
   const port = await freePort();
-  const first = await startEngine(children, folder, port, env, signal);
+  const first = await startEngine(folder, port, env, signal);
   say(`   ${first.process.readyLine}`);
   say();
 
   say('3. Two workflows start. Each runs a step, asks its server for a task, and then waits for it.');
   const started: StartedRun[] = [];
-  for (const run of runs) started.push({ ...run, runId: await first.client.start(run.workflow, run.input) });
+  for (const run of demoRuns) started.push({ ...run, runId: await first.client.start(run.workflow, run.input) });
   await watch(first.client, started, (progress) => progress.isWaiting, untilWaitingMs, signal);
   await watch(first.client, started, undefined, lookMs, signal);
   const functionsBefore = await first.client.functions();
@@ -116,7 +79,7 @@ async function demo(children: Children, folder: string, signal: AbortSignal): Pr
   say();
 
   say('5. The engine starts again on the same folder, reads where each workflow stood, and asks the servers.');
-  const second = await startEngine(children, folder, port, env, signal);
+  const second = await startEngine(folder, port, env, signal);
   const progress = await watch(second.client, started, (each) => each.hasEnded, untilEndedMs, signal);
   const functionsAfter = await second.client.functions();
   const waitedMs = await Promise.all(started.map(({ runId }) => second.client.waitedMs(runId)));
@@ -124,18 +87,10 @@ async function demo(children: Children, folder: string, signal: AbortSignal): Pr
   say();
 
   const stats = { reports: await statsOf(reports), supplier: await statsOf(supplier) };
-  const problems: string[] = [];
   say('Outcomes');
-  for (const [index, run] of started.entries()) {
+  for (const [index, { title }] of started.entries()) {
     const ended = progress[index];
-    say(`   ${run.title}: ${ended?.state ?? 'unknown'} ${JSON.stringify(ended?.result)}`);
-    if (ended?.state !== 'completed') problems.push(`${run.title} did not complete`);
-    else {
-      const problem = run.problemWith(ended.result);
-      if (problem !== undefined) problems.push(`${run.title} has another result: ${problem}`);
-    }
-    const { startCalls } = stats[run.server];
-    if (startCalls.length !== 1) problems.push(`${run.server} was asked to start ${startCalls.length} tasks, not 1`);
+    say(`   ${title}: ${ended?.state ?? ''} ${JSON.stringify(ended?.result)}`);
   }
   say();
   say('What the servers saw           reports   supplier');
@@ -150,14 +105,14 @@ async function demo(children: Children, folder: string, signal: AbortSignal): Pr
   say();
   say('Time');
   say(`   the two workflows waited, together   ${seconds(waitedMs.reduce((sum, each) => sum + each, 0))}`);
-  say(`   any function ran                     ${functionTime(functionsBefore, functionsAfter)}`);
+  say(`   functions ran for them               ${functionTime(functionsBefore, functionsAfter)}`);
   say(`   the whole demo                       ${seconds(Date.now() - begunAtMs)}`);
   say();
   say(`On ${platform()} ${arch()}, Node ${process.version}, store: ${first.store}`);
-  return problems;
+  return problemsOf(progress, stats);
 }
 
-async function startServer(children: Children, name: string, signal: AbortSignal): Promise<string> {
+async function startServer(name: string, signal: AbortSignal): Promise<string> {
   const args = ['--import', 'tsx', join(here, 'servers', `${name}.ts`), '--task-ms', String(taskMs), '--with-parent'];
   const { readyLine } = await children.start(name, { args, ready: / ready at http/ }, signal);
   return readyLine.slice(readyLine.indexOf('http'));
@@ -170,7 +125,6 @@ interface Engine {
 }
 
 async function startEngine(
-  children: Children,
   folder: string,
   port: number,
   env: Readonly<Record<string, string>>,
@@ -178,7 +132,7 @@ async function startEngine(
 ): Promise<Engine> {
   const config = join(here, 'outwait.config.ts');
   const args = [join(projectFolder, 'bin', 'outwait.js'), 'dev', '--port', String(port)];
-  args.push('--config', config, '--state', folder);
+  args.push('--config', config, '--state', folder, ...(values.store === undefined ? [] : ['--store', values.store]));
   const started = await children.start('outwait dev', { args, ready: /^outwait dev ready at/, env }, signal);
   const [, url = '', store = ''] = /ready at (\S+) \(store: (.*)\)$/.exec(started.readyLine) ?? [];
   return { process: started, client: new EngineClient(url), store };
@@ -205,30 +159,21 @@ async function watch(
   }
 }
 
-/** Kills the engine, then its database: the engine would start the database again. */
+/** Kills the engine, then its database: the other way round the engine would start the database again. */
 async function crash(engine: Child, folder: string): Promise<void> {
-  const database = await databasePid(folder);
+  const databases = databasesOn(folder);
   await engine.kill();
-  if (database !== undefined) await killProcess(database);
-  for (const pid of [engine.pid, database]) {
-    if (pid !== undefined && isAlive(pid)) throw new Error(`process ${pid} is still alive`);
-  }
+  for (const pid of databases) await killProcess(pid);
   say(
-    database === undefined
-      ? `   killed: engine (process ${engine.pid}); the store is in the engine, there is no database process`
-      : `   killed: engine (process ${engine.pid}), database (process ${database})`,
+    databases.length === 0
+      ? `   killed: the engine (process ${engine.pid}); its store is part of it, there is no process of a database`
+      : `   killed: the engine (process ${engine.pid}) and its database (process ${databases.join(', ')})`,
   );
 }
 
-/** The process of the database, as `outwait dev` writes it down; undefined where the store is part of the engine. */
-async function databasePid(folder: string): Promise<number | undefined> {
-  try {
-    const record = await readFile(join(folder, 'database.json'), 'utf8');
-    return z.object({ pid: z.int().positive() }).parse(JSON.parse(record)).pid;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+/** The process of the database that `outwait dev` runs on this folder; none where the store is part of the engine. */
+function databasesOn(folder: string): number[] {
+  return processesWithArgument(join(folder, 'dynamodb.sqlite'));
 }
 
 async function statsOf(url: string): Promise<RemoteStats> {
@@ -241,7 +186,7 @@ function functionTime(...lives: readonly FunctionsStats[]): string {
   const all = lives.flatMap(({ turn, poll, schedule }) => [turn, poll, schedule]);
   const busyMs = all.reduce((sum, each) => sum + each.busyMs, 0);
   const invocations = all.reduce((sum, each) => sum + each.invocations, 0);
-  return `${seconds(busyMs)} (${invocations} invocations)`;
+  return `${seconds(busyMs)}, in ${invocations} invocations (turns, reads, sweeps)`;
 }
 
 function seconds(ms: number): string {
@@ -257,7 +202,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const children = new Children();
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(name, () => {
@@ -271,18 +215,20 @@ process.once('exit', () => {
 const folder = await mkdtemp(join(tmpdir(), 'outwait-demo-'));
 let problems: readonly string[];
 try {
-  problems = await demo(children, folder, interrupted.signal);
+  problems = await demo(folder, interrupted.signal);
 } catch (error) {
-  const reason = interrupted.signal.aborted ? (interrupted.signal.reason as Error) : (error as Error);
-  problems = [reason.message];
+  problems = [(error as Error).message, ...children.unexpectedEnds];
 }
-const database = await databasePid(folder).catch(() => undefined);
 await children.endAll();
-if (database !== undefined && isAlive(database)) await killProcess(database);
+for (const pid of databasesOn(folder)) await killProcess(pid);
 
 view.freeze();
 say();
-if (problems.length === 0) {
+if (interrupted.signal.aborted) {
+  await rm(folder, { recursive: true, force: true });
+  say('Interrupted. Everything that the demo started has ended.');
+  process.exitCode = 130;
+} else if (problems.length === 0) {
   await rm(folder, { recursive: true, force: true });
   say('It worked: the engine died in the middle, nothing was lost, and nothing was asked for twice.');
 } else {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { processOf } from '../../lib/local/process-identity.js';
 
 /** How long a process may take to say that it is ready, and to end when asked to. */
 const readyTimeoutMs = 20_000;
@@ -26,6 +27,13 @@ interface ChildOptions {
 /** The programs that were started, so that none outlives the one that started them. */
 export class Children {
   readonly #running = new Set<ChildProcess>();
+  readonly #asked = new Set<ChildProcess>();
+  readonly #unexpectedEnds: string[] = [];
+
+  /** What ended without being asked to, each with its last words. */
+  get unexpectedEnds(): readonly string[] {
+    return this.#unexpectedEnds;
+  }
 
   /** Starts a Node program and waits until it says that it is ready. Throws with its output when it does not. */
   async start(name: string, options: ChildOptions, signal: AbortSignal): Promise<Child> {
@@ -35,15 +43,20 @@ export class Children {
       env: { ...process.env, ...options.env },
     });
     this.#running.add(child);
-    child.once('exit', () => this.#running.delete(child));
+    const said: string[] = [];
+    const withLastWords = (what: string): string => [`${name} ${what}`, ...said.slice(-20)].join('\n  ');
+    child.once('exit', (code, by) => {
+      this.#running.delete(child);
+      if (!this.#asked.has(child))
+        this.#unexpectedEnds.push(withLastWords(`ended by itself with ${code ?? by ?? '?'}`));
+    });
     // A pipe to a program that has ended reports an error of its own; its end is seen through `exit`.
     child.stdin.on('error', () => undefined);
 
-    const said: string[] = [];
     const readyLine = await new Promise<string>((resolve, reject) => {
       const timeout = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
       const fail = (what: string): void => {
-        reject(new Error([`${name} ${what}`, ...said.slice(-20)].join('\n  ')));
+        reject(new Error(withLastWords(what)));
       };
       const hear = (line: string): void => {
         said.push(line);
@@ -54,8 +67,8 @@ export class Children {
       child.once('error', (error) => {
         fail(`did not start: ${error.message}`);
       });
-      child.once('exit', (code, by) => {
-        fail(`ended with ${code ?? by ?? 'no code'} before it was ready`);
+      child.once('exit', () => {
+        fail('ended before it was ready');
       });
       timeout.addEventListener('abort', () => {
         fail('was not ready in time');
@@ -63,42 +76,39 @@ export class Children {
     });
     const { pid } = child;
     if (pid === undefined) throw new Error(`${name} has no process id`);
-    return { pid, readyLine, kill: () => end(child, 'SIGKILL') };
+    return { pid, readyLine, kill: () => this.#end(child, 'SIGKILL') };
   }
 
   /** Asks all to end and insists after a while. */
   async endAll(): Promise<void> {
-    await Promise.all([...this.#running].map((child) => end(child, 'SIGTERM')));
+    await Promise.all([...this.#running].map((child) => this.#end(child, 'SIGTERM')));
   }
 
   /** For the moment in which nothing can be awaited any more. */
   killAll(): void {
     for (const child of this.#running) child.kill('SIGKILL');
   }
-}
 
-async function end(child: ChildProcess, by: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill(by);
-  const insist = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
-  await ended;
-  clearTimeout(insist);
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+  async #end(child: ChildProcess, by: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.#asked.add(child);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(by);
+    const insist = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
+    await ended;
+    clearTimeout(insist);
   }
 }
 
-/** Kills a process that is not our child, and returns when it is gone. */
+/** Kills a process that is not our child, and returns when it is gone. @throws Error when it does not go */
 export async function killProcess(pid: number): Promise<void> {
-  for (let attempt = 0; isAlive(pid) && attempt < 50; attempt++) {
-    process.kill(pid, 'SIGKILL');
+  for (let attempt = 0; processOf(pid) !== undefined; attempt++) {
+    if (attempt === 100) throw new Error(`process ${pid} does not end`);
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended between the two calls.
+    }
     await delay(20);
   }
 }

@@ -16,7 +16,10 @@ export const runView = z.object({
   ),
 });
 
-/** The part of `GET /activities/external` that the demo reads: a wait has a task id once its task is written down. */
+/**
+ * The part of `GET /activities/external` that the demo reads: the open waits for remote tasks. One has a task id once its
+ * task is written down.
+ */
 export const externalWaits = z.object({
   waits: z.array(z.object({ waitId: z.string(), taskId: z.string().optional() })),
 });
@@ -46,7 +49,10 @@ export function progressOf(
   if (wait === undefined) return { ...running, state: 'running' };
   if (wait.kind === 'step') return { ...running, state: `running the step "${wait.name ?? ''}"` };
   const server = wait.server ?? '';
-  const taskId = external.waits.find(({ waitId }) => waitId === wait.waitId)?.taskId;
+  const open = external.waits.find(({ waitId }) => waitId === wait.waitId);
+  // Not open any more: the outcome is there, and the workflow goes on with it in a moment.
+  if (open === undefined) return { ...running, state: 'running' };
+  const { taskId } = open;
   if (taskId === undefined) return { ...running, state: `asking "${server}" to start a task` };
   return { ...running, isWaiting: true, state: `waiting for "${server}", task ${taskId.slice(0, 8)}` };
 }

@@ -1,5 +1,6 @@
 // What a deployment consists of, as data: the CDK stack builds it, local mode imitates it.
 
+export { tableIndexes } from '../store/table.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 
 /** A message that this many receives did not get done is put aside. Throttled receives count, so it is more than a few. */

@@ -22,7 +22,15 @@ export interface Random {
   fraction(): number;
 }
 
-/** The same for every attempt of one remote call or step, different for every other; at most 255 characters. */
-export function idempotencyKeyOf(runId: RunId, waitId: WaitId): string {
+/** Idempotency key of a step: the same for every attempt, different for every other step. */
+export function stepKeyOf(runId: RunId, waitId: WaitId): string {
   return `${runId}/${waitId}`;
+}
+
+/**
+ * Idempotency key of a remote call: the same for every attempt, different for every other call. A digest, since the
+ * remote server has no business knowing the run id, which may itself be a task id elsewhere. `digest`: SHA-256 in hex.
+ */
+export function remoteKeyOf(runId: RunId, waitId: WaitId, digest: (text: string) => string): string {
+  return digest(`remote call ${runId}/${waitId}`).slice(0, 40);
 }

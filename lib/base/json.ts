@@ -1,14 +1,16 @@
 import { configure } from 'safe-stable-stringify';
 
 /** What JSON can hold. Payloads of workflows, steps and remote tasks are JSON and nothing else. */
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
-export type JsonObject = { readonly [key: string]: JsonValue };
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
 
 const stable = configure({ deterministic: true });
 
 /** JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. */
 export function canonicalJson(value: JsonValue): string {
-  return stable(value) ?? 'null';
+  return stable(value);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { EngineError, storedError, toStoredError, type StoredError } from '../base/errors.js';
-import { idempotencyKeyOf, type RunId } from '../base/ids.js';
+import { stepKeyOf, type RunId } from '../base/ids.js';
 import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
 import { stepRetryDelayMs } from '../decide/retry.js';
@@ -30,7 +30,7 @@ async function attemptStep(deps: Deps, runId: RunId, step: RunStep, attempt: num
   const done = new AbortController();
   const context = {
     attempt,
-    idempotencyKey: idempotencyKeyOf(runId, step.waitId),
+    idempotencyKey: stepKeyOf(runId, step.waitId),
     signal: AbortSignal.any([timedOut.signal, abandon]),
     log: deps.log,
   };

@@ -1,5 +1,5 @@
 import { storedError, type StoredError } from '../base/errors.js';
-import { idempotencyKeyOf, type RunId } from '../base/ids.js';
+import { remoteKeyOf, type RunId } from '../base/ids.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { nextPollAtMs, pollHint } from '../decide/poll.js';
 import { startRetryDelayMs } from '../decide/retry.js';
@@ -56,7 +56,7 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   if (!mayRepeat && !isOwner) return settled(await settleAmbiguous(deps, start), found.token);
 
   start.called.add(writerId);
-  const reply = await transport.start({ request: command.request, idempotencyKey: idempotencyKeyOf(runId, wait.waitId) });
+  const reply = await transport.start({ request: command.request, idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest) });
   return takeReply(deps, start, attempt, found.token, transport, mayRepeat, reply);
 }
 

@@ -50,7 +50,8 @@ export class Turn {
   readonly #abandon = new AbortController();
   /** Results of effects that no commit holds yet. */
   #results: HistoryEvent[] = [];
-  #effectError: unknown;
+  /** What broke an effect: a store that failed, never an author's step. */
+  #effectError: Error | undefined;
   #lastInboxReadMs: EpochMs;
   #execution: Execution | undefined;
 
@@ -292,7 +293,7 @@ export class Turn {
   #run(wait: OpenWait, kind: Effect['kind'], effect: () => Promise<void>): void {
     const done = effect()
       .catch((error: unknown) => {
-        this.#effectError ??= error;
+        this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
       })
       .finally(() => {
         this.#effects.delete(wait.waitId);

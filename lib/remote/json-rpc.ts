@@ -91,12 +91,11 @@ export class EventStreamSearch {
 }
 
 function isResponseTo(data: string, id: string): boolean {
-  if (data === '') return false;
   let value: JsonValue;
   try {
     value = parseBoundedJson(data);
   } catch {
-    // Clear text is a keep-alive of some kind. An object that cannot be read may be the response, so the search ends.
+    // No data or clear text is a keep-alive of some kind. An object that cannot be read may be the response, so the search ends.
     return data.trimStart().startsWith('{');
   }
   if (!isJsonObject(value) || value['method'] !== undefined) return false;

@@ -48,7 +48,7 @@ export function createContext(host: ContextHost): WorkflowContext {
     callRemoteTask: handled(async (call: RemoteCall) => {
       checkTurn('callRemoteTask');
       const request = toRequest(call);
-      const requestText = canonicalJson(request as unknown as JsonValue);
+      const requestText = canonicalJson(request);
       const bytes = utf8Bytes(requestText);
       if (bytes > payloadMaxBytes) throw tooLarge(`the arguments of the call to "${call.server}"`, bytes);
       const timeoutMs = remoteTimeoutMs(call.timeout);
@@ -84,10 +84,18 @@ export function createContext(host: ContextHost): WorkflowContext {
     random: () => random.fraction(),
     uuid: () => random.uuid(),
     log: {
-      debug: (event, fields) => host.isLive() && host.log.debug(event, fields),
-      info: (event, fields) => host.isLive() && host.log.info(event, fields),
-      warn: (event, fields) => host.isLive() && host.log.warn(event, fields),
-      error: (event, fields) => host.isLive() && host.log.error(event, fields),
+      debug: (event, fields) => {
+        if (host.isLive()) host.log.debug(event, fields);
+      },
+      info: (event, fields) => {
+        if (host.isLive()) host.log.info(event, fields);
+      },
+      warn: (event, fields) => {
+        if (host.isLive()) host.log.warn(event, fields);
+      },
+      error: (event, fields) => {
+        if (host.isLive()) host.log.error(event, fields);
+      },
     },
   };
 }

@@ -1,4 +1,4 @@
-import { EngineError, fromStoredError, RemoteTaskTimedOut, RunCancelled, storedError, toStoredError, type StoredError } from '../base/errors.js';
+import { fromStoredError, RemoteTaskTimedOut, RunCancelled, storedError, toStoredError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
@@ -266,7 +266,7 @@ function completed(result: unknown): RunOutcome {
   return { status: 'completed', ...(json === undefined ? {} : { result: json }) };
 }
 
-function isOrWraps(error: unknown, wanted: EngineError): boolean {
+function isOrWraps(error: unknown, wanted: Error): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) if (at === wanted) return true;
   return false;
 }

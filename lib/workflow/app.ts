@@ -68,7 +68,7 @@ const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** Checks a configuration. @throws EngineError `CONFIG_INVALID` that names the field, what was expected and what came. */
 export function defineApp(config: AppConfig): App {
   const workflows = new Map<string, AnyWorkflow>();
-  if (!Array.isArray(config.workflows)) throw invalid('workflows must be a list of workflows');
+  if (!isList(config.workflows)) throw invalid('workflows must be a list of workflows');
   for (const workflow of config.workflows) {
     if (workflows.has(workflow.name)) throw invalid(`two workflows are named "${workflow.name}"`);
     workflows.set(workflow.name, workflow);
@@ -81,6 +81,11 @@ export function defineApp(config: AppConfig): App {
     if (url.username !== '' || url.password !== '') throw invalid(`servers.${name}.url must not hold user info; use auth`);
   }
   return { workflows, servers };
+}
+
+/** `Array.isArray` would turn a readonly list into `any[]`. */
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function invalid(message: string): EngineError {

@@ -479,7 +479,17 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
           refused,
         );
         await expect(table.queryIndex({ ...list(), cursor: cursor! })).rejects.toMatchObject(refused);
-        for (const bad of ['', 'x', 'bnVsbA', 'W10', `${cursor!}x`, 'A'.repeat(10_000)]) {
+        const encoded = (...fields: unknown[]) => Buffer.from(JSON.stringify(fields)).toString('base64url');
+        const forged = [
+          encoded(),
+          encoded(`shard-${pk}`, 1, pk),
+          encoded(`shard-${pk}`, 1, pk, 'at-1', 'more'),
+          encoded(`shard-${pk}`, '1', pk, 'at-1'),
+          encoded(`shard-${pk}`, 1, '', 'at-1'),
+          encoded(`shard-${pk}`, 1, pk, 7),
+        ];
+        await expect(table.queryIndex({ ...due(0), cursor: cursor! })).rejects.toMatchObject(refused);
+        for (const bad of ['', 'x', 'bnVsbA', `${cursor!}x`, 'A'.repeat(10_000), ...forged]) {
           await expect(table.queryIndex({ ...due(), cursor: bad })).rejects.toMatchObject(refused);
         }
       });

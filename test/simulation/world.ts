@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { EngineError, storedError } from '../../lib/base/errors.js';
+import { remoteKeyOf } from '../../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';
 import type { EpochMs } from '../../lib/base/time.js';
@@ -29,7 +30,7 @@ const start = Date.UTC(2026, 0, 1);
 const latencyMs = 10;
 
 /** What may go wrong at an operation of a process. `ok` is the first branch, so that "always the first" is a run without faults. */
-type Deviation =
+export type Deviation =
   | 'ok'
   | 'crash'
   | 'crashAndMessageLost'
@@ -45,6 +46,11 @@ type Deviation =
   | 'refused'
   | 'noReply'
   | 'noReplyLost';
+
+/** The operation takes place once `freezeUntil` holds, which is looked at after each step of the world. */
+export interface Freeze {
+  readonly freezeUntil: () => boolean;
+}
 
 interface Operation<Value> {
   readonly tag: string;
@@ -94,7 +100,7 @@ export interface WorldOptions {
   /** Called after each applied write with the items as they are now. */
   readonly onApplied?: (items: readonly Item[], world: World) => void;
   /** Overrides the dice: a directed test says what happens at which operation of which process. */
-  readonly direct?: (tag: string, process: string) => Deviation | undefined;
+  readonly direct?: (tag: string, process: string) => Deviation | Freeze | undefined;
   /** Every message to a queue is lost between these seconds. */
   readonly dropAllMessagesS?: { readonly from: number; readonly until: number };
   /** Every message is delivered twice, and late by up to this many seconds. */
@@ -131,6 +137,8 @@ export class World {
   #pids = 0;
   #epoch = 0;
   readonly #processes = new Set<Process>();
+  #frozen: { readonly isOver: () => boolean; readonly goOn: () => void }[] = [];
+  #isSweeping = false;
   readonly #groups = new Map<string, Group>();
   readonly #indexLog: { readonly atMs: EpochMs; readonly item: Item }[] = [];
   readonly tokens = new TokenKeys([{ keyId: 'sim', secret: new Uint8Array(32) }]);
@@ -183,36 +191,47 @@ export class World {
     this.at(start + seconds * S, run);
   }
 
-  /** Runs until `done` says so or the end of the world; the microtasks of each step run dry before the next. */
+  /** Runs until `done` says so or the end of the world, and on from there when called again; the microtasks of each step run dry before the next. */
   async run(done: () => boolean = () => false): Promise<void> {
-    const sweep = (): void => {
-      this.#spawn('sweep', (deps) => fanOutDue(deps).then(() => undefined));
-      this.at(this.nowMs + sweepIntervalMs, sweep);
-    };
-    this.at(start + sweepIntervalMs, sweep);
+    if (!this.#isSweeping) this.at(start + sweepIntervalMs, () => { this.#sweep(); });
+    this.#isSweeping = true;
     for (;;) {
       const next = this.#agenda.shift();
       if (next === undefined || next.atMs > start + this.#options.endS * S) return;
       this.nowMs = next.atMs;
       next.run();
       await new Promise((resolve) => setImmediate(resolve));
+      this.#thaw();
       if (done()) return;
     }
   }
 
+  #sweep(): void {
+    this.#spawn('sweep', (deps) => fanOutDue(deps).then(() => undefined));
+    this.at(this.nowMs + sweepIntervalMs, () => { this.#sweep(); });
+  }
+
+  #thaw(): void {
+    const over = this.#frozen.filter(({ isOver }) => isOver());
+    if (over.length === 0) return;
+    this.#frozen = this.#frozen.filter((frozen) => !over.includes(frozen));
+    this.lastFaultMs = this.nowMs;
+    for (const { goOn } of over) goOn();
+  }
+
   // ----- chance -----
 
-  #pick(alternatives: readonly Deviation[], tag: string, process: Process): Deviation {
+  #pick(alternatives: readonly Deviation[], tag: string, process: Process): Deviation | Freeze {
     const directed = this.#options.direct?.(tag, process.name);
     if (directed !== undefined && directed !== 'ok') return this.#fault(directed, tag, process);
     if (this.seconds > this.#options.faultsEndS || this.#random() >= this.#options.faultRate) return 'ok';
     return this.#fault(alternatives[Math.floor(this.#random() * alternatives.length)] ?? 'ok', tag, process);
   }
 
-  #fault(deviation: Deviation, tag: string, process: Process): Deviation {
+  #fault<Fault extends Deviation | Freeze>(deviation: Fault, tag: string, process: Process): Fault {
     this.faults++;
     this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs);
-    this.#note(`** ${process.name} ${deviation} at ${tag}`);
+    this.#note(`** ${process.name} ${typeof deviation === 'string' ? deviation : 'freeze'} at ${tag}`);
     return deviation;
   }
 
@@ -260,6 +279,15 @@ export class World {
         });
       };
       const deviation = this.#pick(alternativesOf(operation, process), operation.tag, process);
+      if (typeof deviation !== 'string') {
+        this.#frozen.push({
+          isOver: deviation.freezeUntil,
+          goOn: () => {
+            perform(0);
+          },
+        });
+        return;
+      }
       switch (deviation) {
         case 'ok':
         case 'refused':
@@ -343,7 +371,7 @@ export class World {
         fraction: () => this.#ids(),
         hex: (count) => Array.from({ length: count }, () => Math.floor(this.#ids() * 256).toString(16).padStart(2, '0')).join(''),
       },
-      digest: (text) => createHash('sha256').update(text).digest('hex'),
+      digest: sha256,
       drain: () =>
         new Promise((resolve) => {
           this.at(this.nowMs, resolve);
@@ -547,8 +575,18 @@ export class World {
     return task;
   }
 
+  /** The token item stands before the start, so the call is found by its key. */
+  #callOf(key: string): { readonly runId: string; readonly waitId: string } {
+    for (const { pk, sk } of this.items.values()) {
+      const call = { runId: pk.slice('run#'.length), waitId: sk.slice('t#'.length) };
+      if (sk.startsWith('t#') && remoteKeyOf(call.runId, call.waitId, sha256) === key) return call;
+    }
+    this.fail('start-before-token', key);
+    return { runId: '', waitId: '' };
+  }
+
   #startTask(key: string, tool: string): RemoteTask {
-    const [runId = '', waitId = ''] = key.split('/');
+    const { runId, waitId } = this.#callOf(key);
     if (!this.log(runId).some((event) => event.type === 'RemoteTaskRequested' && event.waitId === waitId)) {
       this.fail('effect-before-commit', `remote start of wait ${waitId}`);
     }
@@ -632,6 +670,8 @@ export class World {
       .map((item) => decodeCommit(item));
   }
 }
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const decoded = new WeakMap<Item, Commit>();
 

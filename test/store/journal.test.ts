@@ -172,6 +172,16 @@ describe('a journaled table', () => {
     expect((await again.table.queryPartition('p')).map((item) => item.sk)).toEqual(['a', 'b', 'c']);
   });
 
+  it('keeps every item of many megabytes when it is written anew', async () => {
+    const text = 'x'.repeat(390_000);
+    const stale = '[{"pk":"p","sk":"a"}]\n'.repeat(1_100);
+    const large = Array.from({ length: 8 }, (_, n) => `[{"pk":"p","sk":"s${n}","text":"${text}"}]\n`);
+    await writeFile(file, `${headerLine}${stale}${large.join('')}`);
+    await (await open()).close();
+    expect((await stat(file)).size).toBe(headerLine.length + 22 + large.join('').length);
+    expect(await (await open()).table.queryPartition('p')).toHaveLength(9);
+  });
+
   it('is not written anew while it is short', async () => {
     await writeFile(file, headerLine + '[{"pk":"p","sk":"a"}]\n'.repeat(900));
     await open();
@@ -248,10 +258,12 @@ describe('an acknowledgement of a journaled table', () => {
       .write({ kind: 'put', item: { pk: 'p', sk: 'a' }, conditions: [{ kind: 'itemAbsent' }] })
       .then(note('refused'));
     await drain();
+    const during = table.queryPartition('p').then(note('read during the flush'));
+    await drain();
     expect(answered).toEqual([]);
     flushes[0]!.finish();
-    await Promise.all([write, read, refused]);
-    expect(answered.sort()).toEqual(['read', 'refused', 'write']);
+    await Promise.all([write, read, refused, during]);
+    expect(answered.sort()).toEqual(['read', 'read during the flush', 'refused', 'write']);
     expect(flushes).toHaveLength(1);
   });
 

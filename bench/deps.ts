@@ -1,0 +1,19 @@
+import { system } from '../lib/aws/system.js';
+import { silentLog } from '../lib/base/log.js';
+import type { Deps } from '../lib/operations/deps.js';
+import { TokenKeys } from '../lib/tokens/token-keys.js';
+import { defineApp, mcpServer } from '../lib/workflow/app.js';
+import type { AnyWorkflow } from '../lib/workflow/define-workflow.js';
+
+/** The process itself as the world of the operations; nothing is logged. What is missing differs between measurements. */
+export function benchDeps(workflow: AnyWorkflow): Omit<Deps, 'store' | 'queues' | 'transports'> {
+  return {
+    ...system,
+    app: defineApp({
+      workflows: [workflow],
+      servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+    }),
+    tokens: new TokenKeys([{ keyId: 'bench', secret: new Uint8Array(32) }]),
+    log: silentLog,
+  };
+}

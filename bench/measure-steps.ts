@@ -1,0 +1,53 @@
+import { startRun } from '../lib/operations/start-run.js';
+import { runTurn } from '../lib/operations/run-turn.js';
+import { MemoryQueues } from '../lib/queue/memory-queues.js';
+import { turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
+import { RunStore } from '../lib/store/run-store.js';
+import type { Table } from '../lib/store/table.js';
+import type { Deps } from '../lib/operations/deps.js';
+import { benchDeps } from './deps.js';
+import { startLocalEngine } from './local-engine.js';
+import { sequentialSteps } from './measure-replay.js';
+import { scriptedRemote } from './remote.js';
+
+/** Milliseconds per step of a turn that takes one run through `steps` steps that do nothing, from its start to its end. */
+export async function msPerStep(table: Table, steps: number): Promise<number> {
+  const deps = directDeps(table);
+  const { runId } = await startRun(deps, { workflow: 'bench', input: steps });
+  const startMs = performance.now();
+  // As much time as it takes: a turn that stops to go on in another would be measured with its queue.
+  await runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
+  const tookMs = performance.now() - startMs;
+  await expectCompleted(deps, [runId]);
+  return tookMs / steps;
+}
+
+/** Runs per second when `runs` runs of `steps` steps are started at once and driven side by side by the local engine. */
+export async function runsPerSecond(table: Table, runs: number, steps: number): Promise<number> {
+  const engine = startLocalEngine({ workflow: sequentialSteps, table, transports: scriptedRemote({}) });
+  const startMs = performance.now();
+  const started = await Promise.all(Array.from({ length: runs }, () => startRun(engine.deps, { workflow: 'bench', input: steps })));
+  await engine.idle();
+  const tookMs = performance.now() - startMs;
+  engine.stop();
+  await expectCompleted(engine.deps, started.map(({ runId }) => runId));
+  return runs / (tookMs / 1_000);
+}
+
+function directDeps(table: Table): Deps {
+  const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
+  const common = benchDeps(sequentialSteps);
+  return {
+    ...common,
+    store: new RunStore(table),
+    transports: scriptedRemote({}),
+    queues: new MemoryQueues({ turn: rules, work: rules, clock: common.clock }),
+  };
+}
+
+async function expectCompleted(deps: Deps, runIds: readonly string[]): Promise<void> {
+  for (const runId of runIds) {
+    const status = (await deps.store.readHead(runId))?.status;
+    if (status !== 'completed') throw new Error(`a run is ${status ?? 'gone'}`);
+  }
+}

@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { system } from '../lib/aws/system.js';
+import { silentLog } from '../lib/base/log.js';
+import { dynoxideVersion, findDynoxide, startDynoxide } from '../lib/local/dynoxide.js';
+import { createDynamoDbClient } from '../lib/store/dynamodb/client.js';
+import { DynamoDbTable } from '../lib/store/dynamodb/dynamodb-table.js';
+import { ensureTable } from '../lib/store/dynamodb/schema.js';
+
+/** Where runs are kept while something is measured: the memory of this process, or dynoxide through the AWS SDK. */
+export type StoreName = 'memory' | 'dynoxide';
+export const storeNames = ['memory', 'dynoxide'] as const satisfies readonly StoreName[];
+
+export interface OpenTable {
+  readonly table: DynamoDbTable;
+  readonly tableName: string;
+  readonly client: DynamoDBClient;
+}
+
+export interface Database {
+  /** As in `dynoxide 1.2.1`. */
+  readonly version: string;
+  /** A new table, or the one of that name, over a client that nobody else uses. */
+  openTable(tableName?: string): Promise<OpenTable>;
+  close(): Promise<void>;
+}
+
+/** Starts dynoxide as local mode does, on a database file in a temporary folder that goes with it. */
+export async function openDatabase(): Promise<Database> {
+  const binary = findDynoxide();
+  if (binary === undefined) throw new Error('dynoxide is not installed: run npm ci with optional dependencies');
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-bench-'));
+  const lost: { error?: Error } = {};
+  const dynoxide = await startDynoxide({
+    binary,
+    databaseFile: join(folder, 'dynamodb.sqlite'),
+    recordFile: join(folder, 'database.json'),
+    log: silentLog,
+    onLost: (error) => {
+      lost.error = error;
+    },
+  });
+  const clients: DynamoDBClient[] = [];
+  return {
+    version: dynoxideVersion(binary),
+    openTable: async (tableName = `bench-${clients.length}`) => {
+      if (lost.error !== undefined) throw lost.error;
+      const client = createDynamoDbClient({ endpoint: dynoxide.endpoint });
+      clients.push(client);
+      await ensureTable(client, tableName);
+      return { client, tableName, table: new DynamoDbTable({ client, tableName, ...system }) };
+    },
+    close: async () => {
+      for (const client of clients) client.destroy();
+      await dynoxide.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { RunId } from '../lib/base/ids.js';
+import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
+import type { EpochMs } from '../lib/base/time.js';
+import type { Deps } from '../lib/operations/deps.js';
+import { fanOutDue } from '../lib/operations/fan-out-due.js';
+import { handleWork } from '../lib/operations/handle-work.js';
+import { runTurn } from '../lib/operations/run-turn.js';
+import { MemoryQueues } from '../lib/queue/memory-queues.js';
+import type { TurnMessage, WorkMessage } from '../lib/queue/queue.js';
+import type { RemoteTransports } from '../lib/remote/transport.js';
+import { dueShardOf } from '../lib/store/items.js';
+import { RunStore } from '../lib/store/run-store.js';
+import type { Table } from '../lib/store/table.js';
+import { VirtualClock } from '../lib/testing/virtual-clock.js';
+import type { AnyWorkflow } from '../lib/workflow/define-workflow.js';
+import { benchDeps } from './deps.js';
+
+export interface VirtualEngineOptions {
+  readonly workflow: AnyWorkflow;
+  readonly store: RunStore;
+  /** The same table without a meter: sweeps serve all runs and are nobody's cost. */
+  readonly unmetered: Table;
+  readonly transports: RemoteTransports;
+}
+
+/** The engine on a clock that skips idle time: hours of polling are counted in seconds. One message at a time. */
+export class VirtualEngine {
+  readonly deps: Deps;
+  turnInvocations = 0;
+  pollInvocations = 0;
+  readonly #clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  readonly #queues: MemoryQueues;
+  readonly #sweepDeps: Deps;
+  #nextSweepAtMs: EpochMs;
+
+  constructor({ workflow, store, unmetered, transports }: VirtualEngineOptions) {
+    const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
+    this.#queues = new MemoryQueues({ turn: rules, work: rules, clock: this.#clock });
+    this.deps = {
+      ...benchDeps(workflow),
+      store,
+      transports,
+      queues: this.#queues,
+      clock: this.#clock,
+      delay: (delayMs, signal) => this.#clock.delay(delayMs, signal),
+    };
+    this.#sweepDeps = { ...this.deps, store: new RunStore(unmetered) };
+    this.#nextSweepAtMs = this.#clock.nowMs() + sweepIntervalMs;
+  }
+
+  pass(durationMs: number): void {
+    this.#clock.moveTo(this.#clock.nowMs() + durationMs);
+  }
+
+  /** Handles every message that is visible now, and those that they cause. */
+  async settleDown(): Promise<void> {
+    for (;;) {
+      const [turn] = this.#queues.turn.receive(1);
+      const [work] = turn === undefined ? this.#queues.work.receive(1) : [];
+      if (turn !== undefined) {
+        this.turnInvocations += 1;
+        await runTurn(this.deps, JSON.parse(turn.body) as TurnMessage, { remainingMs: () => turnTimeoutMs });
+        this.#queues.turn.deleteMessage(turn.receiptHandle);
+      } else if (work !== undefined) {
+        this.pollInvocations += 1;
+        await handleWork(this.deps, JSON.parse(work.body) as WorkMessage);
+        this.#queues.work.deleteMessage(work.receiptHandle);
+      } else {
+        return;
+      }
+    }
+  }
+
+  /** Lets time pass until no message is left and nothing of the run, the only one of its table, is due any more. */
+  async runDry(runId: RunId): Promise<void> {
+    for (;;) {
+      await this.settleDown();
+      const sweepAtMs = await this.#usefulSweepAtMs(runId);
+      const nextAtMs = Math.min(sweepAtMs, this.#queues.nextChangeAtMs() ?? Infinity);
+      if (nextAtMs === Infinity) return;
+      this.#clock.moveTo(nextAtMs);
+      if (nextAtMs !== sweepAtMs) continue;
+      this.#nextSweepAtMs = sweepAtMs + sweepIntervalMs;
+      await fanOutDue(this.#sweepDeps);
+    }
+  }
+
+  /** The first sweep that finds something; the others would cost time here and change nothing. */
+  async #usefulSweepAtMs(runId: RunId): Promise<EpochMs> {
+    const { rows } = await this.#sweepDeps.store.listDue(Number(dueShardOf(runId)), Number.MAX_SAFE_INTEGER, 1);
+    const idleMs = Math.max(0, (rows[0]?.dueAtMs ?? Infinity) - sweepIntervalMs - this.#nextSweepAtMs);
+    return this.#nextSweepAtMs + Math.ceil(idleMs / sweepIntervalMs) * sweepIntervalMs;
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { functions, httpPaths, queues } from '../../lib/aws/topology.js';
+import { createRoutes } from '../../lib/http/routes.js';
+import { aWorld } from '../http/world.js';
+
+describe('the topology', () => {
+  it('hides a message for longer than its function can run', () => {
+    expect(queues.turn.visibilityMs).toBeGreaterThan(functions.turn.timeoutMs);
+    // AWS: six times the timeout, and the window on top.
+    expect(queues.work.visibilityMs).toBeGreaterThanOrEqual(
+      6 * functions.poll.timeoutMs + queues.work.eventSource.batchingWindowMs,
+    );
+  });
+
+  it('gives a poll function the time for a batch of reads of 30 s, 8 at a time', () => {
+    expect(Math.ceil(queues.work.eventSource.batchSize / 8) * 30_000).toBeLessThan(functions.poll.timeoutMs);
+  });
+
+  it('gives a FIFO queue no batching window and no batch over 10, which Lambda refuses', () => {
+    expect(queues.turn.eventSource.batchingWindowMs).toBe(0);
+    expect(queues.turn.eventSource.batchSize).toBeLessThanOrEqual(10);
+  });
+
+  it('sets a message aside only after five receives or more', () => {
+    expect(queues.turn.maxReceiveCount).toBeGreaterThanOrEqual(5);
+    expect(queues.work.maxReceiveCount).toBeGreaterThanOrEqual(5);
+  });
+
+  it('leads every route to the function', () => {
+    const patterns = httpPaths.map((path) => new RegExp(`^${path.replace('{proxy+}', '.+')}$`));
+    const paths = createRoutes(aWorld().deps)
+      .routes.map(({ path }) => path)
+      .filter((path) => path !== '/*');
+    expect(paths.length).toBeGreaterThan(9);
+    expect(paths.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
+  });
+});

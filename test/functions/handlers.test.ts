@@ -1,0 +1,276 @@
+import { readFileSync } from 'node:fs';
+import type { APIGatewayProxyEventV2, ScheduledEvent, SQSEvent, SQSRecord } from 'aws-lambda';
+import { describe, expect, it } from 'vitest';
+import { apiHandler } from '../../lib/aws/api-handler.js';
+import { once } from '../../lib/aws/get-deps.js';
+import { pollHandler } from '../../lib/aws/poll-handler.js';
+import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
+import { turnHandler } from '../../lib/aws/turn-handler.js';
+import { EngineError } from '../../lib/base/errors.js';
+import { startRun } from '../../lib/operations/start-run.js';
+import { aWorld, type World } from '../http/world.js';
+
+const fixture = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../fixtures/aws-events/${name}.json`, import.meta.url), 'utf8'));
+const post = fixture('http-api-v2-post') as APIGatewayProxyEventV2;
+const get = fixture('http-api-v2-get') as APIGatewayProxyEventV2;
+const fifo = fixture('sqs-fifo') as SQSEvent;
+const standard = fixture('sqs-standard') as SQSEvent;
+const scheduled = fixture('scheduled') as ScheduledEvent;
+const plenty = { getRemainingTimeInMillis: () => 60_000 };
+
+/** The fixture's record with another body, as often as there are bodies. */
+function batch(event: SQSEvent, bodies: readonly { id: string; body: string; group?: string }[]): SQSEvent {
+  const [record] = event.Records;
+  return {
+    Records: bodies.map(({ id, body, group }): SQSRecord => ({
+      ...record!,
+      messageId: id,
+      body,
+      attributes: { ...record!.attributes, ...(group === undefined ? {} : { MessageGroupId: group }) },
+    })),
+  };
+}
+
+async function aRun(world: World, workflow = 'waits'): Promise<string> {
+  const { runId } = await startRun(world.deps, { workflow, input: { text: 'x' } });
+  return runId;
+}
+
+describe('the api function', () => {
+  it('answers an HTTP API event with a result in payload format 2.0', async () => {
+    const world = aWorld();
+    const result = await apiHandler(() => world.deps)(post);
+    expect(result).toEqual({
+      statusCode: 201,
+      headers: expect.objectContaining({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+      }) as unknown,
+      body: expect.stringMatching(/^\{"runId":"[0-9a-f]{32}"\}$/) as unknown,
+      isBase64Encoded: false,
+    });
+    expect(world.dump()).toContain('grüße');
+  });
+
+  it('reads a body in base64', async () => {
+    const world = aWorld();
+    const event = post;
+    const encoded = { ...event, body: Buffer.from(event.body!).toString('base64'), isBase64Encoded: true };
+    expect((await apiHandler(() => world.deps)(encoded)).statusCode).toBe(201);
+    expect(world.dump()).toContain('grüße');
+  });
+
+  it('reads the query', async () => {
+    const world = aWorld();
+    await aRun(world);
+    const result = await apiHandler(() => world.deps)(get);
+    expect(JSON.parse(result.body!)).toMatchObject({ runs: [{ workflow: 'waits', status: 'running' }] });
+  });
+
+  it('asks for the token that is configured and refuses everybody without one', async () => {
+    const world = aWorld();
+    const event = get;
+    const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer s3cret' } };
+    const configured = apiHandler(() => world.deps, { managementToken: () => 's3cret' });
+    expect((await configured(event)).statusCode).toBe(401);
+    expect((await configured(withToken)).statusCode).toBe(200);
+    const forgotten = apiHandler(() => world.deps, { managementToken: () => undefined });
+    expect((await forgotten(withToken)).statusCode).toBe(401);
+  });
+
+  it('answers a header that HTTP does not allow, and a method that no route takes, in its own form', async () => {
+    const world = aWorld();
+    const event = get;
+    const badHeader = await apiHandler(() => world.deps)({
+      ...event,
+      headers: { ...event.headers, 'x-odd': 'canary\u0000' },
+    });
+    expect([badHeader.statusCode, badHeader.body]).toEqual([
+      400,
+      '{"error":{"code":"INPUT_INVALID","message":"a header is not valid"}}',
+    ]);
+    const http = { ...event.requestContext.http, method: 'TRACE' };
+    const trace = await apiHandler(() => world.deps)({ ...event, requestContext: { ...event.requestContext, http } });
+    expect(trace.statusCode).toBe(405);
+  });
+
+  it('keeps a decoded "?" or "#" of the path in the path', async () => {
+    const world = aWorld();
+    const event = {
+      ...get,
+      rawPath: '/runs?limit=1#',
+      rawQueryString: '',
+    };
+    expect((await apiHandler(() => world.deps)(event)).statusCode).toBe(404);
+  });
+});
+
+describe('the turn function', () => {
+  it('runs the turn of the run in the message', async () => {
+    const world = aWorld();
+    const runId = await aRun(world, 'echo');
+    const handled = await turnHandler(() => world.deps)(
+      batch(fifo, [{ id: 'm1', body: JSON.stringify({ runId }), group: runId }]),
+      plenty,
+    );
+    expect(handled).toEqual({ batchItemFailures: [] });
+    expect(world.dump()).toContain('"status","completed"');
+  });
+
+  it('acknowledges a message for a run that is not there', async () => {
+    const world = aWorld();
+    expect(await turnHandler(() => world.deps)(fifo, plenty)).toEqual({
+      batchItemFailures: [],
+    });
+  });
+
+  it('gives back every message of a group that failed, and none of another', async () => {
+    const world = aWorld();
+    const [failing, fine] = [await aRun(world, 'echo'), await aRun(world, 'echo')];
+    const readRun = world.deps.store.readRun.bind(world.deps.store);
+    let turns = 0;
+    world.deps.store.readRun = async (runId) => {
+      if (runId !== failing) return readRun(runId);
+      turns += 1;
+      throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+    };
+    const event = batch(fifo, [
+      { id: 'm1', body: JSON.stringify({ runId: failing }), group: failing },
+      { id: 'm2', body: JSON.stringify({ runId: fine }), group: fine },
+      { id: 'm3', body: JSON.stringify({ runId: failing }), group: failing },
+    ]);
+    const { batchItemFailures } = await turnHandler(() => world.deps)(event, plenty);
+    expect(batchItemFailures).toEqual([{ itemIdentifier: 'm1' }, { itemIdentifier: 'm3' }]);
+    // Two messages for one run, sent before its turn: one turn.
+    expect(turns).toBe(1);
+    expect(world.lines).toContainEqual(expect.objectContaining({ level: 'error', event: 'turn failed' }));
+  });
+
+  it.each(['', 'null', '{', '{}', '{"runId":7}', '{"runId":"x"}', '["a"]'])(
+    'reports a malformed body as failed and logs no text of it: %s',
+    async (body) => {
+      const world = aWorld();
+      const before = world.dump();
+      expect(await turnHandler(() => world.deps)(batch(fifo, [{ id: 'm1', body }]), plenty)).toEqual({
+        batchItemFailures: [{ itemIdentifier: 'm1' }],
+      });
+      expect(world.lines).toEqual([{ level: 'error', event: 'malformed turn message', fields: { messageId: 'm1' } }]);
+      expect(world.dump()).toBe(before);
+    },
+  );
+});
+
+describe('the poll function', () => {
+  const poll = (runId: string, dueAtMs?: number): string =>
+    JSON.stringify({ kind: 'poll', runId, waitId: '1', ...(dueAtMs === undefined ? {} : { dueAtMs }) });
+
+  it('reads the remote task of each message and reports what is malformed', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    await world.runTurns();
+    const event = batch(standard, [
+      { id: 'm1', body: poll(runId) },
+      { id: 'm2', body: '{"kind":"poll"}' },
+      { id: 'm3', body: '{"kind":"dance","runId":"00000000000000000000000000000000"}' },
+    ]);
+    expect(await pollHandler(() => world.deps)(event, plenty)).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm2' }, { itemIdentifier: 'm3' }],
+    });
+    expect(world.reports.reads).toBe(1);
+  });
+
+  it('passes a wake on to the turn queue', async () => {
+    const world = aWorld();
+    expect(await pollHandler(() => world.deps)(standard, plenty)).toEqual({
+      batchItemFailures: [],
+    });
+    expect(world.queues.turn.receive(1)[0]).toMatchObject({ body: '{"runId":"00000000000000000000000000000000"}' });
+  });
+
+  it('gives a message back when its work throws', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    await world.runTurns();
+    world.fault = new EngineError('STORE_UNAVAILABLE', 'throttled');
+    expect(await pollHandler(() => world.deps)(batch(standard, [{ id: 'm1', body: poll(runId) }]), plenty)).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm1' }],
+    });
+  });
+
+  it('S0-73: starts the ninth read only when one of eight has ended', async () => {
+    const world = aWorld();
+    const runs: string[] = [];
+    for (let n = 0; n < 9; n++) runs.push(await aRun(world));
+    await world.runTurns();
+    const waiting: (() => void)[] = [];
+    world.reports.get = () =>
+      new Promise((resolve) =>
+        waiting.push(() => {
+          resolve({ kind: 'working', state: 'working' });
+        }),
+      );
+    const handled = pollHandler(() => world.deps)(
+      batch(
+        standard,
+        runs.map((runId, n) => ({ id: `m${n}`, body: poll(runId) })),
+      ),
+      plenty,
+    );
+    const reachesOf = async (count: number): Promise<void> => {
+      for (let turn = 0; turn < 200 && waiting.length < count; turn++)
+        await new Promise((resolve) => setImmediate(resolve));
+    };
+    await reachesOf(9);
+    expect(waiting).toHaveLength(8);
+    waiting[0]!();
+    await reachesOf(9);
+    expect(waiting).toHaveLength(9);
+    for (const answer of waiting) answer();
+    expect(await handled).toEqual({ batchItemFailures: [] });
+  });
+
+  it('starts no read that the time left does not cover', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    await world.runTurns();
+    const handled = await pollHandler(() => world.deps)(batch(standard, [{ id: 'm1', body: poll(runId) }]), {
+      getRemainingTimeInMillis: () => 39_999,
+    });
+    expect(handled).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }] });
+    expect(world.reports.reads).toBe(0);
+  });
+});
+
+describe('the schedule function', () => {
+  it('wakes a run whose first wake was lost', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    const [lost] = world.queues.turn.receive(1);
+    world.queues.turn.deleteMessage(lost!.receiptHandle);
+    await scheduleHandler(() => world.deps)(scheduled);
+    expect(world.queues.turn.receive(1)[0]).toMatchObject({ groupId: runId });
+  });
+
+  it('throws when the store does not answer, so that the event is repeated', async () => {
+    const world = aWorld();
+    world.fault = new EngineError('STORE_UNAVAILABLE', 'throttled');
+    await expect(scheduleHandler(() => world.deps)(scheduled)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+  });
+});
+
+describe('dependencies', () => {
+  it('are made once, and again only after a failure', () => {
+    let calls = 0;
+    const getDeps = once(() => {
+      calls += 1;
+      if (calls === 1) throw new Error('cold start failed');
+      return {};
+    });
+    expect(getDeps).toThrow('cold start failed');
+    expect(getDeps()).toBe(getDeps());
+    expect(calls).toBe(2);
+  });
+});
