@@ -93,7 +93,6 @@ describe('the live view', () => {
       const sofar = text;
       text = '';
       // Colours are for a person.
-      // eslint-disable-next-line no-control-regex
       return sofar.replaceAll(/\u001b\[\d+m/g, '');
     };
     return { view: new LiveView({ isTTY, write }, () => 3_500), written };

@@ -36,14 +36,14 @@ const commit = (sk: string, writerId: string): Write => ({
 
 describeWithDynoxide('a DynamoDB table with faults', () => {
   let dynoxide: Dynoxide;
-  const ends: (() => void)[] = [];
+  const ends: (() => void | Promise<void>)[] = [];
   beforeAll(async () => {
     dynoxide = await startDynoxide();
     const { client } = await openDynamoDbTable(dynoxide.endpoint, 'faults');
     client.destroy();
   });
-  afterEach(() => {
-    for (const end of ends.splice(0)) end();
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
   });
   afterAll(async () => {
     await dynoxide.stop();
@@ -303,17 +303,21 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
 
   it('keeps what it has acknowledged when the stand-in is killed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outwait-dynoxide-'));
-    const first = await startDynoxide({ dbPath: join(folder, 'db') });
-    const before = await openDynamoDbTable(first.endpoint, 'faults');
+    const start = async () => {
+      const one = await startDynoxide({ dbPath: join(folder, 'db') });
+      const { table, client } = await openDynamoDbTable(one.endpoint, 'faults');
+      ends.push(async () => {
+        client.destroy();
+        await one.stop('SIGKILL');
+      });
+      return { one, table };
+    };
+    const before = await start();
     for (let n = 0; n < 20; n++) await before.table.write(commit(`h#${n}`, 'me'));
-    await first.stop('SIGKILL');
-    before.client.destroy();
-    const second = await startDynoxide({ dbPath: join(folder, 'db') });
-    const after = await openDynamoDbTable(second.endpoint, 'faults');
+    await before.one.stop('SIGKILL');
+    const after = await start();
+    ends.push(() => rm(folder, { recursive: true }));
     expect(await after.table.queryPartition('p')).toHaveLength(20);
-    after.client.destroy();
-    await second.stop();
-    await rm(folder, { recursive: true });
   });
 
   it('makes its table once, however often it is asked', async () => {

@@ -1,0 +1,129 @@
+import { foldHistory } from '../../lib/history/run-state.js';
+import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
+import { toHead, toToken } from '../../lib/store/items.js';
+import type { RunHead, TokenRecord } from '../../lib/store/records.js';
+import type { Duration } from '../../lib/base/time.js';
+import type { RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
+import type { Scenario } from '../simulation/scenarios.js';
+import { describe, simulate } from '../simulation/simulate.js';
+import type { Deviation, Freeze, World } from '../simulation/world.js';
+
+/** One thing that goes wrong, once: at the first operation that fits, from the line's turn on. */
+export interface Line {
+  /** Kind and number of the process, in the order in which they first do something: `turn 2`, `relay 1`. Without a number: any of the kind. */
+  readonly who: string;
+  /** Beginning of the operation's tag, or a pattern of it. */
+  readonly at: string | RegExp;
+  /** Only from then on. */
+  readonly when?: (world: World, runId: string) => boolean;
+  readonly what: Deviation | { readonly freezeUntil: (scene: SceneSoFar) => boolean };
+}
+
+export interface SceneSoFar {
+  readonly world: World;
+  readonly runId: string;
+  /** Whether the line of that position has been played. */
+  readonly played: (line: number) => boolean;
+  readonly token: (waitId: string) => TokenRecord | undefined;
+  readonly head: () => RunHead | undefined;
+}
+
+export interface Scene {
+  readonly run: Scenario['run'];
+  /** How long each tool's task runs, in seconds; default for ever. */
+  readonly tools?: Readonly<Record<string, number>>;
+  /** Of the remote server; default true. */
+  readonly dedupes?: boolean;
+  readonly callers?: (world: World, runId: string) => void;
+  readonly script: readonly Line[];
+  readonly endS?: number;
+}
+
+export interface Played {
+  readonly world: World;
+  readonly runId: string;
+  readonly outcome: RunOutcome | undefined;
+  readonly endedAtS: number | undefined;
+  readonly log: readonly HistoryEvent[];
+  readonly token: (waitId: string) => TokenRecord | undefined;
+  /** What the oracles of the simulation say against it. */
+  readonly violations: string;
+  /** Lines that found no operation to go wrong at: then the scene is not the one that was meant. */
+  readonly unplayed: readonly string[];
+}
+
+/** Plays a scene from its start: one run, no chance, and exactly what the script says goes wrong. */
+export async function play(scene: Scene): Promise<Played> {
+  const open = new Map(scene.script.map((line, position) => [position, line]));
+  const numbers = new Map<string, number>();
+  const lastOfKind = new Map<string, number>();
+  let so: SceneSoFar | undefined;
+
+  const numberOf = (process: string, kind: string): number => {
+    const known = numbers.get(process);
+    if (known !== undefined) return known;
+    const number = (lastOfKind.get(kind) ?? 0) + 1;
+    lastOfKind.set(kind, number);
+    numbers.set(process, number);
+    return number;
+  };
+  const direct = (tag: string, process: string): Deviation | Freeze | undefined => {
+    const kind = process.split('.')[0] ?? '';
+    const name = `${kind} ${numberOf(process, kind)}`;
+    for (const [position, { who, at, when, what }] of open) {
+      if (who !== kind && who !== name) continue;
+      if (!(typeof at === 'string' ? tag.startsWith(at) : at.test(tag))) continue;
+      if (so === undefined || (when !== undefined && !when(so.world, so.runId))) continue;
+      open.delete(position);
+      const now = so;
+      return typeof what === 'string' ? what : { freezeUntil: () => what.freezeUntil(now) };
+    }
+    return undefined;
+  };
+  const scenario: Scenario = {
+    name: 'scene',
+    run: scene.run,
+    ...(scene.tools === undefined ? {} : { tools: scene.tools }),
+    ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
+    callers: (world, runId) => {
+      const item = (sk: string) => world.items.get(`run#${runId} ${sk}`);
+      so = {
+        world,
+        runId,
+        played: (line) => !open.has(line),
+        token: (waitId) => optional(item(`t#${waitId}`), toToken),
+        head: () => optional(item('a'), toHead),
+      };
+      scene.callers?.(world, runId);
+    },
+  };
+  const options = { seed: 1, direct, ...(scene.endS === undefined ? {} : { endS: scene.endS }) };
+  // How late a run ends is for each test to say.
+  const { world, runId, endedAtMs } = await simulate(scenario, options, Infinity);
+  return {
+    world,
+    runId,
+    outcome: foldHistory(world.commits(runId)).ending,
+    endedAtS: endedAtMs === undefined ? undefined : world.secondsOf(endedAtMs),
+    log: world.log(runId),
+    token: (waitId) => optional(world.items.get(`run#${runId} t#${waitId}`), toToken),
+    violations: describe(world),
+    unplayed: [...open.values()].map(({ who, at, what }) => `${who} ${typeof what === 'string' ? what : 'freeze'} at ${String(at)}`),
+  };
+}
+
+/** A remote call whose failure is its code. A cancel goes through. */
+export async function call(ctx: WorkflowContext, tool: string, options: { timeout?: Duration; retrySafe?: boolean } = {}): Promise<unknown> {
+  try {
+    const outcome: RemoteOutcome = await ctx.callRemoteTask({ server: 'remote', tool, timeout: { hours: 6 }, ...options });
+    return outcome.result;
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    if (code === 'RUN_CANCELLED') throw error;
+    return code;
+  }
+}
+
+function optional<From, To>(value: From | undefined, to: (value: From) => To): To | undefined {
+  return value === undefined ? undefined : to(value);
+}
