@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../base/ids.js';
 import type { Clock } from '../base/time.js';
 import type { Deps } from '../operations/deps.js';
+import { drainMicrotasks } from '../operations/drain.js';
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
@@ -17,7 +18,7 @@ export const system: Pick<Deps, 'clock' | 'random' | 'digest' | 'drain' | 'delay
   clock: systemClock,
   random: systemRandom,
   digest: (text) => createHash('sha256').update(text).digest('hex'),
-  drain: () => new Promise((resolve) => setImmediate(resolve)),
+  drain: drainMicrotasks,
   delay: async (delayMs, signal) => {
     try {
       await sleep(delayMs, undefined, signal === undefined ? {} : { signal });

@@ -41,7 +41,7 @@ export function decodeEvents(stored: JsonValue): readonly HistoryEvent[] {
   const events = stored['events'] as readonly JsonValue[];
   for (const event of events) {
     const type = isJsonObject(event) ? event['type'] : undefined;
-    if (typeof type !== 'string' || !(type in knownTypes)) throw unknown(`this version does not know the event ${JSON.stringify(type)}`);
+    if (typeof type !== 'string' || !Object.hasOwn(knownTypes, type)) throw unknown(`this version does not know the event ${JSON.stringify(type)}`);
   }
   return events as unknown as readonly HistoryEvent[];
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type FunctionName, functions } from '../aws/topology.js';
 import type { InvocationContext } from '../aws/turn-handler.js';
 
@@ -28,9 +27,11 @@ export class LocalLambda {
     const startedAtMs = performance.now();
     const elapsedMs = (): number => performance.now() - startedAtMs;
     const running = handler({ getRemainingTimeInMillis: () => Math.max(0, Math.floor(timeoutMs - elapsedMs())) });
-    const over = new AbortController();
-    const timedOut = sleep(timeoutMs, undefined, { signal: over.signal }).then(() => {
-      throw new Error(`the ${name} function took longer than ${timeoutMs} ms`);
+    let timer: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`the ${name} function took longer than ${timeoutMs} ms`));
+      }, timeoutMs);
     });
     const invocation = Promise.race([running, timedOut]);
     this.#inFlight.add(invocation);
@@ -43,8 +44,7 @@ export class LocalLambda {
       throw error;
     } finally {
       this.#inFlight.delete(invocation);
-      timedOut.catch(() => undefined);
-      over.abort();
+      clearTimeout(timer);
     }
   }
 
@@ -54,13 +54,14 @@ export class LocalLambda {
 
   /** Resolves when nothing is in flight, or after `maxMs`. */
   async idle(maxMs: number): Promise<void> {
-    const over = new AbortController();
-    const timeout = sleep(maxMs, undefined, { signal: over.signal }).catch(() => undefined);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<'timeout'>((resolve) => {
+      timer = setTimeout(resolve, maxMs, 'timeout');
+    });
     while (this.#inFlight.size > 0) {
-      const settled = Promise.allSettled(this.#inFlight).then(() => 'settled');
-      if ((await Promise.race([settled, timeout])) !== 'settled') break;
+      if ((await Promise.race([Promise.allSettled(this.#inFlight), timeout])) === 'timeout') break;
     }
-    over.abort();
+    clearTimeout(timer);
   }
 
   #count(name: FunctionName, busyMs: number, failed: boolean): void {

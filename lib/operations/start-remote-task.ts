@@ -87,7 +87,7 @@ async function claimAttempt(
 type Target = { readonly kind: 'transport'; readonly transport: RemoteTaskTransport } | { readonly kind: 'refused'; readonly error: StoredError };
 
 function transportFor(deps: Deps, command: StartRemoteTask): Target {
-  if (deps.app.servers[command.server] === undefined) {
+  if (!Object.hasOwn(deps.app.servers, command.server)) {
     const known = Object.keys(deps.app.servers).join(', ') || 'none';
     return { kind: 'refused', error: storedError('SERVER_NOT_FOUND', `no server is named "${command.server}"; there is ${known}`) };
   }

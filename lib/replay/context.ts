@@ -36,7 +36,7 @@ export function createContext(host: ContextHost): WorkflowContext {
     if (host.isAdvancing()) return;
     const error = storedError(
       'WORKFLOW_STUCK',
-      `ctx.${method} was called outside of the workflow's turn: something before it awaited a promise that is not one of ctx. Move that work into ctx.step.`,
+      `ctx.${method} was called outside of the workflow's turn: inside a step, or after something awaited a promise that is not one of ctx. Work of your own belongs into ctx.step, calls of ctx beside it.`,
     );
     host.misused(error);
     throw new EngineError(error.code, error.message);
@@ -81,8 +81,14 @@ export function createContext(host: ContextHost): WorkflowContext {
     }),
 
     now: () => host.nowMs(),
-    random: () => random.fraction(),
-    uuid: () => random.uuid(),
+    random: () => {
+      checkTurn('random');
+      return random.fraction();
+    },
+    uuid: () => {
+      checkTurn('uuid');
+      return random.uuid();
+    },
     log: {
       debug: (event, fields) => {
         if (host.isLive()) host.log.debug(event, fields);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { EngineError } from '../base/errors.js';
 import type { Random, RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
@@ -7,6 +8,7 @@ import { silentLog, type Log } from '../base/log.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
 import type { RunOutcome } from '../history/event.js';
 import type { Deps } from '../operations/deps.js';
+import { drainMicrotasks } from '../operations/drain.js';
 import { fanOutDue } from '../operations/fan-out-due.js';
 import { handleWork } from '../operations/handle-work.js';
 import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
@@ -43,9 +45,12 @@ export class TestApp {
   readonly clock: VirtualClock;
   readonly deps: Deps;
   readonly #queues: MemoryQueues;
+  #app: App;
   #lastSweepAtMs: EpochMs;
 
   constructor(app: App, options: TestAppOptions = {}) {
+    this.#app = app;
+    const deployed = (): App => this.#app;
     const clock = new VirtualClock(options.startAtMs ?? defaultStartMs);
     const servers = options.servers ?? {};
     for (const [name, server] of Object.entries(servers)) server.connect(name, clock);
@@ -57,7 +62,9 @@ export class TestApp {
     });
     this.#lastSweepAtMs = clock.nowMs();
     this.deps = {
-      app,
+      get app() {
+        return deployed();
+      },
       store: new RunStore(new MemoryTable()),
       queues: this.#queues,
       transports: {
@@ -71,7 +78,7 @@ export class TestApp {
       clock,
       random: seededRandom(options.seed ?? 1),
       digest: (text) => createHash('sha256').update(text).digest('hex'),
-      drain,
+      drain: drainMicrotasks,
       delay: (delayMs, signal) => clock.delay(delayMs, signal),
       log: options.log ?? silentLog,
     };
@@ -85,6 +92,11 @@ export class TestApp {
 
   async cancel(runId: RunId, reason?: string): Promise<boolean> {
     return (await requestStop(this.deps, { runId, kind: 'cancel', ...(reason === undefined ? {} : { reason }) })).accepted;
+  }
+
+  /** Puts `app` in place of the one before, as a deploy does: runs that are under way go on with its code. */
+  deploy(app: App): void {
+    this.#app = app;
   }
 
   async show(runId: RunId): Promise<RunView> {
@@ -132,6 +144,7 @@ export class TestApp {
         this.#lastSweepAtMs = this.clock.nowMs();
         await fanOutDue(this.deps);
       }
+      await eventLoop();
       const turns = this.#queues.turn.receive(10);
       const work = this.#queues.work.receive(10);
       if (turns.length + work.length === 0) return;
@@ -165,10 +178,6 @@ export class TestApp {
 
 export function createTestApp(app: App, options: TestAppOptions = {}): TestApp {
   return new TestApp(app, options);
-}
-
-function drain(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** mulberry32: small, and good enough for ids of a test. */

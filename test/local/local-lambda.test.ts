@@ -33,9 +33,31 @@ describe('the local Lambda', () => {
     const lambda = new LocalLambda();
     const invocation = lambda.invoke('turn', () => new Promise(() => undefined));
     const failed = expect(invocation).rejects.toThrow('the turn function took longer than 60000 ms');
-    // The timers of node:timers/promises are real.
-    vi.useRealTimers();
-    void failed;
-    expect(lambda.stats().turn.invocations).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await failed;
+    expect(lambda.stats().turn).toMatchObject({ invocations: 1, failures: 1 });
+  });
+
+  it('is idle when nothing is in flight, or when it has waited long enough', async () => {
+    const lambda = new LocalLambda();
+    await lambda.idle(1_000);
+    let end: () => void = () => undefined;
+    const invocation = lambda.invoke(
+      'turn',
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    const seen: string[] = [];
+    const impatient = lambda.idle(1_000).then(() => seen.push('gave up'));
+    const patient = lambda.idle(10_000).then(() => seen.push('idle'));
+    await vi.advanceTimersByTimeAsync(1_000);
+    await impatient;
+    expect(seen).toEqual(['gave up']);
+    end();
+    await Promise.all([invocation, patient]);
+    expect(seen).toEqual(['gave up', 'idle']);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -245,7 +245,7 @@ describe('bad arguments', () => {
   it('of more than 300 KiB fail the call and name size and limit', async () => {
     const run: Run = async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { text: 'x'.repeat(307_200) } });
     expect((await replay(run, [runStarted()])).status).toMatchObject({
-      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 307_253, limitBytes: 307_200 } } },
+      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 307_250, limitBytes: 307_200 } } },
     });
   });
 });
