@@ -1,7 +1,13 @@
 import tseslint from 'typescript-eslint';
 
 // Folders whose code is a function of its arguments: no IO, no clock, no randomness.
-const pure = ['lib/base/**/*.ts', 'lib/history/**/*.ts', 'lib/workflow/**/*.ts', 'lib/replay/**/*.ts', 'lib/decide/**/*.ts'];
+const pure = [
+  'lib/base/**/*.ts',
+  'lib/history/**/*.ts',
+  'lib/workflow/**/*.ts',
+  'lib/replay/**/*.ts',
+  'lib/decide/**/*.ts',
+];
 
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'cdk.out/', 'node_modules/', '**/*.js', '**/*.mjs', '**/*.cjs'] },

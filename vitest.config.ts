@@ -1,9 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { mutation } from './test/mutants/apply.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+const mutant = process.env['MUTANT'];
+
 export default defineConfig({
+  plugins: mutant === undefined ? [] : [mutation(mutant)],
   resolve: { alias: { 'outwait/testing': at('./lib/testing.ts'), outwait: at('./lib/index.ts') } },
   test: {
     include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],

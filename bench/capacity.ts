@@ -48,7 +48,11 @@ export class CapacityMeter {
             return result;
           } catch (error) {
             const items = (args.input as { TransactItems?: unknown[] }).TransactItems?.length;
-            this.#count(commandName ?? '', { requests: 1, tableUnits: items === undefined ? 1 : 2 * items, indexUnits: 0 });
+            this.#count(commandName ?? '', {
+              requests: 1,
+              tableUnits: items === undefined ? 1 : 2 * items,
+              indexUnits: 0,
+            });
             throw error;
           }
         },
@@ -62,7 +66,8 @@ export class CapacityMeter {
       get: (target, property) => {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
-        return (...args: unknown[]): unknown => this.#method.run(String(property), () => value.apply(target, args) as unknown);
+        return (...args: unknown[]): unknown =>
+          this.#method.run(String(property), () => value.apply(target, args) as unknown);
       },
     });
   }

@@ -40,13 +40,28 @@ export function startLocalEngine(options: {
       if (queues.turn.size === 0) whenIdle?.();
     },
   });
-  const deps: Deps = { ...benchDeps(options.workflow), store: new RunStore(options.table), transports: options.transports, queues };
+  const deps: Deps = {
+    ...benchDeps(options.workflow),
+    store: new RunStore(options.table),
+    transports: options.transports,
+    queues,
+  };
   const turn = turnHandler(() => deps);
   const poll = pollHandler(() => deps);
   const shared = { batchSize: 1, maxConcurrency: concurrency, clock: system.clock, log: deps.log };
   sources.push(
-    new EventSource({ ...shared, name: 'turn.fifo', queue: queues.turn, invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)) }),
-    new EventSource({ ...shared, name: 'work', queue: queues.work, invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)) }),
+    new EventSource({
+      ...shared,
+      name: 'turn.fifo',
+      queue: queues.turn,
+      invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)),
+    }),
+    new EventSource({
+      ...shared,
+      name: 'work',
+      queue: queues.work,
+      invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
+    }),
   );
   return {
     deps,

@@ -12,7 +12,8 @@ export function sequentialHistory(events: number): readonly HistoryEvent[] {
   const history: HistoryEvent[] = [started];
   for (let step = 1; history.length < events; step++) {
     history.push({ type: 'StepRequested', atMs, waitId: String(step), name: 'step' });
-    if (history.length < events) history.push({ type: 'StepCompleted', atMs, waitId: String(step), attempt: 1, result: step });
+    if (history.length < events)
+      history.push({ type: 'StepCompleted', atMs, waitId: String(step), attempt: 1, result: step });
   }
   return history;
 }
@@ -23,7 +24,13 @@ export function parallelHistory(events: number): readonly HistoryEvent[] {
   return [
     started,
     ...steps.map((step): HistoryEvent => ({ type: 'StepRequested', atMs, waitId: String(step), name: 'step' })),
-    ...steps.map((step): HistoryEvent => ({ type: 'StepCompleted', atMs, waitId: String(step), attempt: 1, result: step })),
+    ...steps.map((step): HistoryEvent => ({
+      type: 'StepCompleted',
+      atMs,
+      waitId: String(step),
+      attempt: 1,
+      result: step,
+    })),
   ];
 }
 

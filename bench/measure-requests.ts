@@ -24,7 +24,11 @@ function stepsAndWait(steps: number): AnyWorkflow {
     run: async (ctx) => {
       let sum = 0;
       for (let step = 1; step < steps; step++) sum += await ctx.step(`step-${step}`, () => step);
-      const outcome = await ctx.callRemoteTask({ server: 'reports', tool: 'start_export', arguments: { month: '2026-10' } });
+      const outcome = await ctx.callRemoteTask({
+        server: 'reports',
+        tool: 'start_export',
+        arguments: { month: '2026-10' },
+      });
       return ctx.step('last', () => ({ sum, result: outcome.result }));
     },
   });
@@ -34,7 +38,10 @@ function stepsAndWait(steps: number): AnyWorkflow {
  * What one run costs from its start until nothing of it is left to do: `steps` sequential steps, one remote wait. Without
  * polls the holder of the token settles it before the first one; else poll number `polls` finds the task ended.
  */
-export async function costOfRun(database: Database, run: { readonly steps: number; readonly polls: number }): Promise<RunCost> {
+export async function costOfRun(
+  database: Database,
+  run: { readonly steps: number; readonly polls: number },
+): Promise<RunCost> {
   const { table, tableName, client } = await database.openTable();
   const { table: unmetered } = await database.openTable(tableName);
   const meter = new CapacityMeter(client);

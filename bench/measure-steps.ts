@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startRun } from '../lib/operations/start-run.js';
 import { runTurn } from '../lib/operations/run-turn.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
@@ -22,15 +23,31 @@ export async function msPerStep(table: Table, steps: number): Promise<number> {
   return tookMs / steps;
 }
 
+/** Milliseconds per conditional put of an item as small as a commit: the floor of a step on a store over the network. */
+export async function msPerPut(table: Table, puts: number): Promise<number> {
+  const pk = `put#${randomUUID()}`;
+  const events = 'x'.repeat(200);
+  const startMs = performance.now();
+  for (let put = 0; put < puts; put++) {
+    await table.write({ kind: 'put', item: { pk, sk: String(put), events }, conditions: [{ kind: 'itemAbsent' }] });
+  }
+  return (performance.now() - startMs) / puts;
+}
+
 /** Runs per second when `runs` runs of `steps` steps are started at once and driven side by side by the local engine. */
 export async function runsPerSecond(table: Table, runs: number, steps: number): Promise<number> {
   const engine = startLocalEngine({ workflow: sequentialSteps, table, transports: scriptedRemote({}) });
   const startMs = performance.now();
-  const started = await Promise.all(Array.from({ length: runs }, () => startRun(engine.deps, { workflow: 'bench', input: steps })));
+  const started = await Promise.all(
+    Array.from({ length: runs }, () => startRun(engine.deps, { workflow: 'bench', input: steps })),
+  );
   await engine.idle();
   const tookMs = performance.now() - startMs;
   engine.stop();
-  await expectCompleted(engine.deps, started.map(({ runId }) => runId));
+  await expectCompleted(
+    engine.deps,
+    started.map(({ runId }) => runId),
+  );
   return runs / (tookMs / 1_000);
 }
 

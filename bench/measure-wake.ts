@@ -33,7 +33,10 @@ export async function wakeLatenciesMs(table: Table, waits: number): Promise<read
       });
     });
     const settledMs = performance.now();
-    const { settled } = await settleToken(engine.deps, { token, outcome: { kind: 'completed', result: null, isError: false } });
+    const { settled } = await settleToken(engine.deps, {
+      token,
+      outcome: { kind: 'completed', result: null, isError: false },
+    });
     if (!settled) throw new Error('the token was settled before');
     latenciesMs.push((await wentOn) - settledMs);
     // The next one is measured alone.

@@ -1,7 +1,12 @@
 import type { RemoteTaskHandle } from '../lib/history/event.js';
 import type { RemoteTaskTransport, RemoteTransports } from '../lib/remote/transport.js';
 
-const handle: RemoteTaskHandle = { server: 'reports', protocol: 'mcp', wire: 'bench', taskId: '1f0d3c1e-6b1c-4e0a-9b5e-2f4f7f1f9d11' };
+const handle: RemoteTaskHandle = {
+  server: 'reports',
+  protocol: 'mcp',
+  wire: 'bench',
+  taskId: '1f0d3c1e-6b1c-4e0a-9b5e-2f4f7f1f9d11',
+};
 
 export interface RemoteScript {
   /** The read that finds the task ended; missing: none does, somebody else settles the wait. */
@@ -25,7 +30,10 @@ export function scriptedRemote({ endsAtRead, pollAfterMs }: RemoteScript): Scrip
     get: async () => {
       remote.reads += 1;
       if (remote.reads !== endsAtRead) return { kind: 'working', state: 'working', ...hint };
-      return { kind: 'ended', end: { kind: 'completed', result: { rows: 412 }, isError: false, taskId: handle.taskId } };
+      return {
+        kind: 'ended',
+        end: { kind: 'completed', result: { rows: 412 }, isError: false, taskId: handle.taskId },
+      };
     },
     cancel: async () => ({ kind: 'done' }),
   };

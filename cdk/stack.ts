@@ -12,7 +12,16 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { envNames } from '../lib/aws/env.js';
-import { bundling, functions, httpPaths, queues, schedule, tableIndexes, type FunctionName, type QueueName } from '../lib/aws/topology.js';
+import {
+  bundling,
+  functions,
+  httpPaths,
+  queues,
+  schedule,
+  tableIndexes,
+  type FunctionName,
+  type QueueName,
+} from '../lib/aws/topology.js';
 
 export interface OutwaitStackProps extends StackProps {
   /** The file whose default export is the app, relative to the project. */
@@ -86,7 +95,9 @@ export class OutwaitStack extends Stack {
   #environment(): Record<string, string> {
     // Letters and digits are base64url, so the generated text is a key as it is.
     const secretText = (id: string) =>
-      new Secret(this, id, { generateSecretString: { passwordLength: 64, excludePunctuation: true } }).secretValue.unsafeUnwrap();
+      new Secret(this, id, {
+        generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      }).secretValue.unsafeUnwrap();
     return {
       [envNames.table]: this.table.tableName,
       [envNames.turnQueueUrl]: this.queues.turn.queueUrl,

@@ -1,7 +1,15 @@
 // What a workflow author imports.
 
 export { defineApp, mcpServer, a2aAgent, secret } from './workflow/app.js';
-export type { A2aAgentConfig, App, AppConfig, McpServerConfig, SecretReference, ServerAuth, ServerConfig } from './workflow/app.js';
+export type {
+  A2aAgentConfig,
+  App,
+  AppConfig,
+  McpServerConfig,
+  SecretReference,
+  ServerAuth,
+  ServerConfig,
+} from './workflow/app.js';
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 export type {

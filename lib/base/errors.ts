@@ -136,4 +136,3 @@ export function isEngineError(value: unknown): value is EngineError {
 export function hasCode(value: unknown, code: EngineErrorCode): boolean {
   return value instanceof Error && (value as { code?: unknown }).code === code;
 }
-

@@ -28,7 +28,8 @@ export function durationToMs(duration: Duration, what: string): number {
   let totalMs = 0;
   for (const [unit, value] of fields) {
     if (value === undefined) continue;
-    if (!Object.hasOwn(unitsMs, unit)) throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got the unit "${unit}"`);
+    if (!Object.hasOwn(unitsMs, unit))
+      throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got the unit "${unit}"`);
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
       throw new TypeError(`${what}.${unit} must be a number of at least 0, got ${JSON.stringify(value)}`);
     }

@@ -14,5 +14,12 @@ export function outcomeOf(end: RemoteEnd, server: string): TokenOutcome {
 function tooLarge(server: string, sizeBytes: number, end: { readonly taskId?: string }): TokenOutcome {
   const message = `the result of the remote task on "${server}" is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`;
   const details: Record<string, JsonValue> = { server, sizeBytes, limitBytes: payloadMaxBytes };
-  return { kind: 'failed', error: storedError('PAYLOAD_TOO_LARGE', message, end.taskId === undefined ? details : { ...details, taskId: end.taskId }) };
+  return {
+    kind: 'failed',
+    error: storedError(
+      'PAYLOAD_TOO_LARGE',
+      message,
+      end.taskId === undefined ? details : { ...details, taskId: end.taskId },
+    ),
+  };
 }

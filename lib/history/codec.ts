@@ -36,12 +36,15 @@ export function encodeEvents(events: readonly HistoryEvent[]): JsonValue {
 export function decodeEvents(stored: JsonValue): readonly HistoryEvent[] {
   if (!isJsonObject(stored) || !Array.isArray(stored['events'])) throw unknown('a commit must hold a list of events');
   if (stored['format'] !== historyFormat) {
-    throw unknown(`this version reads history format ${historyFormat}, the commit has ${JSON.stringify(stored['format'])}`);
+    throw unknown(
+      `this version reads history format ${historyFormat}, the commit has ${JSON.stringify(stored['format'])}`,
+    );
   }
   const events = stored['events'] as readonly JsonValue[];
   for (const event of events) {
     const type = isJsonObject(event) ? event['type'] : undefined;
-    if (typeof type !== 'string' || !Object.hasOwn(knownTypes, type)) throw unknown(`this version does not know the event ${JSON.stringify(type)}`);
+    if (typeof type !== 'string' || !Object.hasOwn(knownTypes, type))
+      throw unknown(`this version does not know the event ${JSON.stringify(type)}`);
   }
   return events as unknown as readonly HistoryEvent[];
 }

@@ -29,14 +29,35 @@ interface At {
 }
 
 /** The first turn began. The input is on the head item. */
-export type RunStarted = At & { readonly type: 'RunStarted'; readonly workflow: string; readonly version: string; readonly behaviors: number };
+export type RunStarted = At & {
+  readonly type: 'RunStarted';
+  readonly workflow: string;
+  readonly version: string;
+  readonly behaviors: number;
+};
 /** The workflow asked for a step; it may run from now on. */
 export type StepRequested = At & { readonly type: 'StepRequested'; readonly waitId: WaitId; readonly name: string };
 /** One attempt failed and another will follow. */
-export type StepAttemptFailed = At & { readonly type: 'StepAttemptFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError; readonly retryAtMs: EpochMs };
-export type StepCompleted = At & { readonly type: 'StepCompleted'; readonly waitId: WaitId; readonly attempt: number; readonly result?: JsonValue };
+export type StepAttemptFailed = At & {
+  readonly type: 'StepAttemptFailed';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly error: StoredError;
+  readonly retryAtMs: EpochMs;
+};
+export type StepCompleted = At & {
+  readonly type: 'StepCompleted';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly result?: JsonValue;
+};
 /** No further attempt. */
-export type StepFailed = At & { readonly type: 'StepFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError };
+export type StepFailed = At & {
+  readonly type: 'StepFailed';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly error: StoredError;
+};
 export type TimerStarted = At & { readonly type: 'TimerStarted'; readonly waitId: WaitId; readonly firesAtMs: EpochMs };
 export type TimerFired = At & { readonly type: 'TimerFired'; readonly waitId: WaitId };
 /** The workflow called a remote task; its token may exist from now on. The deadline runs from here. */
@@ -53,13 +74,31 @@ export type RemoteTaskRequested = At & {
   readonly deadlineAtMs: EpochMs;
 };
 /** The server answered with a task. */
-export type RemoteTaskStarted = At & { readonly type: 'RemoteTaskStarted'; readonly waitId: WaitId; readonly handle: RemoteTaskHandle };
+export type RemoteTaskStarted = At & {
+  readonly type: 'RemoteTaskStarted';
+  readonly waitId: WaitId;
+  readonly handle: RemoteTaskHandle;
+};
 /** An attempt to start it is known not to have been processed, or may be repeated; the next one is due at `retryAtMs`. */
-export type RemoteTaskStartFailed = At & { readonly type: 'RemoteTaskStartFailed'; readonly waitId: WaitId; readonly attempt: number; readonly error: StoredError; readonly retryAtMs: EpochMs };
+export type RemoteTaskStartFailed = At & {
+  readonly type: 'RemoteTaskStartFailed';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly error: StoredError;
+  readonly retryAtMs: EpochMs;
+};
 /** The token of a wait was settled. The settlement is on the token item, which is part of the truth; it is not copied. */
 export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
-export type CancelRequested = At & { readonly type: 'CancelRequested'; readonly inboxId: string; readonly reason?: string };
-export type TerminateRequested = At & { readonly type: 'TerminateRequested'; readonly inboxId: string; readonly reason?: string };
+export type CancelRequested = At & {
+  readonly type: 'CancelRequested';
+  readonly inboxId: string;
+  readonly reason?: string;
+};
+export type TerminateRequested = At & {
+  readonly type: 'TerminateRequested';
+  readonly inboxId: string;
+  readonly reason?: string;
+};
 /** The outcome is fixed. Only the closing of waits and the terminal commit may follow. */
 export type RunEnding = At & { readonly type: 'RunEnding'; readonly outcome: RunOutcome };
 /** The run has ended; every wait that the log asked for is closed. */

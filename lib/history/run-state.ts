@@ -12,7 +12,12 @@ interface Retried {
 
 /** A wait that the log asked for and that has no end in the log. */
 export type OpenWait =
-  | ({ readonly kind: 'step'; readonly waitId: WaitId; readonly name: string; readonly requestedAtMs: EpochMs } & Retried)
+  | ({
+      readonly kind: 'step';
+      readonly waitId: WaitId;
+      readonly name: string;
+      readonly requestedAtMs: EpochMs;
+    } & Retried)
   | { readonly kind: 'timer'; readonly waitId: WaitId; readonly requestedAtMs: EpochMs; readonly firesAtMs: EpochMs }
   | ({
       readonly kind: 'remoteTask';
@@ -53,10 +58,21 @@ export class RunState {
         this.startedAtMs = event.atMs;
         break;
       case 'StepRequested':
-        this.open.set(event.waitId, { kind: 'step', waitId: event.waitId, name: event.name, requestedAtMs: event.atMs, failedAttempts: 0 });
+        this.open.set(event.waitId, {
+          kind: 'step',
+          waitId: event.waitId,
+          name: event.name,
+          requestedAtMs: event.atMs,
+          failedAttempts: 0,
+        });
         break;
       case 'TimerStarted':
-        this.open.set(event.waitId, { kind: 'timer', waitId: event.waitId, requestedAtMs: event.atMs, firesAtMs: event.firesAtMs });
+        this.open.set(event.waitId, {
+          kind: 'timer',
+          waitId: event.waitId,
+          requestedAtMs: event.atMs,
+          firesAtMs: event.firesAtMs,
+        });
         break;
       case 'RemoteTaskRequested':
         this.#setRemote({
@@ -76,13 +92,24 @@ export class RunState {
       }
       case 'RemoteTaskStartFailed': {
         const wait = this.openRemoteTasks.get(event.waitId);
-        if (wait !== undefined) this.#setRemote({ ...wait, failedAttempts: event.attempt, retryAtMs: event.retryAtMs, lastError: event.error });
+        if (wait !== undefined)
+          this.#setRemote({
+            ...wait,
+            failedAttempts: event.attempt,
+            retryAtMs: event.retryAtMs,
+            lastError: event.error,
+          });
         break;
       }
       case 'StepAttemptFailed': {
         const wait = this.open.get(event.waitId);
         if (wait?.kind === 'step') {
-          this.open.set(event.waitId, { ...wait, failedAttempts: event.attempt, retryAtMs: event.retryAtMs, lastError: event.error });
+          this.open.set(event.waitId, {
+            ...wait,
+            failedAttempts: event.attempt,
+            retryAtMs: event.retryAtMs,
+            lastError: event.error,
+          });
         }
         break;
       }
@@ -115,7 +142,9 @@ export class RunState {
   }
 }
 
-export function foldHistory(commits: readonly { readonly seq: number; readonly events: readonly HistoryEvent[] }[]): RunState {
+export function foldHistory(
+  commits: readonly { readonly seq: number; readonly events: readonly HistoryEvent[] }[],
+): RunState {
   const state = new RunState();
   for (const commit of commits) state.applyCommit(commit.seq, commit.events);
   return state;

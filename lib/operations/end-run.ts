@@ -24,10 +24,17 @@ export async function finishRun(deps: Deps, runId: RunId): Promise<void> {
   await afterEnd(deps, runId);
 }
 
-async function closeWaits(deps: Deps, runId: RunId, waitIds: readonly string[], tokens: readonly TokenRecord[]): Promise<void> {
+async function closeWaits(
+  deps: Deps,
+  runId: RunId,
+  waitIds: readonly string[],
+  tokens: readonly TokenRecord[],
+): Promise<void> {
   const settled = new Set(tokens.filter((token) => token.settlement !== undefined).map((token) => token.waitId));
   const open = waitIds.filter((waitId) => !settled.has(waitId));
-  await Promise.all(open.map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs() })));
+  await Promise.all(
+    open.map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs() })),
+  );
 }
 
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
@@ -50,7 +57,9 @@ export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const released = await Promise.all(marked.map((token) => releaseToken(deps, token)));
   await Promise.all(
-    records.inbox.filter((item) => item.dueAtMs !== undefined).map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
+    records.inbox
+      .filter((item) => item.dueAtMs !== undefined)
+      .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
   );
   if (records.head.dueAtMs !== undefined && released.every(Boolean)) await deps.store.clearHeadMarker(runId);
 }
@@ -66,7 +75,8 @@ export async function releaseToken(deps: Deps, token: TokenRecord): Promise<bool
 }
 
 async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {
-  const endedFirst = settlement !== undefined && (settlement.outcome.kind === 'run_ended' || settlement.outcome.kind === 'timed_out');
+  const endedFirst =
+    settlement !== undefined && (settlement.outcome.kind === 'run_ended' || settlement.outcome.kind === 'timed_out');
   if (handle === undefined || !endedFirst || deps.app.servers[handle.server] === undefined) return true;
   const reply = await deps.transports.get(handle.server).cancel(handle);
   if (reply.kind === 'done') return true;

@@ -13,7 +13,10 @@ const pageSize = 500;
 export async function fanOutDue(deps: Deps): Promise<{ readonly wakes: number; readonly polls: number }> {
   const nowMs = deps.clock.nowMs();
   const shards = await Promise.all(Array.from({ length: dueShards }, (_, shard) => sweepShard(deps, shard, nowMs)));
-  return shards.reduce((sum, shard) => ({ wakes: sum.wakes + shard.wakes, polls: sum.polls + shard.polls }), { wakes: 0, polls: 0 });
+  return shards.reduce((sum, shard) => ({ wakes: sum.wakes + shard.wakes, polls: sum.polls + shard.polls }), {
+    wakes: 0,
+    polls: 0,
+  });
 }
 
 async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<{ wakes: number; polls: number }> {
@@ -42,7 +45,10 @@ async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<{ w
 async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>, nowMs: number): Promise<void> {
   const { runId, waitId, dueAtMs } = entry;
   try {
-    await deps.queues.sendWork({ kind: 'poll', runId, waitId, dueAtMs }, Math.min(Math.max(0, dueAtMs - nowMs), queueDelayMaxMs));
+    await deps.queues.sendWork(
+      { kind: 'poll', runId, waitId, dueAtMs },
+      Math.min(Math.max(0, dueAtMs - nowMs), queueDelayMaxMs),
+    );
   } catch (error) {
     deps.log.warn('poll not sent', { runId, error });
   }

@@ -28,7 +28,8 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   if (deps.clock.nowMs() >= token.deadlineAtMs) return settle(deps, token, 'timeout', { kind: 'timed_out' });
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
-  const claimedDueAtMs = message.hop === undefined ? await claim(deps, token, token.dueAtMs) : message.hop.claimedDueAtMs;
+  const claimedDueAtMs =
+    message.hop === undefined ? await claim(deps, token, token.dueAtMs) : message.hop.claimedDueAtMs;
   if (claimedDueAtMs === undefined) return 'stale';
 
   return handleReply(deps, message, token, claimedDueAtMs, await read(deps, token));
@@ -45,7 +46,13 @@ async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
   return transport.get(token.handle);
 }
 
-async function handleReply(deps: Deps, message: PollMessage, token: StartedToken, claimedDueAtMs: number, reply: PollReply): Promise<PollResult> {
+async function handleReply(
+  deps: Deps,
+  message: PollMessage,
+  token: StartedToken,
+  claimedDueAtMs: number,
+  reply: PollReply,
+): Promise<PollResult> {
   const { runId, waitId } = token;
   const nowMs = deps.clock.nowMs();
   switch (reply.kind) {
@@ -56,21 +63,37 @@ async function handleReply(deps: Deps, message: PollMessage, token: StartedToken
       const hintMs = pollHint(reply.pollAfterMs);
       // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
       if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0)) {
-        const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors: 0, pollHintMs: hintMs });
+        const recorded = await deps.store.recordPoll(runId, waitId, {
+          claimedDueAtMs,
+          dueAtMs: nextAtMs,
+          pollErrors: 0,
+          pollHintMs: hintMs,
+        });
         if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: nextAtMs }, nextAtMs);
         return 'working';
       }
       const hop = (message.hop?.count ?? 0) + 1;
       // Only if the read at the end of the claim will not come sooner after this one than the server allows.
       if (nextAtMs + hintMs < claimedDueAtMs && hop <= pollHopsMax) {
-        await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: claimedDueAtMs, hop: { count: hop, claimedDueAtMs } }, nextAtMs);
+        await pollAt(
+          deps,
+          { kind: 'poll', runId, waitId, dueAtMs: claimedDueAtMs, hop: { count: hop, claimedDueAtMs } },
+          nextAtMs,
+        );
       }
       return 'working';
     }
     case 'unreadable': {
       const pollErrors = token.pollErrors + 1;
       const nextAtMs = nextPollAfterErrorMs(token, nowMs, pollErrors, reply.retryAfterMs);
-      deps.log.warn('remote task not readable', { runId, waitId, server: token.handle.server, attempt: pollErrors, code: reply.error.code, reason: reply.error.message });
+      deps.log.warn('remote task not readable', {
+        runId,
+        waitId,
+        server: token.handle.server,
+        attempt: pollErrors,
+        code: reply.error.code,
+        reason: reply.error.message,
+      });
       const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors });
       if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: nextAtMs }, nextAtMs);
       return 'failed';
@@ -97,9 +120,19 @@ async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Prom
   return undefined;
 }
 
-async function settle(deps: Deps, token: TokenRecord, by: Settlement['by'], outcome: TokenOutcome): Promise<PollResult> {
+async function settle(
+  deps: Deps,
+  token: TokenRecord,
+  by: Settlement['by'],
+  outcome: TokenOutcome,
+): Promise<PollResult> {
   const { runId, waitId } = token;
-  const result = await deps.store.settle(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome });
+  const result = await deps.store.settle(runId, waitId, {
+    writerId: deps.random.hex(16),
+    atMs: deps.clock.nowMs(),
+    by,
+    outcome,
+  });
   if (!result.settled) return 'stale';
   await wakeRun(deps, runId);
   return 'settled';

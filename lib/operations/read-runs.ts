@@ -15,6 +15,8 @@ export interface WaitView {
   /** Step, tool or skill. */
   readonly name?: string;
   readonly server?: string;
+  /** The remote task, once it is known. */
+  readonly taskId?: string;
   readonly sinceMs: EpochMs;
   /** When something happens next: the timer, the next attempt, the next read of the remote task. */
   readonly nextAtMs?: EpochMs;
@@ -64,7 +66,10 @@ export interface HistoryView {
   readonly version: string;
   readonly input?: JsonValue;
   /** With the number of the commit that holds it; a settlement is written out at the event that took it in. */
-  readonly events: readonly (HistoryEvent & { readonly seq: number; readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'> })[];
+  readonly events: readonly (HistoryEvent & {
+    readonly seq: number;
+    readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
+  })[];
 }
 
 /** @throws EngineError `RUN_NOT_FOUND` */
@@ -132,7 +137,10 @@ function nextCursor(statuses: readonly RunStatus[], at: number, cursor: string |
   return next === undefined ? {} : { cursor: `${next}.` };
 }
 
-function parseCursor(cursor: string | undefined, statuses: readonly RunStatus[]): { at: number; cursor: string | undefined } {
+function parseCursor(
+  cursor: string | undefined,
+  statuses: readonly RunStatus[],
+): { at: number; cursor: string | undefined } {
   if (cursor === undefined) return { at: 0, cursor: undefined };
   const dot = cursor.indexOf('.');
   const at = statuses.indexOf(cursor.slice(0, Math.max(dot, 0)) as RunStatus);
@@ -187,6 +195,7 @@ function toWaitView(wait: OpenWait, token: TokenRecord | undefined): WaitView {
     kind,
     name: wait.name,
     ...(kind === 'remoteTask' ? { server: wait.server, deadlineAtMs: wait.deadlineAtMs } : {}),
+    ...(token?.handle === undefined ? {} : { taskId: token.handle.taskId }),
     sinceMs,
     ...(nextAtMs === undefined ? {} : { nextAtMs }),
     ...(wait.failedAttempts === 0 ? {} : { failedAttempts: wait.failedAttempts }),

@@ -10,11 +10,23 @@ import type { Deps } from './deps.js';
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
 
 /** Runs one attempt of a step and says what happened. Never throws; `abandon` ends the attempt when its run no longer cares. */
-export async function runStep(deps: Deps, runId: RunId, step: RunStep, attempt: number, abandon: AbortSignal): Promise<StepEvent> {
+export async function runStep(
+  deps: Deps,
+  runId: RunId,
+  step: RunStep,
+  attempt: number,
+  abandon: AbortSignal,
+): Promise<StepEvent> {
   const { waitId } = step;
   try {
     const result = storable(step, await attemptStep(deps, runId, step, attempt, abandon));
-    return { type: 'StepCompleted', atMs: deps.clock.nowMs(), waitId, attempt, ...(result === undefined ? {} : { result }) };
+    return {
+      type: 'StepCompleted',
+      atMs: deps.clock.nowMs(),
+      waitId,
+      attempt,
+      ...(result === undefined ? {} : { result }),
+    };
   } catch (thrown) {
     const atMs = deps.clock.nowMs();
     const error = toStepError(step, thrown);
@@ -25,7 +37,13 @@ export async function runStep(deps: Deps, runId: RunId, step: RunStep, attempt: 
   }
 }
 
-async function attemptStep(deps: Deps, runId: RunId, step: RunStep, attempt: number, abandon: AbortSignal): Promise<unknown> {
+async function attemptStep(
+  deps: Deps,
+  runId: RunId,
+  step: RunStep,
+  attempt: number,
+  abandon: AbortSignal,
+): Promise<unknown> {
   const timedOut = new AbortController();
   const done = new AbortController();
   const context = {
@@ -53,13 +71,20 @@ function storable(step: RunStep, result: unknown): JsonValue | undefined {
   try {
     json = toJson(result);
   } catch (error) {
-    throw new Unstorable('STEP_FAILED', `the result of step "${step.name}" is not JSON: ${error instanceof Error ? error.message : ''}`);
+    throw new Unstorable(
+      'STEP_FAILED',
+      `the result of step "${step.name}" is not JSON: ${error instanceof Error ? error.message : ''}`,
+    );
   }
   const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
   if (sizeBytes <= payloadMaxBytes) return json;
-  throw new Unstorable('PAYLOAD_TOO_LARGE', `the result of step "${step.name}" is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-    details: { sizeBytes, limitBytes: payloadMaxBytes },
-  });
+  throw new Unstorable(
+    'PAYLOAD_TOO_LARGE',
+    `the result of step "${step.name}" is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
+    {
+      details: { sizeBytes, limitBytes: payloadMaxBytes },
+    },
+  );
 }
 
 /** Another attempt would do the work again and fail again. */
@@ -70,7 +95,8 @@ function isRetryable(thrown: unknown): boolean {
 }
 
 function toStepError(step: RunStep, thrown: unknown): StoredError {
-  if (thrown instanceof EngineError && (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT')) return toStoredError(thrown, 'STEP_FAILED');
+  if (thrown instanceof EngineError && (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT'))
+    return toStoredError(thrown, 'STEP_FAILED');
   const cause = toStoredError(thrown, 'STEP_FAILED');
   return {
     ...storedError('STEP_FAILED', cause.message, { step: step.name }),

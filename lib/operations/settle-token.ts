@@ -40,9 +40,13 @@ function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
   }
   const sizeBytes = utf8Bytes(JSON.stringify(given.result));
   if (sizeBytes > payloadMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `the result is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-      details: { sizeBytes, limitBytes: payloadMaxBytes },
-    });
+    throw new EngineError(
+      'PAYLOAD_TOO_LARGE',
+      `the result is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
+      {
+        details: { sizeBytes, limitBytes: payloadMaxBytes },
+      },
+    );
   }
   return given;
 }

@@ -45,10 +45,12 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
 
   const found = await claimAttempt(deps, start, attempt, writerId);
   if (found.token.settlement !== undefined || found.token.handle !== undefined) return { token: found.token };
-  if (deps.clock.nowMs() >= wait.deadlineAtMs) return settled(await settle(deps, start, 'timeout', { kind: 'timed_out' }), found.token);
+  if (deps.clock.nowMs() >= wait.deadlineAtMs)
+    return settled(await settle(deps, start, 'timeout', { kind: 'timed_out' }), found.token);
 
   const target = transportFor(deps, command);
-  if (target.kind === 'refused') return settled(await settle(deps, start, 'start', { kind: 'failed', error: target.error }), found.token);
+  if (target.kind === 'refused')
+    return settled(await settle(deps, start, 'start', { kind: 'failed', error: target.error }), found.token);
   const { transport } = target;
 
   const mayRepeat = transport.dedupes || command.retrySafe;
@@ -56,7 +58,10 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   if (!mayRepeat && !isOwner) return settled(await settleAmbiguous(deps, start), found.token);
 
   start.called.add(writerId);
-  const reply = await transport.start({ request: command.request, idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest) });
+  const reply = await transport.start({
+    request: command.request,
+    idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest),
+  });
   return takeReply(deps, start, attempt, found.token, transport, mayRepeat, reply);
 }
 
@@ -84,17 +89,25 @@ async function claimAttempt(
   return { claimed, token: token ?? fresh };
 }
 
-type Target = { readonly kind: 'transport'; readonly transport: RemoteTaskTransport } | { readonly kind: 'refused'; readonly error: StoredError };
+type Target =
+  | { readonly kind: 'transport'; readonly transport: RemoteTaskTransport }
+  | { readonly kind: 'refused'; readonly error: StoredError };
 
 function transportFor(deps: Deps, command: StartRemoteTask): Target {
   if (!Object.hasOwn(deps.app.servers, command.server)) {
     const known = Object.keys(deps.app.servers).join(', ') || 'none';
-    return { kind: 'refused', error: storedError('SERVER_NOT_FOUND', `no server is named "${command.server}"; there is ${known}`) };
+    return {
+      kind: 'refused',
+      error: storedError('SERVER_NOT_FOUND', `no server is named "${command.server}"; there is ${known}`),
+    };
   }
   const transport = deps.transports.get(command.server);
   const problem = transport.problemWith(command.request);
   if (problem === undefined) return { kind: 'transport', transport };
-  return { kind: 'refused', error: storedError('CONFIG_INVALID', `the call to "${command.server}" cannot be made: ${problem}`) };
+  return {
+    kind: 'refused',
+    error: storedError('CONFIG_INVALID', `the call to "${command.server}" cannot be made: ${problem}`),
+  };
 }
 
 async function takeReply(
@@ -115,6 +128,7 @@ async function takeReply(
       const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(token, nowMs, hintMs);
       const { stored, token: now } = await deps.store.storeHandle(runId, wait.waitId, {
         handle: reply.handle,
+        startedAtMs: nowMs,
         dueAtMs,
         ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
       });
@@ -129,7 +143,10 @@ async function takeReply(
     case 'ended':
       return settled(await settle(deps, start, 'start', outcomeOf(reply.end, command.server)), token);
     case 'refused':
-      return settled(await settle(deps, start, 'start', { kind: 'failed', error: withServer(reply.error, command) }), token);
+      return settled(
+        await settle(deps, start, 'start', { kind: 'failed', error: withServer(reply.error, command) }),
+        token,
+      );
     case 'unknown':
       if (!mayRepeat) return settled(await settleAmbiguous(deps, start, reply.error), token);
       return retryOrGiveUp(deps, start, attempt, token, reply.error);
@@ -150,13 +167,26 @@ async function retryOrGiveUp(
   const delayMs = startRetryDelayMs(attempt, retryAfterMs);
   const atMs = deps.clock.nowMs();
   if (delayMs !== undefined) {
-    deps.log.info('remote start failed', { runId, server: command.server, attempt, retryInMs: delayMs, code: error.code });
-    return { token, failed: { type: 'RemoteTaskStartFailed', atMs, waitId: wait.waitId, attempt, error, retryAtMs: atMs + delayMs } };
+    deps.log.info('remote start failed', {
+      runId,
+      server: command.server,
+      attempt,
+      retryInMs: delayMs,
+      code: error.code,
+    });
+    return {
+      token,
+      failed: { type: 'RemoteTaskStartFailed', atMs, waitId: wait.waitId, attempt, error, retryAtMs: atMs + delayMs },
+    };
   }
-  const gaveUp = storedError('REMOTE_START_FAILED', `the remote task on "${command.server}" could not be started in ${attempt} attempts: ${error.message}`, {
-    server: command.server,
-    attempts: attempt,
-  });
+  const gaveUp = storedError(
+    'REMOTE_START_FAILED',
+    `the remote task on "${command.server}" could not be started in ${attempt} attempts: ${error.message}`,
+    {
+      server: command.server,
+      attempts: attempt,
+    },
+  );
   return settled(await settle(deps, start, 'start', { kind: 'failed', error: gaveUp }), token);
 }
 

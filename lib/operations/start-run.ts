@@ -33,7 +33,10 @@ export async function startRun(deps: Deps, request: StartRequest): Promise<Start
 
   const workflow = deps.app.workflows.get(name);
   if (workflow === undefined) {
-    throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${name}"; there is ${[...deps.app.workflows.keys()].join(', ') || 'none'}`);
+    throw new EngineError(
+      'WORKFLOW_NOT_FOUND',
+      `no workflow is named "${name}"; there is ${[...deps.app.workflows.keys()].join(', ') || 'none'}`,
+    );
   }
   const input = await validInput(workflow, request.input);
   const nowMs = deps.clock.nowMs();
@@ -58,7 +61,10 @@ export async function startRun(deps: Deps, request: StartRequest): Promise<Start
 
 function checkKey(key: string): void {
   if (key === '' || utf8Bytes(key) > idempotencyKeyMaxBytes) {
-    throw new EngineError('INPUT_INVALID', `an idempotency key must be 1 to ${idempotencyKeyMaxBytes} bytes, got ${utf8Bytes(key)}`);
+    throw new EngineError(
+      'INPUT_INVALID',
+      `an idempotency key must be 1 to ${idempotencyKeyMaxBytes} bytes, got ${utf8Bytes(key)}`,
+    );
   }
 }
 
@@ -68,9 +74,13 @@ async function validInput(workflow: AnyWorkflow, given: JsonValue | undefined): 
   if (input === undefined) return undefined;
   const sizeBytes = utf8Bytes(canonicalJson(input));
   if (sizeBytes > payloadMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `the input is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-      details: { sizeBytes, limitBytes: payloadMaxBytes },
-    });
+    throw new EngineError(
+      'PAYLOAD_TOO_LARGE',
+      `the input is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
+      {
+        details: { sizeBytes, limitBytes: payloadMaxBytes },
+      },
+    );
   }
   return input;
 }
@@ -83,7 +93,9 @@ async function parseInput(workflow: AnyWorkflow, given: JsonValue | undefined): 
       message: issue.message,
     }));
     const list = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}`, { details: { issues } });
+    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}`, {
+      details: { issues },
+    });
   }
   try {
     return toJson(parsed?.value);

@@ -1,5 +1,12 @@
 import { storedError, type StoredError } from '../base/errors.js';
-import { commitTargetBytes, delayedMessageMaxMs, inboxCheckMs, requestsPerCommit, stepsInParallel, turnReserveMs } from '../base/limits.js';
+import {
+  commitTargetBytes,
+  delayedMessageMaxMs,
+  inboxCheckMs,
+  requestsPerCommit,
+  stepsInParallel,
+  turnReserveMs,
+} from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs, waitDueAtMs } from '../decide/deadline.js';
@@ -69,7 +76,9 @@ export class Turn {
   /** False: a commit was lost, read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
     // A terminate needs no workflow code, so it also ends a run that is blocked.
-    const terminate = [...this.#inbox.values()].find((item) => item.kind === 'terminate' && !this.#state.takenInbox.has(item.inboxId));
+    const terminate = [...this.#inbox.values()].find(
+      (item) => item.kind === 'terminate' && !this.#state.takenInbox.has(item.inboxId),
+    );
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
@@ -143,8 +152,14 @@ export class Turn {
     // A handle alone is worth no commit: it is on the token item, which is the record of the start.
     if (news.length === 0) return events;
     for (const wait of this.#state.openRemoteTasks.values()) {
-      const handle = this.#tokens.get(wait.waitId)?.handle;
-      if (handle !== undefined && wait.handle === undefined) events.push({ type: 'RemoteTaskStarted', atMs: nowMs, waitId: wait.waitId, handle });
+      const token = this.#tokens.get(wait.waitId);
+      if (token?.handle === undefined || wait.handle !== undefined) continue;
+      events.push({
+        type: 'RemoteTaskStarted',
+        atMs: token.startedAtMs ?? nowMs,
+        waitId: wait.waitId,
+        handle: token.handle,
+      });
     }
     events.push(...news);
     return events;
@@ -177,7 +192,8 @@ export class Turn {
     const news: HistoryEvent[] = [];
     for (const waitId of this.#state.openRemoteTasks.keys()) {
       const settlement = this.#tokens.get(waitId)?.settlement;
-      if (settlement !== undefined && settlement.outcome.kind !== 'run_ended') news.push({ type: 'TokenSettled', atMs: settlement.atMs, waitId });
+      if (settlement !== undefined && settlement.outcome.kind !== 'run_ended')
+        news.push({ type: 'TokenSettled', atMs: settlement.atMs, waitId });
     }
     return news;
   }
@@ -185,7 +201,8 @@ export class Turn {
   #timerNews(nowMs: EpochMs): HistoryEvent[] {
     const news: HistoryEvent[] = [];
     for (const wait of this.#state.open.values()) {
-      if (wait.kind === 'timer' && wait.firesAtMs <= nowMs && this.#isWaitedFor(wait)) news.push({ type: 'TimerFired', atMs: wait.firesAtMs, waitId: wait.waitId });
+      if (wait.kind === 'timer' && wait.firesAtMs <= nowMs && this.#isWaitedFor(wait))
+        news.push({ type: 'TimerFired', atMs: wait.firesAtMs, waitId: wait.waitId });
     }
     return news;
   }
@@ -203,7 +220,11 @@ export class Turn {
 
   async #commit(events: readonly HistoryEvent[]): Promise<boolean> {
     const seq = this.#state.seq + 1;
-    const committed = await this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events });
+    const committed = await this.#deps.store.commit(this.#head.runId, {
+      seq,
+      writerId: this.#deps.random.hex(16),
+      events,
+    });
     if (committed) this.#state.applyCommit(seq, events);
     return committed;
   }
@@ -218,7 +239,16 @@ export class Turn {
         return { type: 'TimerStarted', atMs, waitId, firesAtMs: atMs + command.durationMs };
       case 'startRemoteTask': {
         const { server, name, digest, input, timeoutMs } = command;
-        return { type: 'RemoteTaskRequested', atMs, waitId, server, name, digest, ...(input === undefined ? {} : { input }), deadlineAtMs: atMs + timeoutMs };
+        return {
+          type: 'RemoteTaskRequested',
+          atMs,
+          waitId,
+          server,
+          name,
+          digest,
+          ...(input === undefined ? {} : { input }),
+          deadlineAtMs: atMs + timeoutMs,
+        };
       }
     }
   }
@@ -230,7 +260,9 @@ export class Turn {
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
     const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
-    const hasOpenWaits = [...this.#state.openRemoteTasks.keys()].some((waitId) => this.#tokens.get(waitId)?.settlement === undefined);
+    const hasOpenWaits = [...this.#state.openRemoteTasks.keys()].some(
+      (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
+    );
     if (hasOpenWaits) {
       if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
       await finishRun(this.#deps, runId);
@@ -301,13 +333,24 @@ export class Turn {
     this.#effects.set(wait.waitId, { kind, done });
   }
 
-  async #runStep(wait: Extract<OpenWait, { kind: 'step' }>, command: Extract<Command, { kind: 'runStep' }>): Promise<void> {
-    this.#results.push(await runStep(this.#deps, this.#head.runId, command, wait.failedAttempts + 1, this.#abandon.signal));
+  async #runStep(
+    wait: Extract<OpenWait, { kind: 'step' }>,
+    command: Extract<Command, { kind: 'runStep' }>,
+  ): Promise<void> {
+    this.#results.push(
+      await runStep(this.#deps, this.#head.runId, command, wait.failedAttempts + 1, this.#abandon.signal),
+    );
   }
 
   async #startRemote(wait: OpenRemoteTask, command: Extract<Command, { kind: 'startRemoteTask' }>): Promise<void> {
     const { turnId, called } = this.#options;
-    const { token, failed } = await startRemoteTask(this.#deps, { runId: this.#head.runId, wait, command, turnId, called });
+    const { token, failed } = await startRemoteTask(this.#deps, {
+      runId: this.#head.runId,
+      wait,
+      command,
+      turnId,
+      called,
+    });
     this.#tokens.set(wait.waitId, token);
     if (failed !== undefined) this.#results.push(failed);
   }
@@ -316,7 +359,8 @@ export class Turn {
   async #someEffect(): Promise<void> {
     // What is as good as done needs no timer.
     await this.#deps.drain();
-    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined) await this.#waitForEffect();
+    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined)
+      await this.#waitForEffect();
     if (this.#effectError !== undefined) throw this.#effectError;
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
@@ -328,12 +372,17 @@ export class Turn {
     const cut = new AbortController();
     const nowMs = this.#deps.clock.nowMs();
     const nextDueAtMs = Math.min(...this.#dueInstants(), nowMs + inboxCheckMs);
-    await Promise.race([...[...this.#effects.values()].map((effect) => effect.done), this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal)]);
+    await Promise.race([
+      ...[...this.#effects.values()].map((effect) => effect.done),
+      this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal),
+    ]);
     cut.abort();
   }
 
   async #remoteStartsDone(): Promise<void> {
-    await Promise.all([...this.#effects.values()].filter((effect) => effect.kind === 'remoteStart').map((effect) => effect.done));
+    await Promise.all(
+      [...this.#effects.values()].filter((effect) => effect.kind === 'remoteStart').map((effect) => effect.done),
+    );
   }
 
   // ----- stopping -----
@@ -348,9 +397,14 @@ export class Turn {
   async #quiet(): Promise<boolean> {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
-    if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
-    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);
-    await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));
+    if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined)
+      await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
+    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
+      await wakeRunAt(this.#deps, runId, dueAtMs);
+    await this.#clearMarkers(
+      (token) => this.#state.settled.has(token.waitId),
+      (item) => this.#state.takenInbox.has(item.inboxId),
+    );
     return true;
   }
 
@@ -378,21 +432,35 @@ export class Turn {
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
     const sinceMs = typeof blocked?.details?.['sinceMs'] === 'number' ? blocked.details['sinceMs'] : nowMs;
-    this.#deps.log.error('run blocked', { runId, workflow: this.#head.workflow, code: error.code, reason: error.message });
+    this.#deps.log.error('run blocked', {
+      runId,
+      workflow: this.#head.workflow,
+      code: error.code,
+      reason: error.message,
+    });
     const parked = await this.#deps.store.setBlocked(
       runId,
       this.#state.seq,
       { ...error, details: { ...error.details, sinceMs } },
       blockedRetryAtMs(sinceMs, nowMs),
     );
-    if (parked) await this.#clearMarkers((token) => token.settlement !== undefined, () => true);
+    if (parked)
+      await this.#clearMarkers(
+        (token) => token.settlement !== undefined,
+        () => true,
+      );
     return true;
   }
 
-  async #clearMarkers(tokenIsDone: (token: TokenRecord) => boolean, inboxIsDone: (item: InboxRecord) => boolean): Promise<void> {
-    for (const token of this.#tokens.values()) if (token.dueAtMs !== undefined && tokenIsDone(token)) await releaseToken(this.#deps, token);
+  async #clearMarkers(
+    tokenIsDone: (token: TokenRecord) => boolean,
+    inboxIsDone: (item: InboxRecord) => boolean,
+  ): Promise<void> {
+    for (const token of this.#tokens.values())
+      if (token.dueAtMs !== undefined && tokenIsDone(token)) await releaseToken(this.#deps, token);
     for (const item of this.#inbox.values()) {
-      if (item.dueAtMs !== undefined && inboxIsDone(item)) await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
+      if (item.dueAtMs !== undefined && inboxIsDone(item))
+        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
     }
   }
 }
@@ -402,7 +470,10 @@ function terminated({ reason }: InboxRecord): RunOutcome {
 }
 
 function workflowMissing(name: string): StoredError {
-  return storedError('WORKFLOW_NOT_FOUND', `no workflow is named "${name}" in this deployment; after a deploy that has it the run goes on by itself`);
+  return storedError(
+    'WORKFLOW_NOT_FOUND',
+    `no workflow is named "${name}" in this deployment; after a deploy that has it the run goes on by itself`,
+  );
 }
 
 function byOrderOfTaking(a: HistoryEvent, b: HistoryEvent): number {

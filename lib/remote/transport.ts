@@ -35,8 +35,7 @@ export type PollReply =
 
 export type CancelReply =
   /** Asked, or it had ended, or it is gone: nothing more to do. */
-  | { readonly kind: 'done' }
-  | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
+  { readonly kind: 'done' } | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
 
 /** One remote server. Expected failures are answers, never exceptions. */
 export interface RemoteTaskTransport {

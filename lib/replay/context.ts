@@ -3,7 +3,14 @@ import { canonicalJson, toJson, utf8Bytes, type JsonObject, type JsonValue } fro
 import { inputPreviewBytes, payloadMaxBytes, remoteTimeoutDefaultMs, stepTimeoutMaxMs } from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
-import type { RemoteCall, RemoteOutcome, RetryPolicy, StepContext, StepOptions, WorkflowContext } from '../workflow/context.js';
+import type {
+  RemoteCall,
+  RemoteOutcome,
+  RetryPolicy,
+  StepContext,
+  StepOptions,
+  WorkflowContext,
+} from '../workflow/context.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
 import type { StepPolicy } from './command.js';
 import { seededRandom } from './seeded.js';
@@ -68,7 +75,8 @@ export function createContext(host: ContextHost): WorkflowContext {
 
     step: handled(async (name: string, work: (step: StepContext) => unknown, options: StepOptions = {}) => {
       checkTurn('step');
-      if (typeof name !== 'string' || name === '' || name.length > 128) throw invalid('the name of a step must be 1 to 128 characters');
+      if (typeof name !== 'string' || name === '' || name.length > 128)
+        throw invalid('the name of a step must be 1 to 128 characters');
       if (typeof work !== 'function') throw invalid(`step "${name}" must be given a function`);
       const policy = stepPolicy(name, options);
       return host.waits.ask<unknown>((waitId) => ({ kind: 'runStep', waitId, name, work, policy }));
@@ -110,7 +118,9 @@ export function createContext(host: ContextHost): WorkflowContext {
  * A wait may be rejected before the workflow gets to awaiting it, or be dropped by the author; Node must not take that
  * for a bug of the process and end it.
  */
-function handled<Args extends unknown[], Result>(method: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result> {
+function handled<Args extends unknown[], Result>(
+  method: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
   return (...args) => {
     const promise = method(...args);
     promise.catch(() => undefined);
@@ -158,13 +168,19 @@ function remoteTimeoutMs(timeout: Duration | undefined): number {
 function stepPolicy(name: string, options: StepOptions): StepPolicy {
   const retry: RetryPolicy = options.retry ?? {};
   const maxAttempts = retry.maxAttempts ?? 5;
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1) throw invalid(`step "${name}": retry.maxAttempts must be a whole number of at least 1, got ${maxAttempts}`);
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
+    throw invalid(`step "${name}": retry.maxAttempts must be a whole number of at least 1, got ${maxAttempts}`);
   const timeoutMs = options.timeout === undefined ? stepTimeoutMaxMs : toMs(options.timeout, `step "${name}": timeout`);
-  if (timeoutMs < 1 || timeoutMs > stepTimeoutMaxMs) throw invalid(`step "${name}": timeout must be from 1 ms to ${stepTimeoutMaxMs / 1000} s`);
+  if (timeoutMs < 1 || timeoutMs > stepTimeoutMaxMs)
+    throw invalid(`step "${name}": timeout must be from 1 ms to ${stepTimeoutMaxMs / 1000} s`);
   return {
     maxAttempts,
-    initialIntervalMs: retry.initialInterval === undefined ? 1_000 : toMs(retry.initialInterval, `step "${name}": retry.initialInterval`),
-    maxIntervalMs: retry.maxInterval === undefined ? 300_000 : toMs(retry.maxInterval, `step "${name}": retry.maxInterval`),
+    initialIntervalMs:
+      retry.initialInterval === undefined
+        ? 1_000
+        : toMs(retry.initialInterval, `step "${name}": retry.initialInterval`),
+    maxIntervalMs:
+      retry.maxInterval === undefined ? 300_000 : toMs(retry.maxInterval, `step "${name}": retry.maxInterval`),
     timeoutMs,
   };
 }

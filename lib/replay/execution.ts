@@ -1,4 +1,12 @@
-import { fromStoredError, RemoteTaskTimedOut, RunCancelled, StepFailed, storedError, toStoredError, type StoredError } from '../base/errors.js';
+import {
+  fromStoredError,
+  RemoteTaskTimedOut,
+  RunCancelled,
+  StepFailed,
+  storedError,
+  toStoredError,
+  type StoredError,
+} from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
@@ -162,7 +170,8 @@ export class Execution {
 
   #failed(error: unknown): RunOutcome {
     // The cancel came through, as itself or as the cause of what cleanup threw.
-    if (this.#cancelled !== undefined && isOrWraps(error, this.#cancelError)) return { status: 'cancelled', ...this.#cancelled };
+    if (this.#cancelled !== undefined && isOrWraps(error, this.#cancelError))
+      return { status: 'cancelled', ...this.#cancelled };
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
   }
 
@@ -179,7 +188,9 @@ export class Execution {
     if (command?.kind !== 'startRemoteTask') return;
     const outcome = this.#options.settlementOf(waitId);
     if (outcome === undefined) {
-      this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`));
+      this.#block(
+        storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`),
+      );
       return;
     }
     await this.#settle(waitId, () => {
@@ -201,15 +212,22 @@ export class Execution {
         return;
       }
       case 'failed':
-        this.#waits.reject(waitId, fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } }));
+        this.#waits.reject(
+          waitId,
+          fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } }),
+        );
         return;
       case 'timed_out':
       case 'run_ended':
         this.#waits.reject(
           waitId,
-          new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', `remote task "${command.name}" on "${server}" had no end within ${command.timeoutMs / 1000} s`, {
-            details: { server, timeoutMs: command.timeoutMs },
-          }),
+          new RemoteTaskTimedOut(
+            'REMOTE_TASK_TIMED_OUT',
+            `remote task "${command.name}" on "${server}" had no end within ${command.timeoutMs / 1000} s`,
+            {
+              details: { server, timeoutMs: command.timeoutMs },
+            },
+          ),
         );
         return;
     }
@@ -252,16 +270,26 @@ function completed(result: unknown): RunOutcome {
   try {
     json = toJson(result);
   } catch (error) {
-    return { status: 'failed', error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${error instanceof Error ? error.message : ''}`) };
+    return {
+      status: 'failed',
+      error: storedError(
+        'WORKFLOW_FAILED',
+        `the result of the workflow is not JSON: ${error instanceof Error ? error.message : ''}`,
+      ),
+    };
   }
   const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
   if (sizeBytes > payloadMaxBytes) {
     return {
       status: 'failed',
-      error: storedError('PAYLOAD_TOO_LARGE', `the result of the workflow is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-        sizeBytes,
-        limitBytes: payloadMaxBytes,
-      }),
+      error: storedError(
+        'PAYLOAD_TOO_LARGE',
+        `the result of the workflow is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
+        {
+          sizeBytes,
+          limitBytes: payloadMaxBytes,
+        },
+      ),
     };
   }
   return { status: 'completed', ...(json === undefined ? {} : { result: json }) };

@@ -11,7 +11,9 @@ export function mismatchOf(recorded: RequestEvent, asked: Command | undefined): 
   const recordedText = describeRecorded(recorded);
   const askedText = asked === undefined ? 'nothing at this point' : describeAsked(asked);
   const differs =
-    recorded.type === 'RemoteTaskRequested' && asked?.kind === 'startRemoteTask' && recordedText === askedText ? ' (with other arguments)' : '';
+    recorded.type === 'RemoteTaskRequested' && asked?.kind === 'startRemoteTask' && recordedText === askedText
+      ? ' (with other arguments)'
+      : '';
   return storedError(
     'NONDETERMINISM',
     `wait ${recorded.waitId}: the history has ${recordedText}, the workflow now asks for ${askedText}${differs}. ` +

@@ -8,7 +8,16 @@ import type { EpochMs } from '../base/time.js';
 import { decodeEvents } from '../history/codec.js';
 import type { Commit, RemoteTaskHandle } from '../history/event.js';
 import { decodePayload, encodePayload } from './payload.js';
-import type { DueEntry, InboxRecord, RunHead, RunStatus, RunSummary, Settlement, TokenOutcome, TokenRecord } from './records.js';
+import type {
+  DueEntry,
+  InboxRecord,
+  RunHead,
+  RunStatus,
+  RunSummary,
+  Settlement,
+  TokenOutcome,
+  TokenRecord,
+} from './records.js';
 import type { Item, Key, Scalar } from './table.js';
 
 export const headSk = 'a';
@@ -19,7 +28,10 @@ export const tokenPrefix = 't#';
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
 /** Ten digits, so that commits sort by their number. */
-export const commitKey = (runId: RunId, seq: number): Key => ({ pk: partitionOf(runId), sk: commitPrefix + String(seq).padStart(10, '0') });
+export const commitKey = (runId: RunId, seq: number): Key => ({
+  pk: partitionOf(runId),
+  sk: commitPrefix + String(seq).padStart(10, '0'),
+});
 export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionOf(runId), sk: tokenPrefix + waitId });
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
 
@@ -27,7 +39,10 @@ export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partition
 export const dueShardOf = (runId: RunId): string => String(Number.parseInt(runId.slice(0, 4), 16) % dueShards);
 
 /** The attributes that put an item into the due index. */
-export const marker = (runId: RunId, dueAtMs: EpochMs): Record<string, Scalar> => ({ dueShard: dueShardOf(runId), dueAtMs });
+export const marker = (runId: RunId, dueAtMs: EpochMs): Record<string, Scalar> => ({
+  dueShard: dueShardOf(runId),
+  dueAtMs,
+});
 export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
 
 export const listKeys = (runId: RunId, status: RunStatus, createdAtMs: EpochMs): Record<string, Scalar> => ({
@@ -99,6 +114,7 @@ export function toToken(item: Item): TokenRecord {
     createdAtMs: optionalNumber(item, 'createdAtMs') ?? 0,
     deadlineAtMs: optionalNumber(item, 'deadlineAtMs') ?? 0,
     ...optional('handle', payload(item, 'handle') as RemoteTaskHandle | undefined),
+    ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
     pollErrors: optionalNumber(item, 'pollErrors') ?? 0,
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
@@ -147,7 +163,13 @@ export function toDueEntry(item: Item): DueEntry {
   const runId = runIdOf(item);
   const dueAtMs = number(item, 'dueAtMs');
   if (item.sk.startsWith(tokenPrefix)) {
-    return { kind: 'token', runId, waitId: item.sk.slice(tokenPrefix.length), dueAtMs, settled: item['settledAtMs'] !== undefined };
+    return {
+      kind: 'token',
+      runId,
+      waitId: item.sk.slice(tokenPrefix.length),
+      dueAtMs,
+      settled: item['settledAtMs'] !== undefined,
+    };
   }
   return { kind: item.sk === headSk ? 'run' : 'inbox', runId, dueAtMs };
 }
@@ -188,5 +210,8 @@ function optional<Name extends string, Value>(name: Name, value: Value | undefin
   return value === undefined ? {} : ({ [name]: value } as Record<Name, Value>);
 }
 function damaged(item: Item, attribute: string, expected: string, got: unknown): EngineError {
-  return new EngineError('HISTORY_FORMAT_UNKNOWN', `item ${item.pk} ${item.sk}: ${attribute} must be ${expected}, got ${typeof got}`);
+  return new EngineError(
+    'HISTORY_FORMAT_UNKNOWN',
+    `item ${item.pk} ${item.sk}: ${attribute} must be ${expected}, got ${typeof got}`,
+  );
 }

@@ -9,7 +9,14 @@ import type { Settlement, TokenOutcome } from '../history/settlement.js';
 
 /** Stored words; `ending` = the outcome is fixed, waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
-export const runStatuses = ['running', 'ending', 'completed', 'failed', 'cancelled', 'terminated'] as const satisfies readonly RunStatus[];
+export const runStatuses = [
+  'running',
+  'ending',
+  'completed',
+  'failed',
+  'cancelled',
+  'terminated',
+] as const satisfies readonly RunStatus[];
 
 /** Where a marker stands: the item that must next be looked at, and when. */
 export interface Marker {
@@ -50,6 +57,8 @@ export interface TokenRecord extends Marker {
   readonly createdAtMs: EpochMs;
   readonly deadlineAtMs: EpochMs;
   readonly handle?: RemoteTaskHandle;
+  /** When the handle was stored. */
+  readonly startedAtMs?: EpochMs;
   /** The server's last word on how often to ask. */
   readonly pollHintMs?: number;
   /** Failing reads in a row. */
@@ -79,7 +88,13 @@ export interface RunRecords {
 /** One row of the due index. A hint: it may be stale. */
 export type DueEntry =
   | { readonly kind: 'run' | 'inbox'; readonly runId: RunId; readonly dueAtMs: EpochMs }
-  | { readonly kind: 'token'; readonly runId: RunId; readonly waitId: WaitId; readonly dueAtMs: EpochMs; readonly settled: boolean };
+  | {
+      readonly kind: 'token';
+      readonly runId: RunId;
+      readonly waitId: WaitId;
+      readonly dueAtMs: EpochMs;
+      readonly settled: boolean;
+    };
 
 /** One row of the list index. */
 export interface RunSummary {

@@ -6,7 +6,16 @@ import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
 import * as items from './items.js';
 import { encodePayload } from './payload.js';
-import type { DueEntry, InboxRecord, RunHead, RunRecords, RunStatus, RunSummary, Settlement, TokenRecord } from './records.js';
+import type {
+  DueEntry,
+  InboxRecord,
+  RunHead,
+  RunRecords,
+  RunStatus,
+  RunSummary,
+  Settlement,
+  TokenRecord,
+} from './records.js';
 import type { Condition, Item, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
@@ -53,7 +62,11 @@ export class RunStore {
 
   /** Puts the head if absent: the run exists from then on. `created: false` gives the head that was there. */
   async createRun(head: RunHead, writerId: string): Promise<{ readonly created: boolean; readonly head: RunHead }> {
-    const result = await this.#table.write({ kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] });
+    const result = await this.#table.write({
+      kind: 'put',
+      item: items.headItem(head, writerId),
+      conditions: [itemAbsent],
+    });
     if (result.ok) return { created: true, head };
     if (result.old === undefined) throw new Error('the store refused a put of an absent item');
     return { created: result.old['writerId'] === writerId, head: items.toHead(result.old) };
@@ -114,7 +127,12 @@ export class RunStore {
   async commitEnd(
     run: { readonly runId: RunId; readonly createdAtMs: EpochMs },
     commit: NewCommit,
-    end: { readonly status: RunOutcome['status']; readonly endedAtMs: EpochMs; readonly seen: HeadAsSeen; readonly markAtMs?: EpochMs },
+    end: {
+      readonly status: RunOutcome['status'];
+      readonly endedAtMs: EpochMs;
+      readonly seen: HeadAsSeen;
+      readonly markAtMs?: EpochMs;
+    },
   ): Promise<boolean> {
     return this.#commitWithHead(run.runId, commit, {
       set: {
@@ -125,7 +143,11 @@ export class RunStore {
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
       remove: ['blocked'],
-      conditions: [itemExists, statusIs(end.seen.status), ...(end.seen.status === 'running' ? [inboxCountIs(end.seen.inboxCount)] : [])],
+      conditions: [
+        itemExists,
+        statusIs(end.seen.status),
+        ...(end.seen.status === 'running' ? [inboxCountIs(end.seen.inboxCount)] : []),
+      ],
     });
   }
 
@@ -162,11 +184,17 @@ export class RunStore {
   async storeHandle(
     runId: RunId,
     waitId: WaitId,
-    started: { readonly handle: RemoteTaskHandle; readonly dueAtMs: EpochMs; readonly pollHintMs?: number },
+    started: {
+      readonly handle: RemoteTaskHandle;
+      readonly startedAtMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+      readonly pollHintMs?: number;
+    },
   ): Promise<{ readonly stored: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: {
         handle: encodePayload(started.handle as unknown as JsonValue),
+        startedAtMs: started.startedAtMs,
         ...(started.pollHintMs === undefined ? {} : { pollHintMs: started.pollHintMs }),
         ...items.marker(runId, started.dueAtMs),
       },
@@ -193,8 +221,17 @@ export class RunStore {
   }
 
   /** Closes a wait of an ending run, item or not: without one it leaves a tombstone, so that a late start is refused. */
-  async close(runId: RunId, waitId: WaitId, close: { readonly writerId: string; readonly atMs: EpochMs }): Promise<TokenRecord | undefined> {
-    const settlement: Settlement = { writerId: close.writerId, atMs: close.atMs, by: 'end', outcome: { kind: 'run_ended' } };
+  async close(
+    runId: RunId,
+    waitId: WaitId,
+    close: { readonly writerId: string; readonly atMs: EpochMs },
+  ): Promise<TokenRecord | undefined> {
+    const settlement: Settlement = {
+      writerId: close.writerId,
+      atMs: close.atMs,
+      by: 'end',
+      outcome: { kind: 'run_ended' },
+    };
     const { token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
       conditions: [notSettled],
@@ -219,10 +256,19 @@ export class RunStore {
   async recordPoll(
     runId: RunId,
     waitId: WaitId,
-    poll: { readonly claimedDueAtMs: EpochMs; readonly dueAtMs: EpochMs; readonly pollErrors: number; readonly pollHintMs?: number },
+    poll: {
+      readonly claimedDueAtMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+      readonly pollErrors: number;
+      readonly pollHintMs?: number;
+    },
   ): Promise<boolean> {
     const { ok } = await this.#updateToken(runId, waitId, {
-      set: { dueAtMs: poll.dueAtMs, pollErrors: poll.pollErrors, ...(poll.pollHintMs === undefined ? {} : { pollHintMs: poll.pollHintMs }) },
+      set: {
+        dueAtMs: poll.dueAtMs,
+        pollErrors: poll.pollErrors,
+        ...(poll.pollHintMs === undefined ? {} : { pollHintMs: poll.pollHintMs }),
+      },
       conditions: [notSettled, dueStill(poll.claimedDueAtMs)],
     });
     return ok;
@@ -243,13 +289,21 @@ export class RunStore {
   /** Accepts a request if the run is running; one that is known already stays accepted and changes nothing. */
   async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
-      { kind: 'update', key: items.headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },
+      {
+        kind: 'update',
+        key: items.headKey(record.runId),
+        increment: { inboxCount: 1 },
+        conditions: [itemExists, statusIs('running')],
+      },
       { kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] },
     ]);
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;
     if (inbox !== undefined) return 'known';
-    if (head?.old !== undefined) return (await this.#table.get(items.inboxKey(record.runId, record.inboxId))) === undefined ? 'run_ended' : 'known';
+    if (head?.old !== undefined)
+      return (await this.#table.get(items.inboxKey(record.runId, record.inboxId))) === undefined
+        ? 'run_ended'
+        : 'known';
     return 'run_not_found';
   }
 
@@ -322,7 +376,11 @@ export class RunStore {
 }
 
 function commitItem(runId: RunId, commit: NewCommit): Item {
-  return { ...items.commitKey(runId, commit.seq), writerId: commit.writerId, events: encodePayload(encodeEvents(commit.events)) };
+  return {
+    ...items.commitKey(runId, commit.seq),
+    writerId: commit.writerId,
+    events: encodePayload(encodeEvents(commit.events)),
+  };
 }
 
 /** The refused item is our own: the acknowledgement was lost and the SDK sent the same bytes again. */

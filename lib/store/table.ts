@@ -50,7 +50,12 @@ export type TransactResult =
 /** Both indexes are sparse: an item is in one as long as it has both attributes. */
 export const tableIndexes = {
   due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs'] },
-  list: { partition: 'listPartition', sort: 'listSort', sortType: 'string', projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs'] },
+  list: {
+    partition: 'listPartition',
+    sort: 'listSort',
+    sortType: 'string',
+    projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs'],
+  },
 } as const;
 export type IndexName = keyof typeof tableIndexes;
 

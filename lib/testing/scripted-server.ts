@@ -17,6 +17,8 @@ export interface ScriptedTask {
   readonly isError?: boolean;
   /** The task fails with this text. */
   readonly failure?: string;
+  /** A2A: the agent rejects the task with this text. */
+  readonly rejection?: string;
   /** The start is refused with this text. */
   readonly refusal?: string;
   /** The task never ends. */
@@ -74,7 +76,8 @@ export class ScriptedServer implements RemoteTaskTransport {
     const known = this.dedupes ? this.#tasks.find((task) => task.key === idempotencyKey) : undefined;
     if (known !== undefined) return { kind: 'started', handle: this.#handle(known) };
     const script = this.#options.task(request);
-    if (script.refusal !== undefined) return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', script.refusal) };
+    if (script.refusal !== undefined)
+      return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', script.refusal) };
     const taskId = `task-${this.#tasks.length + 1}`;
     const end = this.#end(script, taskId);
     if (script.after === undefined && script.never !== true) return { kind: 'ended', end };
@@ -87,9 +90,13 @@ export class ScriptedServer implements RemoteTaskTransport {
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
     this.reads++;
     const task = this.#tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task === undefined) return { kind: 'unreadable', error: storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task') };
+    if (task === undefined)
+      return { kind: 'unreadable', error: storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task') };
     if (task.cancelled) {
-      return { kind: 'ended', end: { kind: 'failed', error: storedError('REMOTE_TASK_CANCELLED', 'remote task cancelled') } };
+      return {
+        kind: 'ended',
+        end: { kind: 'failed', error: storedError('REMOTE_TASK_CANCELLED', 'remote task cancelled') },
+      };
     }
     const isOver = task.endsAtMs !== undefined && task.endsAtMs <= this.#clock.nowMs();
     return isOver ? { kind: 'ended', end: task.end } : { kind: 'working', state: 'working' };
@@ -106,8 +113,23 @@ export class ScriptedServer implements RemoteTaskTransport {
   }
 
   #end(script: ScriptedTask, taskId: string): RemoteEnd {
+    if (script.rejection !== undefined) {
+      return {
+        kind: 'failed',
+        error: storedError('REMOTE_TASK_REJECTED', `remote task failed: ${script.rejection}`, {
+          server: this.#name,
+          taskId,
+        }),
+      };
+    }
     if (script.failure !== undefined) {
-      return { kind: 'failed', error: storedError('REMOTE_TASK_FAILED', `remote task failed: ${script.failure}`, { server: this.#name, taskId }) };
+      return {
+        kind: 'failed',
+        error: storedError('REMOTE_TASK_FAILED', `remote task failed: ${script.failure}`, {
+          server: this.#name,
+          taskId,
+        }),
+      };
     }
     return { kind: 'completed', result: script.result ?? null, isError: script.isError ?? false, taskId };
   }

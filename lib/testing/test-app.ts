@@ -86,12 +86,17 @@ export class TestApp {
 
   /** Starts a run; nothing of it runs yet. */
   async start(workflow: AnyWorkflow, input?: JsonValue, options: { readonly key?: string } = {}): Promise<RunId> {
-    const started = await startRun(this.deps, { workflow: workflow.name, ...(input === undefined ? {} : { input }), ...options });
+    const started = await startRun(this.deps, {
+      workflow: workflow.name,
+      ...(input === undefined ? {} : { input }),
+      ...options,
+    });
     return started.runId;
   }
 
   async cancel(runId: RunId, reason?: string): Promise<boolean> {
-    return (await requestStop(this.deps, { runId, kind: 'cancel', ...(reason === undefined ? {} : { reason }) })).accepted;
+    return (await requestStop(this.deps, { runId, kind: 'cancel', ...(reason === undefined ? {} : { reason }) }))
+      .accepted;
   }
 
   /** Puts `app` in place of the one before, as a deploy does: runs that are under way go on with its code. */
@@ -144,6 +149,7 @@ export class TestApp {
         this.#lastSweepAtMs = this.clock.nowMs();
         await fanOutDue(this.deps);
       }
+      // What steps do for real goes on, and a test that goes round for ever can still be ended.
       await eventLoop();
       const turns = this.#queues.turn.receive(10);
       const work = this.#queues.work.receive(10);
@@ -151,7 +157,9 @@ export class TestApp {
       await Promise.all([
         ...turns.map(async ({ body, receiptHandle }) => {
           const endsAtMs = this.clock.nowMs() + turnTimeoutMs;
-          await runTurn(this.deps, JSON.parse(body) as TurnMessage, { remainingMs: () => endsAtMs - this.clock.nowMs() });
+          await runTurn(this.deps, JSON.parse(body) as TurnMessage, {
+            remainingMs: () => endsAtMs - this.clock.nowMs(),
+          });
           this.#queues.turn.deleteMessage(receiptHandle);
         }),
         ...work.map(async ({ body, receiptHandle }) => {
@@ -163,12 +171,18 @@ export class TestApp {
   }
 
   async #nextAtMs(): Promise<EpochMs> {
-    return Math.min(await this.#nextSweepAtMs(), this.#queues.nextChangeAtMs() ?? Infinity, this.clock.nextDelayAtMs() ?? Infinity);
+    return Math.min(
+      await this.#nextSweepAtMs(),
+      this.#queues.nextChangeAtMs() ?? Infinity,
+      this.clock.nextDelayAtMs() ?? Infinity,
+    );
   }
 
   /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
   async #nextSweepAtMs(): Promise<EpochMs> {
-    const pages = await Promise.all(Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)));
+    const pages = await Promise.all(
+      Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
+    );
     const earliestDueAtMs = Math.min(...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)));
     const nextAtMs = this.#lastSweepAtMs + sweepIntervalMs;
     const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);

@@ -28,8 +28,10 @@ export class TokenKeys {
     const [current] = keys;
     if (current === undefined) throw new EngineError('CONFIG_INVALID', 'at least one token key is needed');
     for (const { keyId, secret } of keys) {
-      if (!/^[A-Za-z0-9]{1,16}$/.test(keyId)) throw new EngineError('CONFIG_INVALID', 'a token key id must be 1 to 16 letters or digits');
-      if (secret.length < 32) throw new EngineError('CONFIG_INVALID', `token key ${keyId} must be at least 32 bytes, got ${secret.length}`);
+      if (!/^[A-Za-z0-9]{1,16}$/.test(keyId))
+        throw new EngineError('CONFIG_INVALID', 'a token key id must be 1 to 16 letters or digits');
+      if (secret.length < 32)
+        throw new EngineError('CONFIG_INVALID', `token key ${keyId} must be at least 32 bytes, got ${secret.length}`);
     }
     this.#current = current;
     this.#keys = new Map(keys.map((key) => [key.keyId, key]));
@@ -44,13 +46,26 @@ export class TokenKeys {
   parseSettleToken(token: string): TokenTarget {
     const [runId, waitId, keyId, macText, ...rest] = token.split('.');
     const key = keyId === undefined ? undefined : this.#keys.get(keyId);
-    if (runId === undefined || waitId === undefined || macText === undefined || rest.length > 0 || !isRunId(runId) || !isWaitId(waitId) || key === undefined) {
+    if (
+      runId === undefined ||
+      waitId === undefined ||
+      macText === undefined ||
+      rest.length > 0 ||
+      !isRunId(runId) ||
+      !isWaitId(waitId) ||
+      key === undefined
+    ) {
       throw invalidToken();
     }
     const given = Buffer.from(macText, 'base64url');
     const expected = mac(key, 'settle', `${runId}.${waitId}`);
     // The text is compared too: base64url decoding is lenient, and one capability should have one spelling.
-    if (given.length !== expected.length || !timingSafeEqual(given, expected) || expected.toString('base64url') !== macText) throw invalidToken();
+    if (
+      given.length !== expected.length ||
+      !timingSafeEqual(given, expected) ||
+      expected.toString('base64url') !== macText
+    )
+      throw invalidToken();
     return { runId, waitId };
   }
 

@@ -75,10 +75,13 @@ export function defineApp(config: AppConfig): App {
   }
   const servers = config.servers ?? {};
   for (const [name, server] of Object.entries(servers)) {
-    if (!serverName.test(name)) throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
+    if (!serverName.test(name))
+      throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     const url = URL.canParse(server.url) ? new URL(server.url) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid(`servers.${name}.url must be an http(s) URL`);
-    if (url.username !== '' || url.password !== '') throw invalid(`servers.${name}.url must not hold user info; use auth`);
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      throw invalid(`servers.${name}.url must be an http(s) URL`);
+    if (url.username !== '' || url.password !== '')
+      throw invalid(`servers.${name}.url must not hold user info; use auth`);
   }
   return { workflows, servers };
 }

@@ -74,7 +74,11 @@ export interface WorkflowContext {
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result.
    * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or over 300 KB.
    */
-  step<Result>(name: string, work: (step: StepContext) => Promise<Result> | Result, options?: StepOptions): Promise<Result>;
+  step<Result>(
+    name: string,
+    work: (step: StepContext) => Promise<Result> | Result,
+    options?: StepOptions,
+  ): Promise<Result>;
 
   /** Waits at least as long as said, to the precision of one sweep (a minute) beyond 90 s. */
   sleep(duration: Duration): Promise<void>;

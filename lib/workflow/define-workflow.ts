@@ -32,9 +32,14 @@ export interface WorkflowOptions<Input, Output> {
 const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name. */
-export function defineWorkflow<Input = JsonValue, Output = unknown>(options: WorkflowOptions<Input, Output>): Workflow<Input, Output> {
+export function defineWorkflow<Input = JsonValue, Output = unknown>(
+  options: WorkflowOptions<Input, Output>,
+): Workflow<Input, Output> {
   if (!workflowName.test(options.name)) {
-    throw new EngineError('CONFIG_INVALID', `a workflow name must be letters, digits, ".", "_" or "-", at most 64, got "${options.name}"`);
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `a workflow name must be letters, digits, ".", "_" or "-", at most 64, got "${options.name}"`,
+    );
   }
   return {
     name: options.name,

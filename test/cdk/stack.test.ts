@@ -27,23 +27,40 @@ describe('the stack', () => {
           }),
           Match.objectLike({ IndexName: 'list' }),
         ]),
-        Replicas: [Match.objectLike({ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } })],
+        Replicas: [
+          Match.objectLike({
+            DeletionProtectionEnabled: true,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          }),
+        ],
       }),
     });
   });
 
   test('takes turns from a FIFO queue, one run at a time, whose messages outlive a crashed turn', () => {
-    template.hasResourceProperties('AWS::SQS::Queue', { FifoQueue: true, VisibilityTimeout: 90, RedrivePolicy: Match.objectLike({ maxReceiveCount: 5 }) });
-    template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 60, Runtime: 'nodejs24.x', Architectures: ['arm64'] });
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      FifoQueue: true,
+      VisibilityTimeout: 90,
+      RedrivePolicy: Match.objectLike({ maxReceiveCount: 5 }),
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 60,
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+    });
   });
 
   test('reports each failed message of a batch on its own', () => {
     template.resourceCountIs('AWS::Lambda::EventSourceMapping', 2);
-    template.allResourcesProperties('AWS::Lambda::EventSourceMapping', { FunctionResponseTypes: ['ReportBatchItemFailures'] });
+    template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
   });
 
   test('gives every queue that is received from a dead-letter queue that is kept for 14 days', () => {
-    const queues = Object.values(template.findResources('AWS::SQS::Queue')) as { Properties: Record<string, unknown> }[];
+    const queues = Object.values(template.findResources('AWS::SQS::Queue')) as {
+      Properties: Record<string, unknown>;
+    }[];
     expect(queues.filter((queue) => queue.Properties['RedrivePolicy'] !== undefined)).toHaveLength(2);
     expect(queues.filter((queue) => queue.Properties['MessageRetentionPeriod'] === 1_209_600)).toHaveLength(2);
   });
@@ -53,7 +70,10 @@ describe('the stack', () => {
   });
 
   test('lets the sweep read the table and nothing more', () => {
-    const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [string, { Properties: { PolicyDocument: { Statement: { Action: string | string[] }[] } } }][];
+    const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
+      string,
+      { Properties: { PolicyDocument: { Statement: { Action: string | string[] }[] } } },
+    ][];
     const sweep = policies.find(([name]) => name.startsWith('schedule'))?.[1];
     const actions = sweep?.Properties.PolicyDocument.Statement.flatMap(({ Action }) => Action) ?? [];
     expect(actions).toContain('dynamodb:Query');

@@ -9,11 +9,18 @@ function read(path: string): string {
 }
 
 const snippets = documents.flatMap((document) =>
-  [...read(document).matchAll(/<!-- from (\S+) -->\n```ts\n([\s\S]*?)```/g)].map((match) => ({ document, file: match[1] ?? '', code: match[2] ?? '' })),
+  [...read(document).matchAll(/<!-- from (\S+) -->\n```ts\n([\s\S]*?)```/g)].map((match) => ({
+    document,
+    file: match[1] ?? '',
+    code: match[2] ?? '',
+  })),
 );
 
 test('there are snippets to compare', () => {
-  expect(snippets.map(({ file }) => file)).toEqual(['examples/monthly-report/workflow.ts', 'examples/outwait.config.ts']);
+  expect(snippets.map(({ file }) => file)).toEqual([
+    'examples/monthly-report/workflow.ts',
+    'examples/outwait.config.ts',
+  ]);
 });
 
 test.each(snippets)('the snippet of $file in $document is in that file', ({ file, code }) => {
@@ -23,5 +30,6 @@ test.each(snippets)('the snippet of $file in $document is in that file', ({ file
 test.each(documents)('every file that %s links to is there', (document) => {
   const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map((match) => match[1] ?? '');
   expect(links.length).toBeGreaterThan(0);
-  for (const link of links) expect(() => readFileSync(new URL(link, root)), `${document} → ${link}`).not.toThrow(/ENOENT/);
+  for (const link of links)
+    expect(() => readFileSync(new URL(link, root)), `${document} → ${link}`).not.toThrow(/ENOENT/);
 });

@@ -1,7 +1,7 @@
 import { foldHistory } from '../../lib/history/run-state.js';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
-import { toHead, toToken } from '../../lib/store/items.js';
-import type { RunHead, TokenRecord } from '../../lib/store/records.js';
+import { toToken } from '../../lib/store/items.js';
+import type { TokenRecord } from '../../lib/store/records.js';
 import type { Duration } from '../../lib/base/time.js';
 import type { RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
 import type { Scenario } from '../simulation/scenarios.js';
@@ -25,7 +25,6 @@ export interface SceneSoFar {
   /** Whether the line of that position has been played. */
   readonly played: (line: number) => boolean;
   readonly token: (waitId: string) => TokenRecord | undefined;
-  readonly head: () => RunHead | undefined;
 }
 
 export interface Scene {
@@ -43,7 +42,8 @@ export interface Played {
   readonly world: World;
   readonly runId: string;
   readonly outcome: RunOutcome | undefined;
-  readonly endedAtS: number | undefined;
+  /** In seconds from the start of the world; Infinity: never. */
+  readonly endedAtS: number;
   readonly log: readonly HistoryEvent[];
   readonly token: (waitId: string) => TokenRecord | undefined;
   /** What the oracles of the simulation say against it. */
@@ -92,7 +92,6 @@ export async function play(scene: Scene): Promise<Played> {
         runId,
         played: (line) => !open.has(line),
         token: (waitId) => optional(item(`t#${waitId}`), toToken),
-        head: () => optional(item('a'), toHead),
       };
       scene.callers?.(world, runId);
     },
@@ -104,7 +103,7 @@ export async function play(scene: Scene): Promise<Played> {
     world,
     runId,
     outcome: foldHistory(world.commits(runId)).ending,
-    endedAtS: endedAtMs === undefined ? undefined : world.secondsOf(endedAtMs),
+    endedAtS: endedAtMs === undefined ? Infinity : world.secondsOf(endedAtMs),
     log: world.log(runId),
     token: (waitId) => optional(world.items.get(`run#${runId} t#${waitId}`), toToken),
     violations: describe(world),

@@ -25,7 +25,8 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
   const head = world.items.get(`${item.pk} a`);
   const runHasEnded = head !== undefined && isEnded(head['status']);
   const { settlement } = token;
-  if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement)) world.fail('settlement-replaced', item.sk);
+  if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement))
+    world.fail('settlement-replaced', item.sk);
   if (settlement === undefined) {
     if (runHasEnded) world.fail('open-token-after-end', item.sk);
     return;
@@ -34,8 +35,10 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
   if (runHasEnded) world.fail('settled-after-end', item.sk);
   const { outcome } = settlement;
   if (outcome.kind === 'timed_out' && world.nowMs < token.deadlineAtMs) world.fail('early-deadline', item.sk);
-  if (outcome.kind === 'failed' && outcome.error.code === 'REMOTE_START_AMBIGUOUS' && token.handle !== undefined) world.fail('ambiguous-despite-handle', item.sk);
-  if (outcome.kind === 'run_ended' && !world.log(runId).some((event) => event.type === 'RunEnding')) world.fail('closed-but-run-goes-on', item.sk);
+  if (outcome.kind === 'failed' && outcome.error.code === 'REMOTE_START_AMBIGUOUS' && token.handle !== undefined)
+    world.fail('ambiguous-despite-handle', item.sk);
+  if (outcome.kind === 'run_ended' && !world.log(runId).some((event) => event.type === 'RunEnding'))
+    world.fail('closed-but-run-goes-on', item.sk);
 }
 
 function checkCommit(item: Item, world: World): void {
@@ -50,16 +53,21 @@ function checkCommit(item: Item, world: World): void {
 
   if (before.some((event) => event.type === 'RunEnded')) world.fail('commit-after-end', item.sk);
   const ending = before.find((event) => event.type === 'RunEnding');
-  if (ending !== undefined && !(events.length === 1 && events[0]?.type === 'RunEnded' && events[0].status === ending.outcome.status)) {
+  if (
+    ending !== undefined &&
+    !(events.length === 1 && events[0]?.type === 'RunEnded' && events[0].status === ending.outcome.status)
+  ) {
     world.fail('commit-after-ending', item.sk);
   }
   const sources = all.map(sourceOf).filter((source) => source !== undefined);
-  if (new Set(sources).size !== sources.length) world.fail('event-twice', sources.filter((source, at) => sources.indexOf(source) !== at).join(', '));
+  if (new Set(sources).size !== sources.length)
+    world.fail('event-twice', sources.filter((source, at) => sources.indexOf(source) !== at).join(', '));
 
   for (const event of events) {
     if (event.type !== 'TimerFired') continue;
     const started = before.find((other) => other.type === 'TimerStarted' && other.waitId === event.waitId);
-    if (started?.type !== 'TimerStarted' || world.nowMs < started.firesAtMs) world.fail('early-timer', `wait ${event.waitId}`);
+    if (started?.type !== 'TimerStarted' || world.nowMs < started.firesAtMs)
+      world.fail('early-timer', `wait ${event.waitId}`);
   }
   if (!events.some((event) => event.type === 'RunEnding')) return;
   for (const other of world.items.values()) {
@@ -69,7 +77,8 @@ function checkCommit(item: Item, world: World): void {
     if (!taken) world.fail('signal-lost', `${inboxId} was accepted and the run ends without it`);
   }
   const outcome = events.find((event) => event.type === 'RunEnding')?.outcome;
-  if (events.some((event) => event.type === 'TerminateRequested') && outcome?.status !== 'terminated') world.fail('terminate-ignored', JSON.stringify(outcome));
+  if (events.some((event) => event.type === 'TerminateRequested') && outcome?.status !== 'terminated')
+    world.fail('terminate-ignored', JSON.stringify(outcome));
 }
 
 function eventsOf(item: Item, world: World): readonly HistoryEvent[] {
@@ -87,25 +96,35 @@ function sourceOf(event: HistoryEvent): string | undefined {
 }
 
 /** What must hold when nothing is left to happen. */
-export async function checkEnd(world: World, runIds: readonly string[], bounds: { readonly baselineEndMs: number; readonly slackS: number }): Promise<void> {
+export async function checkEnd(
+  world: World,
+  runIds: readonly string[],
+  bounds: { readonly baselineEndMs: number; readonly slackS: number },
+): Promise<void> {
   for (const runId of runIds) {
     const item = world.items.get(`run#${runId} a`);
     // A start that never reached the store binds nobody.
     if (item === undefined) continue;
     const head = toHead(item);
     if (!isEnded(head.status)) {
-      world.fail('stuck', `run ${runId.slice(0, 4)} is ${head.status}${head.blocked === undefined ? '' : `, blocked: ${head.blocked.message}`}`);
+      world.fail(
+        'stuck',
+        `run ${runId.slice(0, 4)} is ${head.status}${head.blocked === undefined ? '' : `, blocked: ${head.blocked.message}`}`,
+      );
       continue;
     }
-    const bound = Math.max(world.lastFaultMs, bounds.baselineEndMs, ...world.inboxTimes(runId)) + (210 + bounds.slackS) * 1000;
+    const bound =
+      Math.max(world.lastFaultMs, bounds.baselineEndMs, ...world.inboxTimes(runId)) + (210 + bounds.slackS) * 1000;
     // What only a caller of the quiet phase brought to its end says nothing about the engine's speed.
     const isLate = world.secondsOf(head.endedAtMs ?? 0) >= 2999;
-    if (world.lastFaultMs > 0 && !isLate && (head.endedAtMs ?? 0) > bound) world.fail('slow', `ended ${((head.endedAtMs ?? 0) - bound) / 1000} s after the bound`);
+    if (world.lastFaultMs > 0 && !isLate && (head.endedAtMs ?? 0) > bound)
+      world.fail('slow', `ended ${((head.endedAtMs ?? 0) - bound) / 1000} s after the bound`);
     checkItems(world, runId);
     checkRemote(world, runId);
     await checkReplay(world, runId);
   }
-  if (new Set(world.settledTrue).size !== world.settledTrue.length) world.fail('two-true', world.settledTrue.join(', '));
+  if (new Set(world.settledTrue).size !== world.settledTrue.length)
+    world.fail('two-true', world.settledTrue.join(', '));
 }
 
 function checkItems(world: World, runId: string): void {
@@ -119,10 +138,13 @@ function checkItems(world: World, runId: string): void {
 }
 
 function checkRemote(world: World, runId: string): void {
-  const tokens = [...world.items.values()].filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('t#')).map(toToken);
+  const tokens = [...world.items.values()]
+    .filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('t#'))
+    .map(toToken);
   for (const { handle, settlement, waitId } of tokens) {
     const task = handle === undefined ? undefined : world.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task !== undefined && settlement?.outcome.kind === 'run_ended' && !task.cancelled) world.fail('cancel-lost', `wait ${waitId}`);
+    if (task !== undefined && settlement?.outcome.kind === 'run_ended' && !task.cancelled)
+      world.fail('cancel-lost', `wait ${waitId}`);
   }
 }
 
@@ -151,5 +173,6 @@ async function checkReplay(world: World, runId: string): Promise<void> {
   if (ending?.outcome.status === 'terminated') return;
   const { status } = execution;
   const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
-  if (got !== JSON.stringify(ending?.outcome)) world.fail('replay-diverges', `${got}, the history has ${JSON.stringify(ending?.outcome)}`);
+  if (got !== JSON.stringify(ending?.outcome))
+    world.fail('replay-diverges', `${got}, the history has ${JSON.stringify(ending?.outcome)}`);
 }

@@ -15,7 +15,8 @@ export interface Scenario {
   readonly slackS?: number;
 }
 
-const call = (ctx: WorkflowContext, tool: string, timeout: Duration = { hours: 6 }): Promise<RemoteOutcome> => ctx.callRemoteTask({ server: 'remote', tool, timeout });
+const call = (ctx: WorkflowContext, tool: string, timeout: Duration = { hours: 6 }): Promise<RemoteOutcome> =>
+  ctx.callRemoteTask({ server: 'remote', tool, timeout });
 
 /** The scenarios of the protocol's model, as real workflows. */
 export const scenarios: readonly Scenario[] = [
@@ -24,7 +25,12 @@ export const scenarios: readonly Scenario[] = [
     tools: { r1: 100 },
     run: async (ctx, step) => [await step('s1'), await step('s2'), (await call(ctx, 'r1')).result, await step('s3')],
   },
-  { name: 'no dedupe', tools: { r1: 60 }, dedupes: false, run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')] },
+  {
+    name: 'no dedupe',
+    tools: { r1: 60 },
+    dedupes: false,
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
   {
     name: 'race of two remote tasks',
     tools: { r1: 100 },
@@ -99,7 +105,9 @@ export const scenarios: readonly Scenario[] = [
     run: async (ctx, step) =>
       Promise.all([
         ctx.sleep({ seconds: 100 }).then(() => step('s1')),
-        call(ctx, 'gate').then(() => ctx.sleep({ seconds: 300 })).then(() => step('s2')),
+        call(ctx, 'gate')
+          .then(() => ctx.sleep({ seconds: 300 }))
+          .then(() => step('s2')),
       ]),
     callers: (world, runId) => {
       world.settleAt(99.99, runId, '2', 'open');
@@ -112,7 +120,9 @@ export const scenarios: readonly Scenario[] = [
     run: async (ctx, step) =>
       Promise.all([
         ctx.sleep({ seconds: 100 }).then(() => step('s1')),
-        call(ctx, 'gate').then(() => ctx.sleep({ seconds: 1500 })).then(() => step('s2')),
+        call(ctx, 'gate')
+          .then(() => ctx.sleep({ seconds: 1500 }))
+          .then(() => step('s2')),
       ]),
     callers: (world, runId) => {
       world.settleAt(200, runId, '2', 'open');
@@ -140,7 +150,12 @@ export const scenarios: readonly Scenario[] = [
     name: 'five remote tasks',
     tools: { r1: 40, r2: 90, r3: 20, r4: 200, r5: 61 },
     run: async (ctx, step) => {
-      const outcomes = await Promise.all(['r1', 'r2', 'r3', 'r4', 'r5'].map(async (tool) => [(await call(ctx, tool)).result, await step(`after ${tool}`)]));
+      const outcomes = await Promise.all(
+        ['r1', 'r2', 'r3', 'r4', 'r5'].map(async (tool) => [
+          (await call(ctx, tool)).result,
+          await step(`after ${tool}`),
+        ]),
+      );
       return outcomes;
     },
   },

@@ -10,7 +10,11 @@ export interface Simulated {
 }
 
 /** One scenario in one world. */
-export async function simulate(scenario: Scenario, options: Partial<WorldOptions> & { readonly seed: number }, baselineEndMs = 0): Promise<Simulated> {
+export async function simulate(
+  scenario: Scenario,
+  options: Partial<WorldOptions> & { readonly seed: number },
+  baselineEndMs = 0,
+): Promise<Simulated> {
   let world: World | undefined = undefined;
   const current = (): World => world as unknown as World;
   const created = new World({
@@ -37,7 +41,8 @@ export async function baselineEndMs(scenario: Scenario): Promise<number> {
   const known = baselines.get(scenario.name);
   if (known !== undefined) return known;
   const { endedAtMs, world } = await simulate(scenario, { seed: 0 });
-  if (world.violations.size > 0 || endedAtMs === undefined) throw new Error(`scenario "${scenario.name}" fails without faults: ${describe(world)}`);
+  if (world.violations.size > 0 || endedAtMs === undefined)
+    throw new Error(`scenario "${scenario.name}" fails without faults: ${describe(world)}`);
   baselines.set(scenario.name, endedAtMs);
   return endedAtMs;
 }
@@ -53,12 +58,25 @@ export function describe(world: World): string {
 }
 
 /** The first seed from `first` on whose world breaks a rule. */
-export async function findViolation(names: readonly string[] | undefined, first: number, count: number): Promise<{ seed: number; scenario: string; what: string; trace: readonly string[]; kinds: readonly string[] } | undefined> {
+export async function findViolation(
+  names: readonly string[] | undefined,
+  first: number,
+  count: number,
+): Promise<
+  { seed: number; scenario: string; what: string; trace: readonly string[]; kinds: readonly string[] } | undefined
+> {
   for (const scenario of scenarios) {
     if (names !== undefined && !names.includes(scenario.name)) continue;
     for (let seed = first; seed < first + count; seed++) {
       const { world } = await simulateSeed(scenario, seed);
-      if (world.violations.size > 0) return { seed, scenario: scenario.name, what: describe(world), trace: world.trace, kinds: [...world.violations.keys()] };
+      if (world.violations.size > 0)
+        return {
+          seed,
+          scenario: scenario.name,
+          what: describe(world),
+          trace: world.trace,
+          kinds: [...world.violations.keys()],
+        };
     }
   }
   return undefined;

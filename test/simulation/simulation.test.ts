@@ -13,7 +13,10 @@ describe.each(scenarios)('$name', (scenario) => {
   test(`breaks no rule under faults, ${count} seeds from ${first}`, { timeout: 600_000 }, async () => {
     for (let seed = first; seed < first + count; seed++) {
       const { world } = await simulateSeed(scenario, seed);
-      expect(describeWorld(world), `seed ${seed}, ${world.faults} faults\n${world.trace.filter((line) => !line.includes('sweep')).join('\n')}`).toBe('');
+      expect(
+        describeWorld(world),
+        `seed ${seed}, ${world.faults} faults\n${world.trace.filter((line) => !line.includes('sweep')).join('\n')}`,
+      ).toBe('');
     }
   });
 });

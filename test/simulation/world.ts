@@ -129,7 +129,8 @@ export class World {
   isReplaying = false;
   readonly settledTrue: string[] = [];
   readonly app: App;
-  readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> & WorldOptions;
+  readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
+    WorldOptions;
   readonly #random: () => number;
   readonly #ids: () => number;
   readonly #agenda: { atMs: EpochMs; order: number; run: () => void }[] = [];
@@ -156,7 +157,10 @@ export class World {
         }
       },
     });
-    this.app = defineApp({ workflows: options.workflows, servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) } });
+    this.app = defineApp({
+      workflows: options.workflows,
+      servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) },
+    });
   }
 
   get seconds(): number {
@@ -193,7 +197,10 @@ export class World {
 
   /** Runs until `done` says so or the end of the world, and on from there when called again; the microtasks of each step run dry before the next. */
   async run(done: () => boolean = () => false): Promise<void> {
-    if (!this.#isSweeping) this.at(start + sweepIntervalMs, () => { this.#sweep(); });
+    if (!this.#isSweeping)
+      this.at(start + sweepIntervalMs, () => {
+        this.#sweep();
+      });
     this.#isSweeping = true;
     for (;;) {
       const next = this.#agenda.shift();
@@ -208,7 +215,9 @@ export class World {
 
   #sweep(): void {
     this.#spawn('sweep', (deps) => fanOutDue(deps).then(() => undefined));
-    this.at(this.nowMs + sweepIntervalMs, () => { this.#sweep(); });
+    this.at(this.nowMs + sweepIntervalMs, () => {
+      this.#sweep();
+    });
   }
 
   #thaw(): void {
@@ -241,7 +250,12 @@ export class World {
 
   // ----- processes -----
 
-  #spawn(name: string, body: (deps: Deps) => Promise<void>, lock?: GroupLock, onDone: () => void = () => undefined): Process {
+  #spawn(
+    name: string,
+    body: (deps: Deps) => Promise<void>,
+    lock?: GroupLock,
+    onDone: () => void = () => undefined,
+  ): Process {
     const process: Process = { name: `${name}.${++this.#pids}`, dead: false, lock };
     this.#processes.add(process);
     body(this.#deps(process)).then(
@@ -252,7 +266,8 @@ export class World {
       (error: unknown) => {
         if (!process.dead) this.#note(`${process.name} failed: ${error instanceof Error ? error.message : 'unknown'}`);
         this.#processes.delete(process);
-        if (!(error instanceof EngineError)) this.fail('unexpected-error', error instanceof Error ? (error.stack ?? error.message) : 'unknown');
+        if (!(error instanceof EngineError))
+          this.fail('unexpected-error', error instanceof Error ? (error.stack ?? error.message) : 'unknown');
       },
     );
     return process;
@@ -369,7 +384,12 @@ export class World {
       clock: { nowMs: () => this.nowMs },
       random: {
         fraction: () => this.#ids(),
-        hex: (count) => Array.from({ length: count }, () => Math.floor(this.#ids() * 256).toString(16).padStart(2, '0')).join(''),
+        hex: (count) =>
+          Array.from({ length: count }, () =>
+            Math.floor(this.#ids() * 256)
+              .toString(16)
+              .padStart(2, '0'),
+          ).join(''),
       },
       digest: sha256,
       drain: () =>
@@ -393,7 +413,10 @@ export class World {
     return {
       write: (write) =>
         this.#operate(process, {
-          tag: write.kind === 'put' ? `put ${write.item.sk}` : `update ${write.key.sk} ${[...Object.keys(write.set ?? {}), ...(write.remove ?? []).map((name) => `-${name}`)].join(',')}`,
+          tag:
+            write.kind === 'put'
+              ? `put ${write.item.sk}`
+              : `update ${write.key.sk} ${[...Object.keys(write.set ?? {}), ...(write.remove ?? []).map((name) => `-${name}`)].join(',')}`,
           kind: 'write',
           apply: () => this.table.write(write),
         }),
@@ -405,17 +428,35 @@ export class World {
         }),
       get: (key) => this.#operate(process, { tag: `get ${key.sk}`, kind: 'read', apply: () => this.table.get(key) }),
       queryPartition: async (pk, skPrefix) => {
-        if (skPrefix !== undefined) return this.#operate(process, { tag: `query ${skPrefix}`, kind: 'read', apply: () => this.table.queryPartition(pk, skPrefix) });
+        if (skPrefix !== undefined)
+          return this.#operate(process, {
+            tag: `query ${skPrefix}`,
+            kind: 'read',
+            apply: () => this.table.queryPartition(pk, skPrefix),
+          });
         // Consistent, but no snapshot: head and commits first, inbox and tokens a moment later.
-        const first = await this.#operate(process, { tag: 'query a,h#', kind: 'read', apply: () => this.table.queryPartition(pk) });
-        const second = await this.#operate(process, { tag: 'query i#,t#', kind: 'read', apply: () => this.table.queryPartition(pk) });
+        const first = await this.#operate(process, {
+          tag: 'query a,h#',
+          kind: 'read',
+          apply: () => this.table.queryPartition(pk),
+        });
+        const second = await this.#operate(process, {
+          tag: 'query i#,t#',
+          kind: 'read',
+          apply: () => this.table.queryPartition(pk),
+        });
         const isEarly = ({ sk }: Item): boolean => sk === 'a' || sk.startsWith('h#');
         return [...first.filter(isEarly), ...second.filter((item) => !isEarly(item))];
       },
       queryIndex: async (query) => {
         if (process.dead) return new Promise<IndexPage>(() => undefined);
         const mayBeStale = query.index === 'due' && this.#indexLog.some(({ atMs }) => atMs > this.nowMs - 60 * S);
-        const isStale = mayBeStale && !process.name.startsWith('boot') && this.#options.faultRate > 0 && this.seconds < this.#options.faultsEndS && this.#random() < 0.1;
+        const isStale =
+          mayBeStale &&
+          !process.name.startsWith('boot') &&
+          this.#options.faultRate > 0 &&
+          this.seconds < this.#options.faultsEndS &&
+          this.#random() < 0.1;
         if (!isStale) return this.table.queryIndex(query);
         this.#fault('ok', `stale index of shard ${query.partition}`, process);
         return this.#staleIndex(query, this.nowMs - 60 * S);
@@ -429,7 +470,11 @@ export class World {
     const items = new Map<string, Item>();
     for (const { atMs, item } of this.#indexLog) if (atMs <= asOfMs) items.set(`${item.pk} ${item.sk}`, item);
     const until = Number(query.until);
-    return { items: [...items.values()].filter((item) => item[partition] === query.partition && Number(item[sort] ?? Infinity) <= until) };
+    return {
+      items: [...items.values()].filter(
+        (item) => item[partition] === query.partition && Number(item[sort] ?? Infinity) <= until,
+      ),
+    };
   }
 
   // ----- queues -----
@@ -443,7 +488,10 @@ export class World {
           apply: () => {
             if (this.#losesMessages()) return;
             this.#enqueueTurn(message.runId, dedupId);
-            if (this.#options.chaoticQueues !== undefined) this.at(this.nowMs + this.#lateness(), () => { this.#enqueueTurn(message.runId, `${dedupId}-again`); });
+            if (this.#options.chaoticQueues !== undefined)
+              this.at(this.nowMs + this.#lateness(), () => {
+                this.#enqueueTurn(message.runId, `${dedupId}-again`);
+              });
           },
         }),
       sendWork: (message, delayMs) =>
@@ -471,7 +519,8 @@ export class World {
   #deliverWork(message: WorkMessage, delayMs: number): void {
     const epoch = this.#epoch;
     this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
-      if (epoch === this.#epoch) this.#spawn(message.kind === 'poll' ? 'poll' : 'wake', (deps) => handleWork(deps, message));
+      if (epoch === this.#epoch)
+        this.#spawn(message.kind === 'poll' ? 'poll' : 'wake', (deps) => handleWork(deps, message));
     });
   }
 
@@ -506,9 +555,14 @@ export class World {
     });
     const endsAtMs = this.nowMs + turnTimeoutMs;
     // A frozen turn lives on past its timeout here, which is harsher than Lambda.
-    this.#spawn('turn', (deps) => runTurn(deps, { runId }, { remainingMs: () => endsAtMs - this.nowMs }), lock, () => {
-      this.#deleteMessage(lock);
-    });
+    this.#spawn(
+      'turn',
+      (deps) => runTurn(deps, { runId }, { remainingMs: () => endsAtMs - this.nowMs }),
+      lock,
+      () => {
+        this.#deleteMessage(lock);
+      },
+    );
   }
 
   #deleteMessage(lock: GroupLock): void {
@@ -537,9 +591,11 @@ export class World {
           answerMs: 300,
           apply: (deviation) => {
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
-            if (deviation === 'noReplyLost') return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
+            if (deviation === 'noReplyLost')
+              return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             const task = this.#startTask(idempotencyKey, request.kind === 'tool' ? request.tool : '');
-            if (deviation === 'noReply') return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
+            if (deviation === 'noReply')
+              return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
           },
         }),
@@ -608,7 +664,8 @@ export class World {
   /** Work of a step: takes a virtual second and must have been asked for in the log. */
   async step(runId: string, name: string): Promise<string> {
     if (this.isReplaying) this.fail('replay-ran-a-step', name);
-    if (!this.log(runId).some((event) => event.type === 'StepRequested' && event.name === name)) this.fail('effect-before-commit', `step ${name}`);
+    if (!this.log(runId).some((event) => event.type === 'StepRequested' && event.name === name))
+      this.fail('effect-before-commit', `step ${name}`);
     this.#note(`step ${name}`);
     await new Promise<void>((resolve) => {
       this.at(this.nowMs + S, resolve);
@@ -630,7 +687,9 @@ export class World {
     this.atSecond(seconds, () => {
       this.#spawn('relay', async (deps) => {
         const token = this.tokens.settleToken({ runId, waitId });
-        const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result, isError: false } }).catch(() => ({ settled: false }));
+        const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result, isError: false } }).catch(
+          () => ({ settled: false }),
+        );
         if (answer.settled) this.settledTrue.push(`${runId}/${waitId}`);
       });
     });
@@ -688,7 +747,14 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
   const inTurn = process.lock !== undefined;
   switch (operation.kind) {
     case 'read':
-      return ['crash', 'freeze3', 'freeze100', 'freeze1000', 'throttle', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+      return [
+        'crash',
+        'freeze3',
+        'freeze100',
+        'freeze1000',
+        'throttle',
+        ...(inTurn ? (['crashAndMessageLost'] as const) : []),
+      ];
     case 'write':
       return [
         ...(['crash', 'freeze3', 'freeze100', 'freeze1000', 'lostAck', 'lateApply', 'throttle'] as const),
@@ -699,6 +765,15 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
     case 'remote':
       return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
     case 'remoteStart':
-      return ['crash', 'freeze3', 'freeze100', 'freeze1000', 'refused', 'noReply', 'noReplyLost', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+      return [
+        'crash',
+        'freeze3',
+        'freeze100',
+        'freeze1000',
+        'refused',
+        'noReply',
+        'noReplyLost',
+        ...(inTurn ? (['crashAndMessageLost'] as const) : []),
+      ];
   }
 }

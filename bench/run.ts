@@ -1,0 +1,40 @@
+// npm run bench [-- --json]: every figure of docs/performance.md, measured here and now.
+
+import { parseArgs } from 'node:util';
+import { countFigures } from './count-figures.js';
+import { isMet } from './figure.js';
+import { readMachine, readVersions } from './machine.js';
+import { formatReport, type Report } from './report.js';
+import { openDatabase } from './stores.js';
+import { timeFigures } from './time-figures.js';
+
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+
+const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+
+async function measure(): Promise<Report> {
+  const machine = readMachine();
+  const measuredAt = new Date().toISOString();
+  const progress = (text: string): boolean => process.stderr.write(`${text} …\n`);
+  const database = await openDatabase();
+  try {
+    progress('requests and capacity');
+    const counts = await countFigures(database);
+    const figures = [...counts.figures, ...(await timeFigures(database, progress))];
+    return {
+      measuredAt,
+      machine,
+      versions: readVersions(database.version),
+      figures: figures.map((figure) => {
+        const met = isMet(figure);
+        return met === undefined ? figure : { ...figure, met };
+      }),
+      writesByMethod: counts.writesByMethod,
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+const report = await measure();
+console.log(values.json ? JSON.stringify(report, undefined, 2) : formatReport(report));

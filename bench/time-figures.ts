@@ -1,0 +1,76 @@
+import { MemoryTable } from '../lib/store/memory-table.js';
+import type { Table } from '../lib/store/table.js';
+import { figure, type Aim, type Figure } from './figure.js';
+import { parallelHistory, parallelSteps, replayMs, sequentialHistory, sequentialSteps } from './measure-replay.js';
+import { msPerPut, msPerStep, runsPerSecond } from './measure-steps.js';
+import { wakeLatenciesMs } from './measure-wake.js';
+import { medianOf, percentile } from './statistics.js';
+import { storeNames, type Database, type StoreName } from './stores.js';
+
+const aims = {
+  replayed10kEvents: { atMost: 50 },
+  step: { memory: { atMost: 0.1 }, dynoxide: { atMost: 1.5 } },
+  runs: { memory: { atLeast: 1_000 }, dynoxide: undefined },
+  wake: { atMost: 10 },
+} satisfies {
+  replayed10kEvents: Aim;
+  step: Record<StoreName, Aim>;
+  runs: Record<StoreName, Aim | undefined>;
+  wake: Aim;
+};
+
+/** What takes time, on the real clock. Each figure is a median of several runs unless its name says otherwise. */
+export async function timeFigures(database: Database, progress: (text: string) => void): Promise<readonly Figure[]> {
+  progress('replay');
+  const figures: Figure[] = [...(await replayFigures())];
+  for (const store of storeNames) {
+    const openTable = async (): Promise<Table> =>
+      store === 'memory' ? new MemoryTable() : (await database.openTable()).table;
+    progress(`steps on ${store}`);
+    if (store === 'dynoxide') {
+      const table = await openTable();
+      figures.push(figure('put.dynoxide', await medianOf(5, () => msPerPut(table, 500)), 'ms per conditional put'));
+    }
+    figures.push(...(await stepFigures(store, openTable)));
+    progress(`runs on ${store}`);
+    const runs = await medianOf(store === 'memory' ? 9 : 3, async () => runsPerSecond(await openTable(), 200, 5));
+    figures.push(figure(`runs.${store}.200runsOf5steps`, runs, 'runs per second', aims.runs[store]));
+    progress(`wakes on ${store}`);
+    figures.push(...(await wakeFigures(store, openTable)));
+  }
+  return figures;
+}
+
+async function replayFigures(): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const events of [1_000, 5_000, 10_000]) {
+    const history = sequentialHistory(events);
+    const ms = await medianOf(9, () => replayMs(sequentialSteps, history));
+    figures.push(
+      figure(`replay.sequential.${events}events`, ms, 'ms', events === 10_000 ? aims.replayed10kEvents : undefined),
+    );
+  }
+  const history = parallelHistory(10_000);
+  figures.push(figure('replay.parallel.10000events', await medianOf(9, () => replayMs(parallelSteps, history)), 'ms'));
+  return figures;
+}
+
+async function stepFigures(store: StoreName, openTable: () => Promise<Table>): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const steps of [100, 1_000, 10_000]) {
+    const table = await openTable();
+    const times = steps < 10_000 ? 5 : 3;
+    const ms = await medianOf(times, () => msPerStep(table, steps));
+    figures.push(figure(`step.${store}.${steps}steps`, ms, 'ms per step', aims.step[store]));
+  }
+  return figures;
+}
+
+async function wakeFigures(store: StoreName, openTable: () => Promise<Table>): Promise<readonly Figure[]> {
+  await wakeLatenciesMs(await openTable(), 50);
+  const latenciesMs = await wakeLatenciesMs(await openTable(), 500);
+  return [
+    figure(`wake.${store}.p50of500`, percentile(latenciesMs, 0.5), 'ms', aims.wake),
+    figure(`wake.${store}.p99of500`, percentile(latenciesMs, 0.99), 'ms', aims.wake),
+  ];
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { mutate } from './apply.js';
+import { mutants } from './mutants.js';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+// Whether each is caught is for `npm run mutants` to say.
+
+test.each(mutants)('mutant $name still finds what it takes away', (mutant) => {
+  const source = read(mutant.file);
+  expect(mutate(source, mutant)).not.toBe(source);
+});
+
+test.each(mutants)('mutant $name names a test that exists', ({ caughtBy }) => {
+  if (caughtBy.kind === 'rules') expect(read(caughtBy.file)).toContain(`test('${caughtBy.test}`);
+  else expect(read('test/simulation/scenarios.ts')).toContain(`name: '${caughtBy.scenario}'`);
+});
+
+test('no two mutants have one name', () => {
+  expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
+});

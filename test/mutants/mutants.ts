@@ -1,0 +1,508 @@
+/** One exact edit of a source file. `find` may be broken into other lines than the file is. */
+export interface Edit {
+  /** Occurs exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** The engine without one of its rules, and the test that must notice. */
+export interface Mutant {
+  readonly name: string;
+  /** What is taken away, in the words of the design. */
+  readonly rule: string;
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly edits: readonly Edit[];
+  readonly caughtBy:
+    | { readonly kind: 'rules'; readonly file: string; /** Beginning of the names of the tests that are run. */ readonly test: string }
+    /** Seeds 1 to `seeds` of the scenario. */
+    | { readonly kind: 'simulation'; readonly scenario: string; readonly seeds: number };
+}
+
+const turn = 'lib/operations/turn.ts';
+const endRun = 'lib/operations/end-run.ts';
+const runTurn = 'lib/operations/run-turn.ts';
+const startRemoteTask = 'lib/operations/start-remote-task.ts';
+const pollTask = 'lib/operations/poll-task.ts';
+const runStore = 'lib/store/run-store.ts';
+
+const rules = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file: `test/rules/${file}.test.ts`, test });
+const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({ kind: 'simulation', scenario, seeds });
+
+export const mutants: readonly Mutant[] = [
+  // ----- ending -----
+  {
+    name: 'no-ending-event',
+    rule: 'RunEnding is in the log before anything is closed',
+    file: turn,
+    edits: [
+      {
+        find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
+          await finishRun(this.#deps, runId);
+          return true;`,
+        replace: `await Promise.all(
+            [...this.#state.openRemoteTasks.keys()].map((waitId) => this.#deps.store.close(runId, waitId, { writerId: this.#deps.random.hex(16), atMs })),
+          );`,
+      },
+    ],
+    caughtBy: rules('ending', 'ending event'),
+  },
+  {
+    name: 'ending-without-inbox-count',
+    rule: 'ending is conditional on the inbox count as seen',
+    file: runStore,
+    edits: [{ find: `statusIs('running'), inboxCountIs(inboxCount)]`, replace: `statusIs('running')]` }],
+    caughtBy: rules('ending', 'ending with the head'),
+  },
+  {
+    name: 'end-without-inbox-count',
+    rule: 'ending is conditional on the inbox count as seen, also without open waits',
+    file: runStore,
+    edits: [{ find: `...(end.seen.status === 'running' ? [inboxCountIs(end.seen.inboxCount)] : [])`, replace: '' }],
+    caughtBy: rules('ending', 'ending with the head'),
+  },
+  {
+    name: 'ending-without-head',
+    rule: 'RunEnding is one transaction with the head',
+    file: runStore,
+    edits: [
+      {
+        find: `return this.#commitWithHead(runId, commit, {
+          set: { status: 'ending', dueSeq: commit.seq },`,
+        replace: `if (!(await this.commit(runId, commit))) return false;
+          const head: Omit<Update, 'kind' | 'key'> = {
+          set: { status: 'ending', dueSeq: commit.seq },`,
+      },
+      {
+        find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
+        });`,
+        replace: `conditions: [itemExists],
+        };
+        void inboxCount;
+        await this.#table.write({ kind: 'update', key: items.headKey(runId), ...head });
+        return true;`,
+      },
+    ],
+    caughtBy: rules('ending', 'ending with the head'),
+  },
+  {
+    name: 'inbox-without-head',
+    rule: 'a signal is one transaction with the head',
+    file: runStore,
+    edits: [
+      {
+        find: `const result = await this.#table.transact([
+          { kind: 'update', key: items.headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },`,
+        replace: `const seen = await this.readHead(record.runId);
+          if (seen?.status !== 'running') return seen === undefined ? 'run_not_found' : 'run_ended';
+          const result = await this.#table.transact([`,
+      },
+      { find: 'const [head, inbox] = result.refused;', replace: 'const [inbox, head] = result.refused;' },
+    ],
+    caughtBy: rules('ending', 'ending with the head'),
+  },
+  {
+    name: 'no-close',
+    rule: 'waits are closed before the terminal commit',
+    file: endRun,
+    edits: [{ find: 'await closeWaits(deps, runId, [...state.openRemoteTasks.keys()], records.tokens);', replace: '' }],
+    caughtBy: rules('ending', 'end effects'),
+  },
+  {
+    name: 'no-tombstone',
+    rule: 'a wait is closed whether its item exists or not',
+    file: runStore,
+    edits: [
+      {
+        find: `conditions: [notSettled],
+          });
+          return token;`,
+        replace: `conditions: [itemExists, notSettled],
+          });
+          return token;`,
+      },
+    ],
+    caughtBy: rules('ending', 'tombstone'),
+  },
+  {
+    name: 'close-over-settlement',
+    rule: 'a wait is closed only if it has no settlement',
+    file: runStore,
+    edits: [
+      {
+        find: `conditions: [notSettled],
+          });
+          return token;`,
+        replace: `conditions: [],
+          });
+          return token;`,
+      },
+    ],
+    caughtBy: simulation('ends while the loser runs', 40),
+  },
+  {
+    name: 'end-without-head',
+    rule: 'the terminal commit is one transaction with the head',
+    file: runStore,
+    edits: [
+      {
+        find: `const result = await this.#table.transact([
+          { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
+          { kind: 'update', key: items.headKey(runId), ...head },
+        ]);
+        return result.ok || wroteIt(result.refused[0]?.old, commit);`,
+        replace: `if (!(await this.commit(runId, commit))) return false;
+        return (await this.#table.write({ kind: 'update', key: items.headKey(runId), ...head })).ok;`,
+      },
+    ],
+    caughtBy: simulation('ends while the loser runs', 40),
+  },
+  {
+    name: 'ended-run-not-cleaned',
+    rule: 'a turn of an ended run does the end effects and clears every marker',
+    file: runTurn,
+    edits: [{ find: 'if (state.ended) { await afterEnd(deps, runId);', replace: 'if (state.ended) {' }],
+    caughtBy: rules('ending', 'end effects'),
+  },
+  {
+    name: 'close-without-marker',
+    rule: 'end effects are guarded by a marker',
+    file: runStore,
+    edits: [
+      {
+        find: `set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },`,
+        replace: `set: items.settlementAttributes(settlement), remove: items.markerAttributes,`,
+      },
+    ],
+    caughtBy: rules('ending', 'end effects'),
+  },
+  {
+    name: 'terminate-in-line',
+    rule: 'terminate goes first',
+    file: turn,
+    edits: [{ find: 'if (terminate !== undefined)', replace: 'if (terminate !== undefined && workflow === undefined)' }],
+    caughtBy: rules('ending', 'terminate goes first: the settlement'),
+  },
+
+  // ----- committing -----
+  {
+    name: 'commit-unconditional',
+    rule: 'a commit is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: `const result = await this.#table.write({ kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] });`,
+        replace: `const result = await this.#table.write({ kind: 'put', item: commitItem(runId, commit), conditions: [] });`,
+      },
+    ],
+    caughtBy: rules('committing', 'commit if absent'),
+  },
+  {
+    name: 'writer-id-of-turn',
+    rule: 'the writer id is fresh for each distinct content',
+    file: turn,
+    edits: [
+      {
+        find: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events })',
+        replace: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#options.turnId, events })',
+      },
+    ],
+    caughtBy: rules('committing', 'fresh writer id'),
+  },
+
+  // ----- markers -----
+  {
+    name: 'markers-first',
+    rule: 'markers go last',
+    file: turn,
+    edits: [
+      {
+        find: 'if (committed) this.#state.applyCommit(seq, events);',
+        replace: `if (committed) {
+          this.#state.applyCommit(seq, events);
+          await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));
+        }`,
+      },
+    ],
+    caughtBy: rules('markers', 'markers last'),
+  },
+  {
+    name: 'head-marker-first',
+    rule: 'the head marker is kept until the run is quiet',
+    file: turn,
+    edits: [
+      {
+        find: 'if (committed) this.#state.applyCommit(seq, events);',
+        replace: `if (committed) {
+          this.#state.applyCommit(seq, events);
+          await this.#deps.store.setHeadMarker(this.#head.runId, seq, this.#nextDueAtMs());
+        }`,
+      },
+    ],
+    caughtBy: rules('markers', 'head marker kept until quiet'),
+  },
+  {
+    name: 'head-marker-of-older-owner',
+    rule: 'the head marker carries the commit seq and is only replaced by one that is not older',
+    file: runStore,
+    edits: [
+      {
+        find: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+          conditions: [itemExists, markerNotNewerThan(seq)],`,
+        replace: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+          conditions: [itemExists],`,
+      },
+    ],
+    caughtBy: rules('markers', 'dueSeq'),
+  },
+  {
+    name: 'start-without-marker',
+    rule: 'a start leaves a marker that guards its wake',
+    file: 'lib/operations/start-run.ts',
+    edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
+    caughtBy: rules('markers', 'start marker'),
+  },
+  {
+    name: 'inbox-without-marker',
+    rule: 'a signal leaves a marker that guards its wake',
+    file: 'lib/operations/request-stop.ts',
+    edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
+    caughtBy: rules('markers', 'inbox marker'),
+  },
+  {
+    name: 'settlement-without-marker',
+    rule: 'a settlement leaves a marker that guards its wake',
+    file: runStore,
+    edits: [
+      {
+        find: 'set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },',
+        replace: 'set: items.settlementAttributes(settlement),',
+      },
+    ],
+    caughtBy: rules('markers', 'settlement marker'),
+  },
+
+  // ----- starting -----
+  {
+    name: 'item-after-start',
+    rule: 'the token item is put before the start',
+    file: startRemoteTask,
+    edits: [
+      {
+        find: 'const found = await claimAttempt(deps, start, attempt, writerId);',
+        replace: `const call = { request: command.request, idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest) };
+          const known = await deps.store.readToken(runId, wait.waitId);
+          const early = known === undefined ? await deps.transports.get(command.server).start(call) : undefined;
+          const found = await claimAttempt(deps, start, attempt, writerId);`,
+      },
+      { find: 'const reply = await transport.start(', replace: 'const reply = early ?? await transport.start(' },
+    ],
+    caughtBy: rules('starting', 'token item before the start'),
+  },
+  {
+    name: 'start-despite-settlement',
+    rule: 'a settlement on the old item means no start',
+    file: startRemoteTask,
+    edits: [
+      {
+        find: 'if (found.token.settlement !== undefined || found.token.handle !== undefined)',
+        replace: 'if (found.token.handle !== undefined)',
+      },
+    ],
+    caughtBy: rules('starting', 'old item: a settlement'),
+  },
+  {
+    name: 'start-despite-handle',
+    rule: 'a handle on the old item means no start',
+    file: startRemoteTask,
+    edits: [
+      {
+        find: 'if (found.token.settlement !== undefined || found.token.handle !== undefined)',
+        replace: 'if (found.token.settlement !== undefined)',
+      },
+    ],
+    caughtBy: rules('starting', 'old item: a handle'),
+  },
+  {
+    name: 'anyone-starts',
+    rule: 'only the writer of an attempt calls a server that does not dedupe',
+    file: startRemoteTask,
+    edits: [{ find: 'if (!mayRepeat && !isOwner)', replace: 'if (!mayRepeat && !isOwner && deps.clock.nowMs() < 0)' }],
+    caughtBy: rules('starting', 'numbered attempts: only the one'),
+  },
+  {
+    name: 'owner-starts-again',
+    rule: '... and once',
+    file: startRemoteTask,
+    edits: [{ find: 'found.token.writerId === writerId && !start.called.has(writerId)', replace: 'found.token.writerId === writerId' }],
+    caughtBy: rules('starting', 'numbered attempts: the one who called'),
+  },
+  {
+    name: 'attempt-claimed-twice',
+    rule: 'an attempt is claimed by its number',
+    file: runStore,
+    edits: [{ find: 'conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],', replace: 'conditions: [itemExists, notSettled, noHandle],' }],
+    caughtBy: rules('starting', 'numbered attempts: two owners'),
+  },
+  {
+    name: 'attempts-not-numbered',
+    rule: 'a known-refused attempt is in the log and the next one has the next number',
+    file: startRemoteTask,
+    edits: [{ find: 'const attempt = wait.failedAttempts + 1;', replace: 'const attempt = 1;' }],
+    caughtBy: rules('starting', 'numbered attempts: a refused attempt'),
+  },
+  {
+    name: 'ambiguous-despite-handle',
+    rule: 'RemoteStartAmbiguous only if there is no handle',
+    file: startRemoteTask,
+    edits: [{ find: '{ onlyWithoutHandle: true }', replace: '{}' }],
+    caughtBy: rules('starting', 'ambiguous only without handle'),
+  },
+  {
+    name: 'handle-despite-settlement',
+    rule: 'a handle is stored only if there is no settlement',
+    file: runStore,
+    edits: [
+      {
+        find: `...items.marker(runId, started.dueAtMs),
+          },
+          conditions: [itemExists, notSettled],`,
+        replace: `...items.marker(runId, started.dueAtMs),
+          },
+          conditions: [itemExists],`,
+      },
+    ],
+    caughtBy: rules('starting', 'handle only without settlement'),
+  },
+  {
+    name: 'no-hand-cancel',
+    rule: 'the task of a refused handle is cancelled with the handle in hand',
+    file: startRemoteTask,
+    edits: [{ find: 'await transport.cancel(reply.handle);', replace: '' }],
+    caughtBy: rules('starting', 'handle only without settlement'),
+  },
+  {
+    name: 'key-per-attempt',
+    rule: 'every attempt of one call carries the same key',
+    file: startRemoteTask,
+    edits: [
+      {
+        find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)',
+        replace: 'idempotencyKey: `${remoteKeyOf(runId, wait.waitId, deps.digest)}-${attempt}`',
+      },
+    ],
+    caughtBy: rules('starting', 'one key'),
+  },
+  {
+    name: 'key-left-out',
+    rule: 'every attempt of one call carries a key',
+    file: startRemoteTask,
+    edits: [{ find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)', replace: `idempotencyKey: ''` }],
+    caughtBy: simulation('sequence', 1),
+  },
+
+  // ----- settling -----
+  {
+    name: 'settle-over-settlement',
+    rule: 'settle if there is no settlement',
+    file: runStore,
+    edits: [{ find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [itemExists, ...(options' }],
+    caughtBy: rules('settling', 'settle if there is no settlement: of two'),
+  },
+  {
+    name: 'settle-read-then-write',
+    rule: 'settle is one conditional write, not a read and a write',
+    file: runStore,
+    edits: [
+      {
+        find: `const { ok, token } = await this.#updateToken(runId, waitId, {
+          set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
+          conditions: [itemExists, notSettled, ...(options`,
+        replace: `const before = await this.readToken(runId, waitId);
+          if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before };
+          const { ok, token } = await this.#updateToken(runId, waitId, {
+          set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
+          conditions: [itemExists, ...(options`,
+      },
+    ],
+    caughtBy: rules('settling', 'settle if there is no settlement: of two'),
+  },
+  {
+    name: 'own-settlement-not-recognised',
+    rule: 'the own writer id on the old item means a lost acknowledgement',
+    file: runStore,
+    edits: [{ find: 'settled: ok || token?.settlement?.writerId === settlement.writerId', replace: 'settled: ok' }],
+    caughtBy: rules('settling', 'settle if there is no settlement: the winner'),
+  },
+  {
+    name: 'settle-without-item',
+    rule: 'settle if the item exists',
+    file: runStore,
+    edits: [{ find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [notSettled, ...(options' }],
+    caughtBy: rules('settling', 'settle if the item exists'),
+  },
+  {
+    name: 'takes-in-unrequested',
+    rule: 'items not requested in the commits read are left alone',
+    file: turn,
+    edits: [
+      {
+        find: `for (const waitId of this.#state.openRemoteTasks.keys()) {
+          const settlement`,
+        replace: `for (const waitId of this.#tokens.keys()) {
+          if (this.#state.settled.has(waitId)) continue;
+          const settlement`,
+      },
+    ],
+    caughtBy: rules('settling', 'only what was requested'),
+  },
+
+  // ----- waking and polling -----
+  {
+    name: 'wake-dedup-of-run',
+    rule: 'each wake has a fresh dedup id',
+    file: 'lib/operations/wake.ts',
+    edits: [{ find: 'dedupId: string = deps.random.hex(16)', replace: 'dedupId: string = runId' }],
+    caughtBy: rules('waking', 'fresh dedup id: the queue'),
+  },
+  {
+    name: 'sweep-dedup-of-run',
+    rule: '... a sweep its minute',
+    file: 'lib/operations/fan-out-due.ts',
+    edits: [{ find: '-${Math.floor(nowMs / sweepIntervalMs)}`', replace: '`' }],
+    caughtBy: rules('waking', 'fresh dedup id: the next sweep'),
+  },
+  {
+    name: 'poll-without-claim',
+    rule: 'a poll claims before it reads',
+    file: pollTask,
+    edits: [
+      {
+        find: 'message.hop === undefined ? await claim(deps, token, token.dueAtMs)',
+        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+      },
+    ],
+    caughtBy: rules('waking', 'poll claims before it reads'),
+  },
+  {
+    name: 'poll-claims-regardless',
+    rule: 'a claim is conditional on the due instant that was read',
+    file: runStore,
+    edits: [{ find: 'conditions: [notSettled, dueStill(claim.seenDueAtMs)],', replace: 'conditions: [notSettled],' }],
+    caughtBy: rules('waking', 'poll claims before it reads: two'),
+  },
+  {
+    name: 'poll-keeps-settlement-to-itself',
+    rule: 'a poll that finds a settlement with a standing marker sends the wake',
+    file: pollTask,
+    edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRun(deps, runId);', replace: '' }],
+    caughtBy: rules('waking', 'poll sees settled: a poll'),
+  },
+  {
+    name: 'claim-keeps-settlement-to-itself',
+    rule: '... also when the claim finds it',
+    file: pollTask,
+    edits: [{ find: 'if (result.token?.settlement !== undefined) await wakeRun(deps, runId);', replace: '' }],
+    caughtBy: rules('waking', 'poll sees settled: a claim'),
+  },
+];

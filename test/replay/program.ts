@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import type { JsonValue } from '../../lib/base/json.js';
+import { NonRetryableError } from '../../lib/base/errors.js';
+import type { WorkflowContext } from '../../lib/workflow/context.js';
+import type { ScriptedTask } from '../../lib/testing/scripted-server.js';
+import type { RemoteRequest } from '../../lib/remote/transport.js';
+
+/** A small workflow as data. */
+export type Program =
+  | { readonly kind: 'step'; readonly name: string; readonly end: 'result' | 'failure' | 'secondAttempt' }
+  | { readonly kind: 'sleep'; readonly seconds: number }
+  | { readonly kind: 'remote'; readonly call: number; readonly seconds: number; readonly end: 'result' | 'isError' | 'failure' | 'refusal' | 'never' }
+  | { readonly kind: 'random' }
+  | { readonly kind: 'together'; readonly how: 'sequence' | 'all' | 'allSettled' | 'race' | 'any'; readonly parts: readonly Program[] }
+  | { readonly kind: 'finally'; readonly body: Program; readonly cleanup: Program }
+  | { readonly kind: 'catch'; readonly body: Program; readonly instead: Program }
+  | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
+  /** Begins one, awaits the other, then the first. */
+  | { readonly kind: 'behind'; readonly first: Program; readonly then: Program };
+
+const seconds = fc.integer({ min: 0, max: 400 });
+
+export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; leaf: Program }>((tie) => ({
+  leaf: fc.oneof(
+    fc.record({
+      kind: fc.constant('step' as const),
+      name: fc.constantFrom('a', 'b', 'c'),
+      end: fc.constantFrom('result' as const, 'result' as const, 'failure' as const, 'secondAttempt' as const),
+    }),
+    fc.record({ kind: fc.constant('sleep' as const), seconds }),
+    fc.record({
+      kind: fc.constant('remote' as const),
+      call: fc.integer({ min: 0, max: 5 }),
+      seconds,
+      end: fc.constantFrom('result' as const, 'result' as const, 'isError' as const, 'failure' as const, 'refusal' as const, 'never' as const),
+    }),
+    fc.constant({ kind: 'random' as const }),
+  ),
+  program: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    tie('leaf'),
+    fc.record({
+      kind: fc.constant('together' as const),
+      how: fc.constantFrom('sequence' as const, 'all' as const, 'allSettled' as const, 'race' as const, 'any' as const),
+      parts: fc.array(tie('program'), { minLength: 1, maxLength: 4 }),
+    }),
+    fc.record({ kind: fc.constant('finally' as const), body: tie('program'), cleanup: tie('program') }),
+    fc.record({ kind: fc.constant('catch' as const), body: tie('program'), instead: tie('program') }),
+    fc.record({ kind: fc.constant('loop' as const), times: fc.integer({ min: 1, max: 3 }), body: tie('program') }),
+    fc.record({ kind: fc.constant('behind' as const), first: tie('program'), then: tie('program') }),
+  ),
+})).program;
+
+/** Runs a program as an author would have written it out. `ran` hears of each step that runs. */
+export async function interpret(ctx: WorkflowContext, program: Program, ran: (name: string) => void): Promise<JsonValue> {
+  const go = (part: Program): Promise<JsonValue> => interpret(ctx, part, ran);
+  switch (program.kind) {
+    case 'step':
+      return ctx.step(program.name, ({ attempt }) => {
+        ran(program.name);
+        if (program.end === 'failure') throw new NonRetryableError(`${program.name} fails`);
+        if (program.end === 'secondAttempt' && attempt === 1) throw new Error('once more');
+        return `${program.name}:${attempt}`;
+      });
+    case 'sleep':
+      await ctx.sleep({ seconds: program.seconds });
+      return 'slept';
+    case 'remote': {
+      const { call, seconds, end } = program;
+      const outcome = await ctx.callRemoteTask({ server: 'reports', tool: 'export', arguments: { call, seconds, end }, timeout: { minutes: 10 } });
+      return [outcome.result, outcome.isError];
+    }
+    case 'random':
+      return ctx.random();
+    case 'together':
+      return together(program.how, program.parts, go);
+    case 'finally':
+      try {
+        return await go(program.body);
+      } finally {
+        await go(program.cleanup);
+      }
+    case 'catch':
+      try {
+        return await go(program.body);
+      } catch (error) {
+        return [String(error), await go(program.instead)];
+      }
+    case 'loop': {
+      const results: JsonValue[] = [];
+      for (let round = 0; round < program.times; round++) results.push(await go(program.body));
+      return results;
+    }
+    case 'behind': {
+      const first = go(program.first);
+      // Until it is awaited, its failure must not end the process.
+      first.catch(() => undefined);
+      return [await go(program.then), await first];
+    }
+  }
+}
+
+async function together(
+  how: Extract<Program, { kind: 'together' }>['how'],
+  parts: readonly Program[],
+  go: (part: Program) => Promise<JsonValue>,
+): Promise<JsonValue> {
+  switch (how) {
+    case 'sequence': {
+      const results: JsonValue[] = [];
+      for (const part of parts) results.push(await go(part));
+      return results;
+    }
+    case 'all':
+      return Promise.all(parts.map(go));
+    case 'allSettled':
+      return (await Promise.allSettled(parts.map(go))).map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)));
+    case 'race':
+      return Promise.race(parts.map(go));
+    case 'any':
+      return Promise.any(parts.map(go));
+  }
+}
+
+/** What the server of a program does with a call: the call says it. */
+export function taskOf(request: RemoteRequest): ScriptedTask {
+  if (request.kind !== 'tool') throw new Error('programs call tools');
+  const { seconds, end } = request.arguments as { seconds: number; end: Extract<Program, { kind: 'remote' }>['end'] };
+  const after = seconds === 0 ? {} : { after: { seconds } };
+  switch (end) {
+    case 'result':
+      return { ...after, result: { seconds } };
+    case 'isError':
+      return { ...after, result: 'refused', isError: true };
+    case 'failure':
+      return { ...after, failure: 'broken' };
+    case 'refusal':
+      return { refusal: 'not today' };
+    case 'never':
+      return { never: true };
+  }
+}

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { call, play, type SceneSoFar } from './scene.js';
+
+// Starting a remote task: at most one towards a server that does not recognise a repeat, and none that nobody knows of.
+
+const isSettled = ({ token }: SceneSoFar): boolean => token('1')?.settlement !== undefined;
+const hasHandle = ({ token }: SceneSoFar): boolean => token('1')?.handle !== undefined;
+
+test('token item before the start: a process that dies after the call leaves the sign that keeps others from calling', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    script: [{ who: 'turn 1', at: /t#1/, when: (world) => world.remote.tasks.length === 1, what: 'crash' }],
+  });
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('old item: a settlement on it means that nothing is started', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1', { retrySafe: true }),
+    dedupes: false,
+    callers: (world, runId) => {
+      world.settleAt(100, runId, '1', 'pushed');
+    },
+    script: [
+      { who: 'turn 1', at: 'start r1', what: 'crash' },
+      { who: 'turn 2', at: 'put t#1', what: { freezeUntil: isSettled } },
+    ],
+  });
+  expect(world.remote.starts).toEqual([]);
+  expect(outcome).toEqual({ status: 'completed', result: 'pushed' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('old item: a handle on it means that nothing is started', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1', { retrySafe: true }),
+    tools: { r1: 300 },
+    dedupes: false,
+    script: [
+      { who: 'turn 1', at: 'put t#1', what: { freezeUntil: ({ played }) => played(1) } },
+      { who: 'turn 2', at: 'put t#1', what: { freezeUntil: hasHandle } },
+    ],
+  });
+  expect(world.remote.starts).toHaveLength(1);
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('numbered attempts: only the one who put the item calls a server that does not dedupe', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    script: [{ who: 'turn 1', at: 'start r1', what: { freezeUntil: (scene) => isSettled(scene) || hasHandle(scene) } }],
+  });
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('numbered attempts: the one who called does not call again when it reads again', async () => {
+  // The answer to the write of the handle does not come, so the turn drops what it knows.
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    script: [{ who: 'turn 1', at: 'update t#1 handle', what: 'lateApply' }],
+  });
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('numbered attempts: two owners do not both claim the attempt that follows a refused one', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    script: [
+      { who: 'turn 1', at: 'start r1', what: 'refused' },
+      { who: 'turn 2', at: 'start r1', what: { freezeUntil: (scene) => isSettled(scene) || hasHandle(scene) } },
+    ],
+  });
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('numbered attempts: a refused attempt is in the log and the next one starts the task', async () => {
+  const { world, outcome, log, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 30 },
+    dedupes: false,
+    script: [
+      { who: 'turn 1', at: 'start r1', what: 'refused' },
+      { who: 'turn 2', at: 'start r1', what: 'refused' },
+    ],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(log.flatMap((event) => (event.type === 'RemoteTaskStartFailed' ? [event.attempt] : []))).toEqual([1, 2]);
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('ambiguous only without handle: a handle that comes meanwhile is waited for', async () => {
+  const { outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 300 },
+    dedupes: false,
+    script: [
+      { who: 'turn 1', at: 'update t#1 handle', what: { freezeUntil: ({ played }) => played(1) } },
+      { who: 'turn 2', at: 'update t#1 settled', what: { freezeUntil: hasHandle } },
+    ],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('handle only without settlement: the task of a handle that is refused is cancelled with the handle in hand', async () => {
+  const { world, outcome, token, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    script: [{ who: 'turn 1', at: 'update t#1 handle', what: { freezeUntil: isSettled } }],
+  });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(token('1')?.handle).toBeUndefined();
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('one key: a start that got no answer is repeated under the same idempotency key', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 30 },
+    script: [{ who: 'turn 1', at: 'start r1', what: 'noReply' }],
+  });
+  expect(world.remote.tasks).toHaveLength(1);
+  expect(world.remote.starts).toHaveLength(2);
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { TokenKeys } from '../../lib/tokens/token-keys.js';
+import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
+import type { RemoteCall } from '../../lib/workflow/context.js';
+import { dataOf } from '../../lib/workflow/outcome.js';
+
+/** How often a step ran in this process. */
+export const stepRuns = { count: 0 };
+
+const calls: Readonly<Record<'mcp' | 'a2a', RemoteCall>> = {
+  mcp: { server: 'remote', tool: 'start_export', arguments: { month: '2026-10' }, timeout: { hours: 6 } },
+  a2a: { server: 'remote', skill: 'quote', arguments: { article: 'gear', quantity: 3 }, timeout: { hours: 6 } },
+};
+
+/** A step, a remote task, a step that sees the results of both. */
+export const reportWorkflow = defineWorkflow<{ readonly protocol: 'mcp' | 'a2a' }>({
+  name: 'report',
+  async run(ctx, { protocol }) {
+    const before = await ctx.step('before', () => {
+      stepRuns.count += 1;
+      return 'prepared';
+    });
+    const outcome = await ctx.callRemoteTask(calls[protocol]);
+    return ctx.step('after', () => {
+      stepRuns.count += 1;
+      return { before, remote: dataOf(outcome) };
+    });
+  },
+});
+
+export const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]);
+/** Each process repeats the start with it, as a caller does that got no answer. */
+export const startKey = 'the-run';
+export const reportRunId = tokens.keyedRunId('report', startKey);

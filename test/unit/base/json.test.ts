@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../../../lib/base/json.js';
+
+describe('canonicalJson', () => {
+  it('sorts keys at every depth and keeps the order of lists', () => {
+    expect(canonicalJson({ b: [{ d: 1, c: 2 }, 1], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1},1]}');
+  });
+
+  it('gives the same text for equal values, whatever the order of keys', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+        const turned = Object.fromEntries(Object.entries(value).reverse());
+        expect(canonicalJson(turned as JsonValue)).toBe(canonicalJson(value as JsonValue));
+      }),
+    );
+  });
+
+  it('is JSON of the same value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.parse(JSON.stringify(value)) as JsonValue;
+        expect(JSON.parse(canonicalJson(json))).toEqual(json);
+      }),
+    );
+  });
+});
+
+describe('toJson', () => {
+  it('gives the form that JSON keeps', () => {
+    expect(toJson({ at: new Date(0), gone: undefined, list: [undefined], nan: Number.NaN })).toEqual({
+      at: '1970-01-01T00:00:00.000Z',
+      list: [null],
+      nan: null,
+    });
+    expect(toJson(undefined)).toBeUndefined();
+  });
+
+  it('gives a copy', () => {
+    const value = { rows: [1] };
+    const copy = toJson(value) as { rows: number[] };
+    copy.rows.push(2);
+    expect(value).toEqual({ rows: [1] });
+  });
+
+  it('refuses what JSON cannot hold', () => {
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    for (const value of [() => 1, Symbol('s'), 1n, circle]) expect(() => toJson(value)).toThrow(TypeError);
+  });
+});
+
+describe('cutUtf8 (S0-96)', () => {
+  it('never cuts inside a character', () => {
+    expect(cutUtf8('éé', 3)).toBe('é');
+    expect(cutUtf8('é', 1)).toBe('');
+    expect(cutUtf8('€', 2)).toBe('');
+    expect(cutUtf8('a😀', 4)).toBe('a');
+    expect(cutUtf8('a😀', 5)).toBe('a😀');
+  });
+
+  it('cuts 4096 times é to 2048 of them at 4096 bytes', () => {
+    expect(cutUtf8('é'.repeat(4_096), 4_096)).toBe('é'.repeat(2_048));
+    expect(cutUtf8(`a${'é'.repeat(4_096)}`, 4_096)).toBe(`a${'é'.repeat(2_047)}`);
+  });
+
+  it('is the longest whole beginning that fits', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (text, maxBytes) => {
+        const cut = cutUtf8(text, maxBytes);
+        expect(text.startsWith(cut)).toBe(true);
+        expect(utf8Bytes(cut)).toBeLessThanOrEqual(maxBytes);
+        const [next] = text.slice(cut.length);
+        if (next !== undefined) expect(utf8Bytes(cut + next)).toBeGreaterThan(maxBytes);
+      }),
+    );
+  });
+});
+
+it('utf8Bytes counts bytes, not characters', () => {
+  expect(['a', 'é', '€', '😀'].map(utf8Bytes)).toEqual([1, 2, 3, 4]);
+});

@@ -1,0 +1,47 @@
+import { defineApp, defineWorkflow, mcpServer, secret } from 'outwait';
+import { describe, expect, it } from 'vitest';
+
+const flow = defineWorkflow({ name: 'flow', run: async () => 1 });
+
+function problemOf(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    return [code, message];
+  }
+  return 'no problem';
+}
+
+describe('defineWorkflow', () => {
+  it('has version 1 where none is given', () => {
+    expect(flow).toMatchObject({ name: 'flow', version: '1' });
+  });
+
+  it.each(['', ' ', 'a b', '-a', 'a'.repeat(65), 'é'])('refuses the name "%s"', (name) => {
+    expect(problemOf(() => defineWorkflow({ name, run: async () => 1 }))).toMatchObject(['CONFIG_INVALID', expect.stringContaining('name')]);
+  });
+});
+
+describe('defineApp', () => {
+  it('knows its workflows by name', () => {
+    expect(defineApp({ workflows: [flow] }).workflows.get('flow')).toBe(flow);
+  });
+
+  it('refuses two workflows of one name', () => {
+    expect(problemOf(() => defineApp({ workflows: [flow, flow] }))).toEqual(['CONFIG_INVALID', 'two workflows are named "flow"']);
+  });
+
+  it.each([
+    ['a b', 'https://reports.example.com', 'servers: "a b" must be letters, digits, ".", "_" or "-", at most 64'],
+    ['reports', 'reports.example.com', 'servers.reports.url must be an http(s) URL'],
+    ['reports', 'ftp://reports.example.com', 'servers.reports.url must be an http(s) URL'],
+    ['reports', 'https://u:hunter2@reports.example.com', 'servers.reports.url must not hold user info; use auth'],
+  ])('refuses the server "%s" at %s, and does not repeat the URL', (name, url, message) => {
+    expect(problemOf(() => defineApp({ workflows: [], servers: { [name]: mcpServer({ url }) } }))).toEqual(['CONFIG_INVALID', message]);
+  });
+
+  it('holds a secret by name only', () => {
+    expect(secret('REPORTS_TOKEN')).toEqual({ secret: 'REPORTS_TOKEN' });
+  });
+});
