@@ -115,8 +115,10 @@ export class Turn {
   async #goOn(execution: Execution): Promise<boolean> {
     for (;;) {
       const events = this.#takeIn();
+      const terminate = events.find((event) => event.type === 'TerminateRequested');
+      if (terminate !== undefined) return this.#end(events, terminated(terminate));
       for (const event of events) await execution.apply(event);
-      if (execution.status.kind === 'blocked') return this.#park(execution.status.error);
+      if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended') return this.#end(events, execution.status.outcome);
 
       const requested = execution.newCommands(requestsPerCommit).map((command) => this.#toRequest(command));
@@ -255,7 +257,9 @@ export class Turn {
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
-    const { runId, inboxCount } = this.#head;
+    const { runId } = this.#head;
+    // As this turn has seen it: it may have read the inbox again since it read the head.
+    const inboxCount = this.#inbox.size;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
@@ -426,9 +430,12 @@ export class Turn {
 
   /**
    * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
-   * alone brings the run back, ever more seldom.
+   * alone brings the run back, ever more seldom. Results of steps are in no item yet: they are committed, or the steps
+   * would run again each time.
    */
-  async #park(error: StoredError): Promise<boolean> {
+  async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
+    const results = taken.filter((event) => event.type === 'StepCompleted');
+    if (results.length > 0 && !(await this.#commit(results))) return false;
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
     const sinceMs = typeof blocked?.details?.['sinceMs'] === 'number' ? blocked.details['sinceMs'] : nowMs;
@@ -465,7 +472,7 @@ export class Turn {
   }
 }
 
-function terminated({ reason }: InboxRecord): RunOutcome {
+function terminated({ reason }: { readonly reason?: string }): RunOutcome {
   return { status: 'terminated', ...(reason === undefined ? {} : { reason }) };
 }
 

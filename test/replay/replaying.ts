@@ -74,7 +74,13 @@ export function stepCompleted(waitId: string, result?: JsonValue, atMs = 0): His
 }
 
 export function stepFailed(waitId: string, error: Partial<StoredError> = {}): HistoryEvent {
-  return { type: 'StepFailed', atMs: 0, waitId, attempt: 5, error: { code: 'STEP_FAILED', message: 'broken', ...error } };
+  return {
+    type: 'StepFailed',
+    atMs: 0,
+    waitId,
+    attempt: 5,
+    error: { code: 'STEP_FAILED', message: 'broken', ...error },
+  };
 }
 
 export function timerStarted(waitId: string, firesAtMs = 60_000): HistoryEvent {

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { blockedRetryAtMs, waitDueAtMs } from '../../../lib/decide/deadline.js';
 
 describe('a wait is due', () => {
-  const remote = { kind: 'remoteTask', waitId: '1', server: 's', name: 't', requestedAtMs: 0, deadlineAtMs: 100, failedAttempts: 0 } as const;
+  const remote = {
+    kind: 'remoteTask',
+    waitId: '1',
+    server: 's',
+    name: 't',
+    requestedAtMs: 0,
+    deadlineAtMs: 100,
+    failedAttempts: 0,
+  } as const;
 
   it('when its timer fires', () => {
     expect(waitDueAtMs({ kind: 'timer', waitId: '1', requestedAtMs: 0, firesAtMs: 60 })).toBe(60);

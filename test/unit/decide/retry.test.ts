@@ -3,7 +3,14 @@ import { startRetryDelayMs, stepRetryDelayMs } from '../../../lib/decide/retry.j
 
 describe('attempts to start a remote task (S0-10)', () => {
   it('are five, 1, 2, 4 and 8 s apart', () => {
-    expect([1, 2, 3, 4, 5, 6].map((attempt) => startRetryDelayMs(attempt))).toEqual([1_000, 2_000, 4_000, 8_000, undefined, undefined]);
+    expect([1, 2, 3, 4, 5, 6].map((attempt) => startRetryDelayMs(attempt))).toEqual([
+      1_000,
+      2_000,
+      4_000,
+      8_000,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('are never sooner than the server asks', () => {
@@ -17,7 +24,13 @@ describe('attempts of a step', () => {
   const policy = { maxAttempts: 5, initialIntervalMs: 1_000, maxIntervalMs: 5_000 };
 
   it('are each twice as far apart as the one before, up to the longest interval', () => {
-    expect([1, 2, 3, 4, 5].map((attempt) => stepRetryDelayMs(policy, attempt))).toEqual([1_000, 2_000, 4_000, 5_000, undefined]);
+    expect([1, 2, 3, 4, 5].map((attempt) => stepRetryDelayMs(policy, attempt))).toEqual([
+      1_000,
+      2_000,
+      4_000,
+      5_000,
+      undefined,
+    ]);
   });
 
   it('stay at the longest interval however many there are', () => {
