@@ -74,13 +74,22 @@ describe('a run that the deployed code does not fit', () => {
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'by 2' });
   });
 
-  it('keeps a cancel until it can go on', async () => {
+  it('keeps a cancel until it can go on, and is not looked at more often for it', async () => {
+    let looks = 0;
     const { app, runId } = await started(good, { reports: new WatchedServer() });
     await app.settleDown();
-    app.deploy(anApp(bad));
+    app.deploy(
+      anApp(
+        aFlow(async (ctx) => {
+          looks++;
+          await ctx.step('renamed', () => 1);
+        }),
+      ),
+    );
     expect(await app.cancel(runId)).toBe(true);
     await app.pass({ hours: 2 });
     expect((await app.show(runId)).status).toBe('running');
+    expect(looks).toBeLessThan(20);
     app.deploy(anApp(good));
     await app.pass({ hours: 1 });
     expect((await app.show(runId)).status).toBe('cancelled');
