@@ -148,6 +148,10 @@ describeWithDynoxide('an engine killed at any instant', () => {
         expect(story.stats.tasks, String(story.killedAt)).toBe(1);
         expectOneKey(story);
       }
+      // The start is sent again only where it had been sent and its handle was not yet stored.
+      const repeated = stories.filter(({ stats }) => stats.startCalls.length > 1);
+      expect(pointsOf(repeated)).toEqual(['before update t#2 handle', 'after start', 'in flight tools/call']);
+      expect(repeated.map(({ stats }) => stats.startCalls.length)).toEqual([2, 2, 2]);
     },
     testMs,
   );
