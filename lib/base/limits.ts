@@ -3,6 +3,23 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
+/** Text of `ctx.progress`, cut. */
+export const progressMaxBytes = KiB;
+/** Longest delay of a start. */
+export const startDelayMaxMs = 365 * 24 * 3_600_000;
+export const tagsMax = 10;
+/** Of a signal key, or the id of a request to stop. */
+export const requestIdMaxChars = 128;
+/** Payload of a signal. */
+export const signalMaxBytes = 256 * KiB;
+/** Events after which a run should go on as a new one: the cost of a cold turn grows with its history. */
+export const continueAsNewEvents = 10_000;
+/** Default of `ctx.map`. */
+export const mapConcurrency = 16;
+/** Longest pause of a run; then it goes on by itself. */
+export const pauseMaxMs = 24 * 3_600_000;
+/** Times a step may take its process with it before it is failed. */
+export const poisonStrikes = 3;
 /** Largest payload stored in one item: a DynamoDB item holds 400 KB, and a commit carries other events beside it. */
 export const payloadMaxBytes = 300 * KiB;
 /** Events taken into one commit stop here; what does not fit goes into the next commit. */

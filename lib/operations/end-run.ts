@@ -1,8 +1,12 @@
+import { storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
 import type { RunOutcome } from '../history/event.js';
-import { foldHistory } from '../history/run-state.js';
-import type { RunRecords, TokenRecord } from '../store/records.js';
+import { foldHistory, type RunState } from '../history/run-state.js';
+import type { TokenOutcome } from '../history/settlement.js';
+import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { wakeRun } from './wake.js';
 
 const closeAttempts = 8;
 /** A remote task that will not be cancelled is left alone after this long. */
@@ -18,7 +22,7 @@ export async function finishRun(deps: Deps, runId: RunId): Promise<void> {
     if (records === undefined) return;
     const state = foldHistory(records.commits);
     if (state.ended || state.ending === undefined) break;
-    await closeWaits(deps, runId, [...state.openRemoteTasks.keys()], records.tokens);
+    await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
   }
   await afterEnd(deps, runId);
@@ -33,7 +37,9 @@ async function closeWaits(
   const settled = new Set(tokens.filter((token) => token.settlement !== undefined).map((token) => token.waitId));
   const open = waitIds.filter((waitId) => !settled.has(waitId));
   await Promise.all(
-    open.map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs() })),
+    open.map((waitId) =>
+      deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), outcome: 'run_ended' }),
+    ),
   );
 }
 
@@ -43,17 +49,22 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
     records.head,
     { seq, writerId: deps.random.hex(16), events: [{ type: 'RunEnded', atMs, status: outcome.status }] },
     // The closed waits have markers of their own, but this turn has not read them back.
-    { status: outcome.status, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
+    { outcome, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
   );
 }
 
 /**
- * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task that may
- * still have to be cancelled; as long as one is left, the head's stays too and the sweep brings the run back.
+ * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task or a child
+ * that may still have to be stopped; as long as one is left, the head's stays too and the sweep brings the run back.
  */
 export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
   const records = await deps.store.readRun(runId);
-  if (records === undefined || !foldHistory(records.commits).ended) return;
+  if (records === undefined) return;
+  const state = foldHistory(records.commits);
+  if (!state.ended || state.ending === undefined) return;
+  if (state.ending.status === 'continued') await startNextRun(deps, records, state, state.ending);
+  else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
+
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const released = await Promise.all(marked.map((token) => releaseToken(deps, token)));
   await Promise.all(
@@ -64,20 +75,87 @@ export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
   if (records.head.dueAtMs !== undefined && released.every(Boolean)) await deps.store.clearHeadMarker(runId);
 }
 
+/** The run that this one goes on as: its unread signals first, then its head, each if absent. */
+async function startNextRun(
+  deps: Deps,
+  { head, inbox }: RunRecords,
+  state: RunState,
+  { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
+): Promise<void> {
+  const unread = inbox.filter(({ inboxId }) => state.unreadSignals.has(inboxId));
+  for (const { dueAtMs: _marker, ...signal } of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
+  const nowMs = deps.clock.nowMs();
+  const next: RunHead = {
+    runId: nextRunId,
+    workflow: head.workflow,
+    version: deps.app.workflows.get(head.workflow)?.version ?? head.version,
+    status: 'running',
+    ...(input === undefined ? {} : { input }),
+    // Of the last one, so that a repeat of this effect makes the same head.
+    seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
+    createdAtMs: nowMs,
+    ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
+    ...(head.parent === undefined ? {} : { parent: head.parent }),
+    ...(head.tags === undefined ? {} : { tags: head.tags }),
+    previousRunId: head.runId,
+    inboxCount: unread.length,
+    dueSeq: 0,
+    dueAtMs: nowMs,
+  };
+  const { created } = await deps.store.createRun(next, deps.random.hex(16));
+  if (created) await wakeRun(deps, nextRunId);
+}
+
+/** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */
+async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
+  if (head.parent === undefined) return;
+  const { runId, waitId } = head.parent;
+  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'child', outcome: childOutcome(head, outcome) } as const;
+  const { settled } = await deps.store.settle(runId, waitId, settlement);
+  if (settled) await wakeRun(deps, runId);
+}
+
+function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
+  if (outcome.status === 'completed') return { kind: 'completed', result: outcome.result ?? null, isError: false };
+  const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';
+  const details: Record<string, JsonValue> = { childRunId: head.runId, status: outcome.status };
+  if (outcome.status === 'failed') details['error'] = outcome.error as unknown as JsonValue;
+  return { kind: 'failed', error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details) };
+}
+
 /**
  * Removes the marker of a token whose settlement has been taken in, or whose run has ended. Where the wait ended before
- * its remote task did, the task is cancelled first. False: the cancel must be tried again, and the marker stays.
+ * its remote task or child did, that is stopped first. False: it must be tried again, and the marker stays.
  */
 export async function releaseToken(deps: Deps, token: TokenRecord): Promise<boolean> {
-  if (!(await cancelIfLeft(deps, token))) return false;
+  if (!(await stopWhatIsLeft(deps, token))) return false;
   await deps.store.clearTokenMarker(token.runId, token.waitId);
   return true;
 }
 
+async function stopWhatIsLeft(deps: Deps, token: TokenRecord): Promise<boolean> {
+  const ended = token.settlement?.outcome.kind;
+  if (ended !== 'run_ended' && ended !== 'timed_out' && ended !== 'abandoned') return true;
+  if (token.child !== undefined) await stopChild(deps, token, token.child);
+  return cancelIfLeft(deps, token);
+}
+
+async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {
+  if (child.parentClose === 'abandon') return;
+  const atMs = deps.clock.nowMs();
+  const answer = await deps.store.putInbox({
+    runId: child.runId,
+    inboxId: `${child.parentClose}-parent-${waitId}`,
+    kind: child.parentClose,
+    reason: 'the parent no longer waits for it',
+    atMs,
+    dueAtMs: atMs,
+  });
+  if (answer === 'accepted') await wakeRun(deps, child.runId);
+}
+
 async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {
-  const endedFirst =
-    settlement !== undefined && (settlement.outcome.kind === 'run_ended' || settlement.outcome.kind === 'timed_out');
-  if (handle === undefined || !endedFirst || deps.app.servers[handle.server] === undefined) return true;
+  if (handle === undefined || settlement === undefined || deps.app.servers[handle.server] === undefined) return true;
   const reply = await deps.transports.get(handle.server).cancel(handle);
   if (reply.kind === 'done') return true;
   const givesUp = deps.clock.nowMs() - settlement.atMs > cancelGiveUpMs;

@@ -9,6 +9,8 @@ import { Turn } from './turn.js';
 export interface TurnLimits {
   /** Time until the process may be stopped. */
   remainingMs(): number;
+  /** How often the message has been delivered, this time included; default 1. More: an earlier turn died with it. */
+  readonly deliveryCount?: number;
 }
 
 /** Lost races in a row after which the message is given back. */

@@ -125,7 +125,7 @@ async function takeReply(
       const nowMs = deps.clock.nowMs();
       const hintMs = reply.pollAfterMs;
       // 0: the task had ended already and only its result is missing.
-      const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(token, nowMs, hintMs);
+      const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
       const { stored, token: now } = await deps.store.storeHandle(runId, wait.waitId, {
         handle: reply.handle,
         startedAtMs: nowMs,

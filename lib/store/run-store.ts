@@ -53,6 +53,8 @@ export interface ListPage<Row> {
  */
 export class RunStore {
   readonly #table: Table;
+  /** Requests that this process has sent to inboxes. */
+  #sentCount = 0;
 
   constructor(table: Table) {
     this.#table = table;
@@ -70,6 +72,20 @@ export class RunStore {
     if (result.ok) return { created: true, head };
     if (result.old === undefined) throw new Error('the store refused a put of an absent item');
     return { created: result.old['writerId'] === writerId, head: items.toHead(result.old) };
+  }
+
+  /** The head and a first signal, both or neither. False: the run is there already, and nothing was written. */
+  async createRunWithSignal(head: RunHead, writerId: string, signal: InboxRecord): Promise<boolean> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+    ]);
+    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+  }
+
+  /** A signal for a run whose head is put next, with an `inboxCount` that counts it. */
+  async seedInbox(record: InboxRecord): Promise<void> {
+    await this.#table.write({ kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] });
   }
 
   // ----- reading -----
@@ -128,7 +144,7 @@ export class RunStore {
     run: { readonly runId: RunId; readonly createdAtMs: EpochMs },
     commit: NewCommit,
     end: {
-      readonly status: RunOutcome['status'];
+      readonly outcome: RunOutcome;
       readonly endedAtMs: EpochMs;
       readonly seen: HeadAsSeen;
       readonly markAtMs?: EpochMs;
@@ -136,10 +152,11 @@ export class RunStore {
   ): Promise<boolean> {
     return this.#commitWithHead(run.runId, commit, {
       set: {
-        status: end.status,
+        status: end.outcome.status,
+        ...(end.outcome.status === 'continued' ? { nextRunId: end.outcome.nextRunId } : {}),
         endedAtMs: end.endedAtMs,
         dueSeq: commit.seq,
-        ...items.listKeys(run.runId, end.status, run.createdAtMs),
+        ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
       remove: ['blocked'],
@@ -220,18 +237,16 @@ export class RunStore {
     return { settled: ok || token?.settlement?.writerId === settlement.writerId, token };
   }
 
-  /** Closes a wait of an ending run, item or not: without one it leaves a tombstone, so that a late start is refused. */
+  /**
+   * Closes a wait that nobody waits for any more, item or not: without one it leaves a tombstone, so that a late start is
+   * refused. `run_ended` for those of an ending run.
+   */
   async close(
     runId: RunId,
     waitId: WaitId,
-    close: { readonly writerId: string; readonly atMs: EpochMs },
+    close: { readonly writerId: string; readonly atMs: EpochMs; readonly outcome: 'run_ended' | 'abandoned' },
   ): Promise<TokenRecord | undefined> {
-    const settlement: Settlement = {
-      writerId: close.writerId,
-      atMs: close.atMs,
-      by: 'end',
-      outcome: { kind: 'run_ended' },
-    };
+    const settlement: Settlement = { writerId: close.writerId, atMs: close.atMs, by: 'end', outcome: { kind: close.outcome } };
     const { token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
       conditions: [notSettled],
@@ -295,7 +310,7 @@ export class RunStore {
         increment: { inboxCount: 1 },
         conditions: [itemExists, statusIs('running')],
       },
-      { kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem({ ...record, order: ++this.#sentCount }), conditions: [itemAbsent] },
     ]);
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;

@@ -12,7 +12,7 @@ import { drainMicrotasks } from '../operations/drain.js';
 import { fanOutDue } from '../operations/fan-out-due.js';
 import { handleWork } from '../operations/handle-work.js';
 import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
-import { requestStop } from '../operations/request-stop.js';
+import { requestStop } from '../operations/send-to-inbox.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
 import { MemoryQueues } from '../queue/memory-queues.js';

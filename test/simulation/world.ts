@@ -8,7 +8,7 @@ import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/e
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
-import { requestStop } from '../../lib/operations/request-stop.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
