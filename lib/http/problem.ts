@@ -26,6 +26,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   NONDETERMINISM: 500,
   WORKFLOW_STUCK: 500,
   HISTORY_FORMAT_UNKNOWN: 500,
+  PAYLOAD_UNREADABLE: 500,
   INTERNAL: 500,
   WORKFLOW_FAILED: 500,
   STEP_FAILED: 500,

@@ -1,11 +1,14 @@
+import pLimit from 'p-limit';
 import { storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
+import { cancelsInParallel, requestTimeoutMs, turnReserveMs } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import type { TurnLimits } from './run-turn.js';
 import { wakeRun } from './wake.js';
 
 const closeAttempts = 8;
@@ -16,7 +19,7 @@ const cancelGiveUpMs = 24 * 3_600_000;
  * `RunEnding` is in the log: closes every wait that the log asked for, item or not, writes the terminal commit, then
  * does the end effects. Whoever finds such a run calls it; each part may be repeated.
  */
-export async function finishRun(deps: Deps, runId: RunId): Promise<void> {
+export async function finishRun(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
   for (let attempt = 0; attempt < closeAttempts; attempt++) {
     const records = await deps.store.readRun(runId);
     if (records === undefined) return;
@@ -25,7 +28,7 @@ export async function finishRun(deps: Deps, runId: RunId): Promise<void> {
     await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
   }
-  await afterEnd(deps, runId);
+  await afterEnd(deps, runId, limits);
 }
 
 async function closeWaits(
@@ -57,7 +60,7 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
  * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task or a child
  * that may still have to be stopped; as long as one is left, the head's stays too and the sweep brings the run back.
  */
-export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
+export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
   const records = await deps.store.readRun(runId);
   if (records === undefined) return;
   const state = foldHistory(records.commits);
@@ -66,13 +69,13 @@ export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
   else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
-  const released = await Promise.all(marked.map((token) => releaseToken(deps, token)));
+  const areReleased = await releaseTokens(deps, marked, limits);
   await Promise.all(
     records.inbox
       .filter((item) => item.dueAtMs !== undefined)
       .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
   );
-  if (records.head.dueAtMs !== undefined && released.every(Boolean)) await deps.store.clearHeadMarker(runId);
+  if (records.head.dueAtMs !== undefined && areReleased) await deps.store.clearHeadMarker(runId);
 }
 
 /** The run that this one goes on as: its unread signals first, then its head, each if absent. */
@@ -124,20 +127,31 @@ function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
 }
 
 /**
- * Removes the marker of a token whose settlement has been taken in, or whose run has ended. Where the wait ended before
- * its remote task or child did, that is stopped first. False: it must be tried again, and the marker stays.
+ * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
+ * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay.
  */
-export async function releaseToken(deps: Deps, token: TokenRecord): Promise<boolean> {
-  if (!(await stopWhatIsLeft(deps, token))) return false;
+export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
+  const limit = pLimit(cancelsInParallel);
+  const released = await Promise.all(tokens.map((token) => limit(() => releaseToken(deps, token, limits))));
+  return released.every(Boolean);
+}
+
+async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
+  if (needsStop(token)) {
+    // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
+    if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    if (token.child !== undefined) await stopChild(deps, token, token.child);
+    if (!(await cancelIfLeft(deps, token))) return false;
+  }
   await deps.store.clearTokenMarker(token.runId, token.waitId);
   return true;
 }
 
-async function stopWhatIsLeft(deps: Deps, token: TokenRecord): Promise<boolean> {
-  const ended = token.settlement?.outcome.kind;
-  if (ended !== 'run_ended' && ended !== 'timed_out' && ended !== 'abandoned') return true;
-  if (token.child !== undefined) await stopChild(deps, token, token.child);
-  return cancelIfLeft(deps, token);
+/** The wait ended, and what it waited for may not have. */
+function needsStop({ settlement, child, handle }: TokenRecord): boolean {
+  const kind = settlement?.outcome.kind;
+  const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
+  return endedFirst && (child !== undefined || handle !== undefined);
 }
 
 async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {

@@ -51,11 +51,11 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   }
   const state = foldHistory(records.commits);
   if (state.ended) {
-    await afterEnd(deps, runId);
+    await afterEnd(deps, runId, options.limits);
     return true;
   }
   if (state.ending !== undefined) {
-    await finishRun(deps, runId);
+    await finishRun(deps, runId, options.limits);
     return true;
   }
   return new Turn(deps, records, state, options).run(deps.app.workflows.get(records.head.workflow));

@@ -1,6 +1,15 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
-import { delayedMessageMaxMs, inboxCheckMs, poisonStrikes, requestsPerCommit, stepsInParallel, turnReserveMs } from '../base/limits.js';
+import {
+  delayedMessageMaxMs,
+  inboxCheckMs,
+  outsideInParallel,
+  poisonStrikes,
+  requestsPerCommit,
+  requestTimeoutMs,
+  stepsInParallel,
+  turnReserveMs,
+} from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs, waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
@@ -10,7 +19,7 @@ import { Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, releaseToken } from './end-run.js';
+import { afterEnd, finishRun, releaseTokens } from './end-run.js';
 import { issueToken } from './issue-token.js';
 import { openExecution } from './open-execution.js';
 import type { TurnLimits } from './run-turn.js';
@@ -79,7 +88,7 @@ export class Turn {
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
     const nowMs = this.#deps.clock.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
-    const terminate = newInbox(this.#known).find((item) => item.kind === 'terminate');
+    const terminate = newInbox(this.#known).find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs) return this.#end(this.#takeIn(), timedOut(this.#head));
 
@@ -103,6 +112,8 @@ export class Turn {
   async #goOn(execution: Execution): Promise<boolean> {
     for (;;) {
       const events = this.#takeIn();
+      const terminate = events.find((event) => event.type === 'TerminateRequested');
+      if (terminate !== undefined) return this.#end(events, terminated(terminate));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended') {
@@ -159,7 +170,9 @@ export class Turn {
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
-    const { runId, inboxCount } = this.#head;
+    const { runId } = this.#head;
+    // As this turn has seen it: it may have read the inbox again since it read the head.
+    const inboxCount = this.#inbox.size;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
@@ -167,7 +180,7 @@ export class Turn {
     const hasOpenWaits = [...this.#state.openTokens.keys()].some((waitId) => this.#tokens.get(waitId)?.settlement === undefined);
     if (hasOpenWaits) {
       if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
-      await finishRun(this.#deps, runId);
+      await finishRun(this.#deps, runId, this.#options.limits);
       return true;
     }
     const committed = await this.#deps.store.commitEnd(
@@ -181,7 +194,7 @@ export class Turn {
         ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
       },
     );
-    if (committed) await afterEnd(this.#deps, runId);
+    if (committed) await afterEnd(this.#deps, runId, this.#options.limits);
     return committed;
   }
 
@@ -214,7 +227,7 @@ export class Turn {
   }
 
   #beginStep(wait: OpenStep, command: RunStep): boolean {
-    if (this.#isLater(wait) || this.#runningSteps() >= this.#stepsAtATime()) return true;
+    if (this.#isLater(wait) || this.#running('step') >= this.#stepsAtATime()) return true;
     if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;
     const attempt = wait.failedAttempts + 1;
     const announcement = `${wait.waitId}/${attempt}`;
@@ -245,9 +258,9 @@ export class Turn {
     return this.#isCareful() ? 1 : stepsInParallel;
   }
 
-  #runningSteps(): number {
+  #running(kind: Effect['kind']): number {
     let count = 0;
-    for (const effect of this.#effects.values()) if (effect.kind === 'step') count++;
+    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
     return count;
   }
 
@@ -256,8 +269,9 @@ export class Turn {
   }
 
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
-    if (this.#isStarted(wait) || this.#isLater(wait)) return true;
-    if (this.#options.limits.remainingMs() < turnReserveMs) return false;
+    if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    // A start that the end of the process cuts off may leave a task that nobody knows.
+    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
     const { turnId, called } = this.#options;
     this.#run(wait, 'outside', async () => {
       const start = { runId: this.#head.runId, wait, command, turnId, called };
@@ -269,7 +283,7 @@ export class Turn {
   }
 
   #beginExternal(wait: OpenExternal): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel) return;
     this.#run(wait, 'outside', async () => {
       const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait);
       this.#tokens.set(wait.waitId, token);
@@ -278,7 +292,7 @@ export class Turn {
   }
 
   #beginChild(wait: OpenChild, command: StartChild): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.started) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel) return;
     this.#run(wait, 'outside', async () => {
       const { token, started } = await startChild(this.#deps, this.#head, wait, command);
       this.#tokens.set(wait.waitId, token);
@@ -320,6 +334,7 @@ export class Turn {
   #run(wait: OpenWait, kind: Effect['kind'], effect: () => Promise<void>): void {
     const done = effect()
       .catch((error: unknown) => {
+        this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId: wait.waitId, error });
         this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
       })
       .finally(() => {
@@ -415,11 +430,11 @@ export class Turn {
 
   /**
    * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
-   * alone brings the run back, ever more seldom. Results of steps are in no item yet: they are committed, or the steps
-   * would run again each time.
+   * alone brings the run back, ever more seldom. What effects ended with is in no item yet: it is committed, or steps
+   * would run again each time, and a start that was turned away would look like one of unknown fate.
    */
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
-    const results = taken.filter((event) => event.type === 'StepCompleted');
+    const results = taken.filter((event) => keptWhenParked.has(event.type));
     if (results.length > 0 && !(await this.#commit(results))) return false;
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
@@ -444,9 +459,8 @@ export class Turn {
     tokenIsDone: (token: TokenRecord) => boolean,
     inboxIsDone: (item: InboxRecord) => boolean,
   ): Promise<void> {
-    for (const token of this.#tokens.values()) {
-      if (token.dueAtMs !== undefined && tokenIsDone(token)) await releaseToken(this.#deps, token);
-    }
+    const done = [...this.#tokens.values()].filter((token) => token.dueAtMs !== undefined && tokenIsDone(token));
+    await releaseTokens(this.#deps, done, this.#options.limits);
     for (const item of this.#inbox.values()) {
       if (item.dueAtMs !== undefined && inboxIsDone(item)) {
         await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
@@ -454,6 +468,14 @@ export class Turn {
     }
   }
 }
+
+/** Events that only the turn which did the work knows of. */
+const keptWhenParked: ReadonlySet<HistoryEvent['type']> = new Set([
+  'StepCompleted',
+  'StepFailed',
+  'StepAttemptFailed',
+  'RemoteTaskStartFailed',
+] as const);
 
 /** The end of a step that must not be run again: its process died during an attempt that was recorded beforehand. */
 function interruptedEnd(wait: OpenStep, { policy, name }: RunStep, attempt: number, atMs: EpochMs): HistoryEvent | undefined {
@@ -469,8 +491,11 @@ function interruptedEnd(wait: OpenStep, { policy, name }: RunStep, attempt: numb
   return undefined;
 }
 
-function terminated(item: InboxRecord): RunOutcome {
-  const reason = 'reason' in item ? item.reason : undefined;
+function isTerminate(item: InboxRecord): item is InboxRecord & { readonly kind: 'terminate' } {
+  return item.kind === 'terminate';
+}
+
+function terminated({ reason }: { readonly reason?: string }): RunOutcome {
   return { status: 'terminated', ...(reason === undefined ? {} : { reason }) };
 }
 

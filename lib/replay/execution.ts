@@ -149,6 +149,10 @@ export class Execution {
     this.#nowMs = Math.max(this.#nowMs, event.atMs);
     switch (event.type) {
       case 'RunStarted':
+        if (event.behaviors > replayBehaviors) {
+          this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `the history follows replay rules ${event.behaviors}, this version knows those up to ${replayBehaviors}`));
+          return;
+        }
         return this.#advance(() => {
           this.#begin();
         });

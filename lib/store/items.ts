@@ -27,6 +27,11 @@ export const commitPrefix = 'h#';
 export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
 
+/** Attributes that hold a payload in its stored form. */
+export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'handle', 'blocked'] as const;
+
+/** Where the chunks of the payloads of a partition are. */
+export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
 /** Ten digits, so that commits sort by their number. */

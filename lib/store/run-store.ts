@@ -22,6 +22,7 @@ import type { Condition, Item, Table, Update } from './table.js';
 const itemExists: Condition = { kind: 'itemExists' };
 const itemAbsent: Condition = { kind: 'itemAbsent' };
 const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
+const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
 const dueStill = (dueAtMs: EpochMs): Condition => ({ kind: 'equals', attribute: 'dueAtMs', value: dueAtMs });
@@ -218,6 +219,14 @@ export class RunStore {
       conditions: [itemExists, notSettled],
     });
     return { stored: ok, token };
+  }
+
+  /** Leaves the handle of an unwanted task on the closed item, with a marker: the run's end effects cancel it. */
+  async leaveForCancel(runId: RunId, waitId: WaitId, handle: RemoteTaskHandle, atMs: EpochMs): Promise<void> {
+    await this.#updateToken(runId, waitId, {
+      set: { handle: encodePayload(handle as unknown as JsonValue), ...items.marker(runId, atMs) },
+      conditions: [itemExists, isSettled],
+    });
   }
 
   /**
