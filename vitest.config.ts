@@ -4,10 +4,11 @@ import { mutation } from './test/mutants/apply.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-const mutant = process.env['MUTANT'];
+/** Name of a mutant of the engine to load in its place, for `npm run mutants`. */
+const mutant = process.env['MUTANT'] ?? '';
 
 export default defineConfig({
-  plugins: mutant === undefined ? [] : [mutation(mutant)],
+  plugins: mutant === '' ? [] : [mutation(mutant)],
   resolve: { alias: { 'outwait/testing': at('./lib/testing.ts'), outwait: at('./lib/index.ts') } },
   test: {
     include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],

@@ -1,8 +1,13 @@
+import { percentile } from './statistics.js';
+
 /** One measured or counted number. */
 export interface Figure {
   /** Stable, for whoever reads the JSON. */
   readonly name: string;
+  /** Counted, or the median where there is a range. */
   readonly value: number;
+  /** Of several runs of one measurement: what the machine does at its best and at its worst. */
+  readonly range?: { readonly lowest: number; readonly highest: number };
   readonly unit: string;
   readonly aim?: Aim;
 }
@@ -11,6 +16,12 @@ export type Aim = { readonly atMost: number } | { readonly atLeast: number };
 
 export function figure(name: string, value: number, unit: string, aim?: Aim): Figure {
   return { name, value, unit, ...(aim === undefined ? {} : { aim }) };
+}
+
+/** The median of several runs, with their range. */
+export function medianFigure(name: string, runs: readonly number[], unit: string, aim?: Aim): Figure {
+  const range = { lowest: Math.min(...runs), highest: Math.max(...runs) };
+  return { ...figure(name, percentile(runs, 0.5), unit, aim), range };
 }
 
 /** Undefined without an aim. */

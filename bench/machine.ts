@@ -14,7 +14,7 @@ export interface Versions {
   readonly outwait: string;
   readonly node: string;
   readonly awsSdk: string;
-  readonly dynoxide: string;
+  readonly dynoxide?: string;
 }
 
 interface Package {
@@ -33,7 +33,8 @@ export function readMachine(): Machine {
   };
 }
 
-export function readVersions(dynoxide: string): Versions {
+/** `dynoxide` as in `dynoxide 1.2.1`, if it takes part. */
+export function readVersions(dynoxide: string | undefined): Versions {
   const { version, dependencies } = JSON.parse(
     readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
   ) as Package;
@@ -41,6 +42,6 @@ export function readVersions(dynoxide: string): Versions {
     outwait: version,
     node: process.versions.node,
     awsSdk: dependencies['@aws-sdk/client-dynamodb'] ?? 'unknown',
-    dynoxide: dynoxide.replace(/^dynoxide /, ''),
+    ...(dynoxide === undefined ? {} : { dynoxide: dynoxide.replace(/^dynoxide /, '') }),
   };
 }

@@ -11,20 +11,21 @@ export interface Report {
   readonly writesByMethod: Readonly<Record<string, Readonly<Record<string, Usage>>>>;
 }
 
-/** The report as tables of text. */
+/** The report as Markdown that can also be read in a terminal; docs/performance.md holds a copy. */
 export function formatReport({ measuredAt, machine, versions, figures, writesByMethod }: Report): string {
-  const rows = figures.map(({ name, value, unit, aim, met }) => [
+  const rows = figures.map(({ name, value, range, unit, aim, met }) => [
     name,
     formatValue(value),
+    range === undefined ? '' : `${formatValue(range.lowest)} to ${formatValue(range.highest)}`,
     unit,
     aim === undefined ? '' : `${'atMost' in aim ? '<=' : '>='} ${Object.values(aim).join()}`,
-    met === undefined ? '' : met ? 'met' : 'NOT MET',
+    met === undefined ? '' : met ? 'yes' : 'no',
   ]);
   return [
     `${measuredAt}, ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.platform}, load before ${formatValue(machine.loadBefore)}`,
-    `outwait ${versions.outwait}, node ${versions.node}, AWS SDK ${versions.awsSdk}, dynoxide ${versions.dynoxide}`,
+    `outwait ${versions.outwait}, node ${versions.node}, AWS SDK ${versions.awsSdk}, dynoxide ${versions.dynoxide ?? 'none'}`,
     '',
-    formatTable(['figure', 'value', 'unit', 'aim', ''], rows),
+    formatTable(['figure', 'value', 'lowest to highest', 'unit', 'aim', 'met'], rows),
     ...Object.entries(writesByMethod).flatMap(([run, writes]) => [
       '',
       formatTable(
@@ -46,13 +47,8 @@ function formatValue(value: number): string {
 }
 
 function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const widths = head.map((title, column) => Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }

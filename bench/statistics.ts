@@ -6,10 +6,9 @@ export function percentile(values: readonly number[], share: number): number {
   return value;
 }
 
-/** The median over `times` runs of `measure`, after one run that only warms up. */
-export async function medianOf(times: number, measure: () => Promise<number>): Promise<number> {
-  await measure();
+/** `times` runs of one measurement, one after the other. Warm up before: the first run of any code is slow. */
+export async function repeat(times: number, measure: () => Promise<number>): Promise<readonly number[]> {
   const values: number[] = [];
   for (let run = 0; run < times; run++) values.push(await measure());
-  return percentile(values, 0.5);
+  return values;
 }

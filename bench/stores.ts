@@ -30,7 +30,7 @@ export interface Database {
 /** Starts dynoxide as local mode does, on a database file in a temporary folder that goes with it. */
 export async function openDatabase(): Promise<Database> {
   const binary = findDynoxide();
-  if (binary === undefined) throw new Error('dynoxide is not installed: run npm ci with optional dependencies');
+  if (binary === undefined) throw new Error('dynoxide is not installed; measure with --store memory');
   const folder = await mkdtemp(join(tmpdir(), 'outwait-bench-'));
   const lost: { error?: Error } = {};
   const dynoxide = await startDynoxide({

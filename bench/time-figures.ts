@@ -1,10 +1,10 @@
 import { MemoryTable } from '../lib/store/memory-table.js';
 import type { Table } from '../lib/store/table.js';
-import { figure, type Aim, type Figure } from './figure.js';
+import { figure, medianFigure, type Aim, type Figure } from './figure.js';
 import { parallelHistory, parallelSteps, replayMs, sequentialHistory, sequentialSteps } from './measure-replay.js';
 import { msPerPut, msPerStep, runsPerSecond } from './measure-steps.js';
 import { wakeLatenciesMs } from './measure-wake.js';
-import { medianOf, percentile } from './statistics.js';
+import { percentile, repeat } from './statistics.js';
 import { storeNames, type Database, type StoreName } from './stores.js';
 
 const aims = {
@@ -19,39 +19,61 @@ const aims = {
   wake: Aim;
 };
 
-/** What takes time, on the real clock. Each figure is a median of several runs unless its name says otherwise. */
-export async function timeFigures(database: Database, progress: (text: string) => void): Promise<readonly Figure[]> {
+/** What takes time, on the real clock; on dynoxide too if there is a database. */
+export async function timeFigures(
+  database: Database | undefined,
+  progress: (text: string) => void,
+): Promise<readonly Figure[]> {
   progress('replay');
   const figures: Figure[] = [...(await replayFigures())];
   for (const store of storeNames) {
-    const openTable = async (): Promise<Table> =>
-      store === 'memory' ? new MemoryTable() : (await database.openTable()).table;
+    const openTable = tablesOf(store, database);
+    if (openTable === undefined) continue;
     progress(`steps on ${store}`);
+    await msPerStep(await openTable(), 500);
     if (store === 'dynoxide') {
       const table = await openTable();
-      figures.push(figure('put.dynoxide', await medianOf(5, () => msPerPut(table, 500)), 'ms per conditional put'));
+      figures.push(medianFigure('put.dynoxide', await repeat(5, () => msPerPut(table, 500)), 'ms per conditional put'));
     }
     figures.push(...(await stepFigures(store, openTable)));
     progress(`runs on ${store}`);
-    const runs = await medianOf(store === 'memory' ? 9 : 3, async () => runsPerSecond(await openTable(), 200, 5));
-    figures.push(figure(`runs.${store}.200runsOf5steps`, runs, 'runs per second', aims.runs[store]));
+    await runsPerSecond(await openTable(), 200, 5);
+    const runs = await repeat(store === 'memory' ? 9 : 3, async () => runsPerSecond(await openTable(), 200, 5));
+    figures.push(medianFigure(`runs.${store}.200runsOf5steps`, runs, 'runs per second', aims.runs[store]));
     progress(`wakes on ${store}`);
     figures.push(...(await wakeFigures(store, openTable)));
   }
   return figures;
 }
 
+function tablesOf(store: StoreName, database: Database | undefined): (() => Promise<Table>) | undefined {
+  switch (store) {
+    case 'memory':
+      return async () => new MemoryTable();
+    case 'dynoxide':
+      return database === undefined ? undefined : async () => (await database.openTable()).table;
+  }
+}
+
 async function replayFigures(): Promise<readonly Figure[]> {
+  for (let run = 0; run < 5; run++) await replayMs(sequentialSteps, sequentialHistory(10_000));
   const figures: Figure[] = [];
   for (const events of [1_000, 5_000, 10_000]) {
     const history = sequentialHistory(events);
-    const ms = await medianOf(9, () => replayMs(sequentialSteps, history));
+    const ms = await repeat(9, () => replayMs(sequentialSteps, history));
     figures.push(
-      figure(`replay.sequential.${events}events`, ms, 'ms', events === 10_000 ? aims.replayed10kEvents : undefined),
+      medianFigure(
+        `replay.sequential.${events}events`,
+        ms,
+        'ms',
+        events === 10_000 ? aims.replayed10kEvents : undefined,
+      ),
     );
   }
   const history = parallelHistory(10_000);
-  figures.push(figure('replay.parallel.10000events', await medianOf(9, () => replayMs(parallelSteps, history)), 'ms'));
+  figures.push(
+    medianFigure('replay.parallel.10000events', await repeat(9, () => replayMs(parallelSteps, history)), 'ms'),
+  );
   return figures;
 }
 
@@ -60,8 +82,8 @@ async function stepFigures(store: StoreName, openTable: () => Promise<Table>): P
   for (const steps of [100, 1_000, 10_000]) {
     const table = await openTable();
     const times = steps < 10_000 ? 5 : 3;
-    const ms = await medianOf(times, () => msPerStep(table, steps));
-    figures.push(figure(`step.${store}.${steps}steps`, ms, 'ms per step', aims.step[store]));
+    const ms = await repeat(times, () => msPerStep(table, steps));
+    figures.push(medianFigure(`step.${store}.${steps}steps`, ms, 'ms per step', aims.step[store]));
   }
   return figures;
 }

@@ -169,7 +169,7 @@ async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable
 }
 
 async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {
-  if (handle === undefined || settlement === undefined || deps.app.servers[handle.server] === undefined) return true;
+  if (handle === undefined || settlement === undefined || !Object.hasOwn(deps.app.servers, handle.server)) return true;
   const reply = await deps.transports.get(handle.server).cancel(handle);
   if (reply.kind === 'done') return true;
   const givesUp = deps.clock.nowMs() - settlement.atMs > cancelGiveUpMs;

@@ -119,7 +119,7 @@ export class GuardedHttpClient implements HttpClient {
   }
 
   async #send(url: URL, rule: AddressRule, request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
-    const { request: send } = await import('undici');
+    const { request: send } = await loadUndici();
     const fresh = request.freshConnection ?? false;
     const response = await send(url, {
       method: 'POST',
@@ -142,7 +142,7 @@ export class GuardedHttpClient implements HttpClient {
   }
 
   async #agent(rule: AddressRule, fresh: boolean): Promise<Agent> {
-    const { Agent, buildConnector } = await import('undici');
+    const { Agent, buildConnector } = await loadUndici();
     const key = `${rule} ${fresh ? 'fresh' : 'kept'}`;
     let agent = this.#agents.get(key);
     if (agent === undefined) {
@@ -176,6 +176,11 @@ export class GuardedHttpClient implements HttpClient {
     }
     return text + decoder.decode();
   }
+}
+
+/** Loaded when first needed. The default export, since in a bundle a CommonJS package that is loaded late has no other. */
+async function loadUndici() {
+  return (await import('undici')).default;
 }
 
 // RFC 9110 sections 5.1 and 5.5, without bytes above ASCII: their meaning is not defined.

@@ -5,6 +5,7 @@ import {
   fromStoredError,
   RemoteTaskTimedOut,
   RunCancelled,
+  StepFailed,
   storedError,
   toStoredError,
   type StoredError,
@@ -166,11 +167,12 @@ export class Execution {
         return;
       case 'StepCompleted':
         return this.#settle(event.waitId, (waitId) => {
-          this.#waits.resolve(waitId, event.result);
+          // The event is still to be stored: what the workflow does to its result must not get into it.
+          this.#waits.resolve(waitId, this.#live ? toJson(event.result) : event.result);
         });
       case 'StepFailed':
         return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, fromStoredError(event.error));
+          this.#waits.reject(waitId, stepFailed(event.error));
         });
       case 'TimerFired':
         return this.#settle(event.waitId, (waitId) => {
@@ -400,7 +402,7 @@ function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: Tok
       return { value };
     }
     case 'failed':
-      return fromStoredError(outcome.error);
+      return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
     case 'timed_out':
     case 'abandoned':
     case 'run_ended':
@@ -446,9 +448,15 @@ function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
   );
 }
 
-function isOrWraps(error: unknown, wanted: Error): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    if (at === wanted) return true;
-  }
-  return false;
+/** Whichever its code, so that one `catch` finds every failure of a step. */
+function stepFailed({ code, message, details }: StoredError): StepFailed {
+  return new StepFailed(code, message, details === undefined ? {} : { details });
+}
+
+/** `error` is `wanted`, has it as a cause, or is what `Promise.any` made of several of it. */
+function isOrWraps(error: unknown, wanted: Error, depth = 0): boolean {
+  if (error === wanted) return true;
+  if (!(error instanceof Error) || depth === 8) return false;
+  const inner = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error.cause];
+  return inner.some((one) => isOrWraps(one, wanted, depth + 1));
 }

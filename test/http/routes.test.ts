@@ -101,7 +101,7 @@ describe('POST /runs', () => {
 
   it.each([
     ['a missing workflow', {}, 'workflow'],
-    ['an unknown field', { workflow: 'echo', inptu: {} }, ''],
+    ['an unknown field', { workflow: 'waits', inptu: {} }, ''],
     ['a workflow that is no text', { workflow: 7 }, 'workflow'],
     ['an empty key', { workflow: 'echo', key: '' }, 'key'],
     ['a key of 256 bytes', { workflow: 'echo', key: 'é'.repeat(128) }, 'key'],

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDynoxide } from '../../lib/local/dynoxide.js';
-import { processOf } from '../../lib/local/process-identity.js';
+import { processesWithArgument, processOf } from '../../lib/local/process-identity.js';
 import { anAppFolder, type DevProcess, runCli, startDevProcess } from './dev-process.js';
 
 let app: Awaited<ReturnType<typeof anAppFolder>>;
@@ -13,6 +13,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const dev of running.splice(0)) await dev.end('SIGTERM');
+  // A test that failed after its kill -9 leaves a database behind.
+  for (const pid of processesWithArgument(join(app.folder, '.outwait/dynamodb.sqlite'))) process.kill(pid, 'SIGKILL');
   await app.remove();
 });
 

@@ -132,13 +132,23 @@ describe('an event source', () => {
 
   it('invokes for a delayed message when it is due, with one timer however many wait', async () => {
     const { queue, invocations } = aSource();
-    for (let n = 1; n <= 100; n++) queue.send({ body: String(n), delayMs: n * 9_000 });
+    for (let n = 51; n <= 100; n++) queue.send({ body: String(n), delayMs: n * 9_000 });
+    await vi.advanceTimersByTimeAsync(1);
+    for (let n = 1; n <= 50; n++) queue.send({ body: String(n), delayMs: n * 9_000 });
     await vi.advanceTimersByTimeAsync(1);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(8_998);
     expect(invocations).toHaveLength(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(invocations.map(({ bodies }) => bodies)).toEqual([['1']]);
+  });
+
+  it('receives nothing when it is stopped before it has looked', async () => {
+    const { queue, source, invocations, settled } = aSource();
+    queue.send({ body: 'a' });
+    source.stop();
+    await settled();
+    expect(invocations).toHaveLength(0);
   });
 
   it('receives nothing more once it is stopped', async () => {

@@ -77,6 +77,14 @@ describe('the lock on a folder', () => {
     expect(await readdir(folder)).toEqual(['lock-8.json']);
   });
 
+  it('goes to one of several callers that find it stale at the same instant', async () => {
+    const folder = await aFolder();
+    await writeFile(join(folder, 'lock-1.json'), JSON.stringify({ pid: 2 ** 22 + 1, start: 'gone' }));
+    const taken = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(folder)));
+    expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await readdir(folder)).toEqual(['lock-2.json']);
+  });
+
   it('goes to one of several processes that find it stale at the same time', async () => {
     const folder = await aFolder();
     await writeFile(join(folder, 'lock-1.json'), JSON.stringify({ pid: 2 ** 22 + 1, start: 'gone' }));

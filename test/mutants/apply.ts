@@ -37,7 +37,11 @@ export function mutantNamed(name: string): Mutant {
 }
 
 /** Vite plugin: the engine is loaded as the mutant of that name. */
-export function mutation(name: string): { readonly name: string; readonly enforce: 'pre'; transform(code: string, id: string): string | undefined } {
+export function mutation(name: string): {
+  readonly name: string;
+  readonly enforce: 'pre';
+  transform(code: string, id: string): string | undefined;
+} {
   const mutant = mutantNamed(name);
   return {
     name: `mutant-${name}`,

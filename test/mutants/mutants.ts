@@ -14,7 +14,11 @@ export interface Mutant {
   readonly file: string;
   readonly edits: readonly Edit[];
   readonly caughtBy:
-    | { readonly kind: 'rules'; readonly file: string; /** Beginning of the names of the tests that are run. */ readonly test: string }
+    | {
+        readonly kind: 'rules';
+        readonly file: string;
+        /** Beginning of the names of the tests that are run. */ readonly test: string;
+      }
     /** Seeds 1 to `seeds` of the scenario. */
     | { readonly kind: 'simulation'; readonly scenario: string; readonly seeds: number };
 }
@@ -26,7 +30,11 @@ const startRemoteTask = 'lib/operations/start-remote-task.ts';
 const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
-const rules = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file: `test/rules/${file}.test.ts`, test });
+const rules = (file: string, test: string): Mutant['caughtBy'] => ({
+  kind: 'rules',
+  file: `test/rules/${file}.test.ts`,
+  test,
+});
 const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({ kind: 'simulation', scenario, seeds });
 
 export const mutants: readonly Mutant[] = [
@@ -138,7 +146,7 @@ export const mutants: readonly Mutant[] = [
           return token;`,
       },
     ],
-    caughtBy: simulation('ends while the loser runs', 40),
+    caughtBy: rules('ending', 'close only what is open'),
   },
   {
     name: 'end-without-head',
@@ -155,7 +163,7 @@ export const mutants: readonly Mutant[] = [
         return (await this.#table.write({ kind: 'update', key: items.headKey(runId), ...head })).ok;`,
       },
     ],
-    caughtBy: simulation('ends while the loser runs', 40),
+    caughtBy: simulation('ends while the loser runs', 100),
   },
   {
     name: 'ended-run-not-cleaned',
@@ -180,7 +188,14 @@ export const mutants: readonly Mutant[] = [
     name: 'terminate-in-line',
     rule: 'terminate goes first',
     file: turn,
-    edits: [{ find: 'if (terminate !== undefined)', replace: 'if (terminate !== undefined && workflow === undefined)' }],
+    edits: [
+      {
+        find: 'if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));',
+        replace:
+          'if (terminate !== undefined && workflow === undefined) return this.#end(this.#takeIn(), terminated(terminate));',
+      },
+      { find: 'if (terminate !== undefined) return this.#end(events, terminated(terminate));', replace: '' },
+    ],
     caughtBy: rules('ending', 'terminate goes first: the settlement'),
   },
 
@@ -265,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
-    file: 'lib/operations/request-stop.ts',
+    file: 'lib/operations/send-to-inbox.ts',
     edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
     caughtBy: rules('markers', 'inbox marker'),
   },
@@ -334,14 +349,24 @@ export const mutants: readonly Mutant[] = [
     name: 'owner-starts-again',
     rule: '... and once',
     file: startRemoteTask,
-    edits: [{ find: 'found.token.writerId === writerId && !start.called.has(writerId)', replace: 'found.token.writerId === writerId' }],
+    edits: [
+      {
+        find: 'found.token.writerId === writerId && !start.called.has(writerId)',
+        replace: 'found.token.writerId === writerId',
+      },
+    ],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'attempt-claimed-twice',
     rule: 'an attempt is claimed by its number',
     file: runStore,
-    edits: [{ find: 'conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],', replace: 'conditions: [itemExists, notSettled, noHandle],' }],
+    edits: [
+      {
+        find: 'conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],',
+        replace: 'conditions: [itemExists, notSettled, noHandle],',
+      },
+    ],
     caughtBy: rules('starting', 'numbered attempts: two owners'),
   },
   {
@@ -397,8 +422,20 @@ export const mutants: readonly Mutant[] = [
     name: 'key-left-out',
     rule: 'every attempt of one call carries a key',
     file: startRemoteTask,
-    edits: [{ find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)', replace: `idempotencyKey: ''` }],
-    caughtBy: simulation('sequence', 1),
+    edits: [{ find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)', replace: "idempotencyKey: ''" }],
+    caughtBy: rules('starting', 'one key'),
+  },
+  {
+    name: 'handle-not-believed',
+    rule: 'the handle on the item is the record of the start',
+    file: turn,
+    edits: [
+      {
+        find: 'token?.handle !== undefined || token?.settlement !== undefined',
+        replace: 'token?.settlement !== undefined',
+      },
+    ],
+    caughtBy: rules('starting', 'handle on the item'),
   },
 
   // ----- settling -----
@@ -406,7 +443,9 @@ export const mutants: readonly Mutant[] = [
     name: 'settle-over-settlement',
     rule: 'settle if there is no settlement',
     file: runStore,
-    edits: [{ find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [itemExists, ...(options' }],
+    edits: [
+      { find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [itemExists, ...(options' },
+    ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
   },
   {
@@ -438,7 +477,9 @@ export const mutants: readonly Mutant[] = [
     name: 'settle-without-item',
     rule: 'settle if the item exists',
     file: runStore,
-    edits: [{ find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [notSettled, ...(options' }],
+    edits: [
+      { find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [notSettled, ...(options' },
+    ],
     caughtBy: rules('settling', 'settle if the item exists'),
   },
   {

@@ -2,6 +2,7 @@
 // `npm run mutants [-- <name> …]`: all mutants, or those whose name contains one of the words.
 
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,55 +28,83 @@ type Verdict =
   /** Nothing was learned: the test does not pass without the mutant either, or the mutant is no program that runs. */
   | { readonly kind: 'broken'; readonly why: string };
 
+/** What one call of vitest runs. */
+interface TestRun {
+  readonly files: readonly string[];
+  /** Pattern of the tests' full names; default all. */
+  readonly pattern?: string;
+  readonly seeds?: number;
+  readonly mutant?: string;
+}
+
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+const simulationFile = 'test/simulation/simulation.test.ts';
 
 async function main(words: readonly string[]): Promise<number> {
   const chosen = mutants.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   const folder = await mkdtemp(join(tmpdir(), 'mutants-'));
-  const inTurn = pLimit(Math.min(availableParallelism(), 4));
   try {
-    const unchanged = new Map<string, Promise<Report>>();
-    const unchangedReport = (mutant: Mutant): Promise<Report> => {
-      const key = JSON.stringify(mutant.caughtBy);
-      const report = unchanged.get(key) ?? inTurn(() => runTest(mutant, join(folder, `unchanged-${unchanged.size}.json`)));
-      unchanged.set(key, report);
-      return report;
-    };
-    const verdicts = await Promise.all(
-      chosen.map(async (mutant) => {
-        const before = problemOf(await unchangedReport(mutant));
-        const verdict: Verdict =
-          before !== undefined
-            ? { kind: 'broken', why: `without the mutant: ${before}` }
-            : verdictOn(await inTurn(() => runTest(mutant, join(folder, `${mutant.name}.json`), mutant.name)));
-        print(mutant, verdict);
-        return verdict;
-      }),
-    );
-    const passed = verdicts.filter(({ kind }) => kind === 'caught').length;
-    write(`${passed} passed, ${verdicts.length - passed} failed`);
-    return passed === verdicts.length ? 0 : 1;
+    const inParallel = pLimit(Math.min(availableParallelism(), 4));
+    const run = (test: TestRun): Promise<Report> =>
+      inParallel(() => runTests(test, join(folder, `${randomUUID()}.json`)));
+    const unchanged = await Promise.all(unchangedRuns(chosen).map(run));
+    const verdicts = await Promise.all(chosen.map((mutant) => judge(mutant, unchanged, run)));
+    const caught = verdicts.filter(({ kind }) => kind === 'caught').length;
+    write(`${caught} passed, ${verdicts.length - caught} failed`);
+    return caught === verdicts.length ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function runTest({ caughtBy }: Mutant, reportPath: string, mutantName?: string): Promise<Report> {
-  const isRules = caughtBy.kind === 'rules';
-  const file = isRules ? caughtBy.file : 'test/simulation/simulation.test.ts';
-  const name = isRules ? caughtBy.test : `${caughtBy.scenario} breaks no rule`;
-  const { MUTANT: _, ...env } = process.env;
+/** The tests of these mutants on the engine as it is: a test that fails anyway catches nothing. */
+function unchangedRuns(chosen: readonly Mutant[]): readonly TestRun[] {
+  const files = new Set(chosen.flatMap(({ caughtBy }) => (caughtBy.kind === 'rules' ? [caughtBy.file] : [])));
+  const simulations = new Map(
+    chosen.flatMap(({ caughtBy }) => (caughtBy.kind === 'simulation' ? [[testRunOf(caughtBy).pattern, caughtBy]] : [])),
+  );
+  return [...(files.size > 0 ? [{ files: [...files] }] : []), ...[...simulations.values()].map(testRunOf)];
+}
+
+async function judge(
+  mutant: Mutant,
+  unchanged: readonly Report[],
+  run: (test: TestRun) => Promise<Report>,
+): Promise<Verdict> {
+  const test = testRunOf(mutant.caughtBy);
+  const before = problemOf(unchanged, test);
+  const verdict: Verdict =
+    before === undefined
+      ? verdictOn(await run({ ...test, mutant: mutant.name }), test)
+      : { kind: 'broken', why: `without the mutant: ${before}` };
+  print(mutant, verdict);
+  return verdict;
+}
+
+function testRunOf(caughtBy: Mutant['caughtBy']): TestRun & { readonly pattern: string } {
+  if (caughtBy.kind === 'rules') return { files: [caughtBy.file], pattern: `^${escaped(caughtBy.test)}` };
+  // vitest puts quotes around the name of a scenario.
+  const pattern = `^.?${escaped(caughtBy.scenario)}.? breaks no rule`;
+  return { files: [simulationFile], pattern, seeds: caughtBy.seeds };
+}
+
+async function runTests({ files, pattern, seeds, mutant }: TestRun, reportPath: string): Promise<Report> {
   const child = spawn(
     process.execPath,
-    [vitest, 'run', file, '-t', `^${escaped(name)}`, '--bail=1', '--reporter=json', `--outputFile=${reportPath}`],
+    [
+      ...[vitest, 'run', ...files, ...(pattern === undefined ? [] : ['-t', pattern])],
+      // Tests share nothing, and a start costs more than most of them.
+      ...['--pool=threads', '--no-isolate', ...(mutant === undefined ? [] : ['--bail=1'])],
+      ...['--reporter=json', `--outputFile=${reportPath}`],
+    ],
     {
       cwd: root,
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
-        ...env,
-        ...(mutantName === undefined ? {} : { MUTANT: mutantName }),
-        ...(isRules ? {} : { SIM_FIRST: '1', SIM_SEEDS: String(caughtBy.seeds) }),
+        ...process.env,
+        MUTANT: mutant ?? '',
+        ...(seeds === undefined ? {} : { SIM_FIRST: '1', SIM_SEEDS: String(seeds) }),
       },
     },
   );
@@ -89,29 +118,39 @@ async function runTest({ caughtBy }: Mutant, reportPath: string, mutantName?: st
   }
 }
 
-function verdictOn(report: Report): Verdict {
-  const failure = testsRun(report).find(({ status }) => status === 'failed')?.failureMessages[0];
+/** Caught is what failed an expectation: an error of any other kind says that the mutant does not run. */
+function verdictOn(report: Report, test: TestRun): Verdict {
+  const failure = testsOf([report], test).find(({ status }) => status === 'failed')?.failureMessages[0];
   if (failure === undefined) {
-    const why = problemOf(report);
+    const why = problemOf([report], test);
     return why === undefined ? { kind: 'survived' } : { kind: 'broken', why };
   }
-  const [message = ''] = failure.split('\n');
-  return /^AssertionError/.test(message) && !/unexpected-error/.test(message)
-    ? { kind: 'caught', by: message.replace('AssertionError: ', '') }
-    : { kind: 'broken', why: message };
+  const why = /\bexpected .*/.exec(failure)?.[0];
+  return why === undefined || !failure.startsWith('AssertionError') || why.includes('unexpected-error')
+    ? { kind: 'broken', why: failure.split('\n')[0] ?? '' }
+    : { kind: 'caught', by: why };
 }
 
-/** Why the report is not one of tests that all passed; undefined if it is. */
-function problemOf(report: Report): string | undefined {
-  const tests = testsRun(report);
-  const failed = tests.find(({ status }) => status !== 'passed');
-  if (failed !== undefined) return `"${failed.fullName}" ${failed.failureMessages[0]?.split('\n')[0] ?? failed.status}`;
+/** Why these are not reports of a test that passed; undefined if they are. */
+function problemOf(reports: readonly Report[], test: TestRun): string | undefined {
+  const tests = testsOf(reports, test);
+  const failed = tests.find(({ status }) => status === 'failed');
+  if (failed !== undefined) return `"${failed.fullName}" ${failed.failureMessages[0]?.split('\n')[0] ?? ''}`;
   if (tests.length > 0) return undefined;
-  return report.testResults.map(({ message }) => message.split('\n')[0]).find((message) => message !== '') ?? 'no test has that name';
+  const messages = reports.flatMap(({ testResults }) => testResults.map(({ message }) => message.split('\n')[0] ?? ''));
+  return messages.find((message) => message !== '') ?? 'no test has that name';
 }
 
-function testsRun({ testResults }: Report): Report['testResults'][number]['assertionResults'] {
-  return testResults.flatMap(({ assertionResults }) => assertionResults).filter(({ status }) => status === 'passed' || status === 'failed');
+/** Those that were run and are meant by `pattern`. */
+function testsOf(
+  reports: readonly Report[],
+  { pattern = '' }: TestRun,
+): Report['testResults'][number]['assertionResults'] {
+  return reports
+    .flatMap(({ testResults }) => testResults.flatMap(({ assertionResults }) => assertionResults))
+    .filter(
+      ({ fullName, status }) => (status === 'passed' || status === 'failed') && new RegExp(pattern).test(fullName),
+    );
 }
 
 function print({ name, rule }: Mutant, verdict: Verdict): void {

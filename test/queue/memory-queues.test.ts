@@ -74,6 +74,16 @@ describe('a FIFO queue in memory', () => {
     expect(queue.deleteMessage(second!.receiptHandle)).toBe(false);
   });
 
+  it('keeps a group locked by a later message in flight when an earlier one was given back', () => {
+    const { queue, send } = setup();
+    for (const body of ['1', '2']) send('x', body);
+    const [first, second] = queue.receive(2);
+    queue.changeVisibility(first!.receiptHandle, 0);
+    expect(queue.receive(10)).toEqual([]);
+    queue.deleteMessage(second!.receiptHandle);
+    expect(queue.receive(10).map(({ body }) => body)).toEqual(['1']);
+  });
+
   it('deletes nothing for a receipt whose visibility is over', () => {
     const { clock, queue, send } = setup();
     send('x', '1');
@@ -151,18 +161,26 @@ describe('a standard queue in memory', () => {
     expect(queue.receive(10).map(({ body, receiveCount }) => [body, receiveCount])).toEqual([['now', 2]]);
   });
 
-  it('stays cheap with 20,000 messages in it', () => {
+  it('rounds a delay up to whole seconds', () => {
     const clock = manualClock();
     const queue = new MemoryQueue({ name: 'q', kind: 'standard', visibilityMs: 5_000, maxReceiveCount: 3, clock });
-    for (let n = 0; n < 20_000; n++) queue.send({ body: String(n), delayMs: (n % 900) * 1_000 });
-    let received = 0;
+    queue.send({ body: 'x', delayMs: 1_001 });
+    expect(queue.nextChangeAtMs()).toBe(1_002_000);
+  });
+
+  it('keeps 20,000 messages in order', () => {
+    const clock = manualClock();
+    const queue = new MemoryQueue({ name: 'q', kind: 'standard', visibilityMs: 5_000, maxReceiveCount: 3, clock });
+    for (let n = 0; n < 20_000; n++) queue.send({ body: String(n), delayMs: ((n * 7_919) % 900) * 1_000 });
+    const received: number[] = [];
     while (queue.size > 0) {
       clock.atMs = queue.nextChangeAtMs()!;
       for (const message of queue.receive(10)) {
-        received += 1;
+        received.push((Number(message.body) * 7_919) % 900);
         queue.deleteMessage(message.receiptHandle);
       }
     }
-    expect(received).toBe(20_000);
+    expect(received).toHaveLength(20_000);
+    expect(received).toEqual([...received].sort((a, b) => a - b));
   });
 });

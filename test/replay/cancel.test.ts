@@ -34,12 +34,18 @@ describe('a cancel', () => {
   });
 
   it('ends a run that lets it through as cancelled, with its reason', async () => {
-    const execution = await replay(async (ctx) => ctx.sleep({ minutes: 1 }), [runStarted(), timerStarted('1'), cancelRequested('too dear')]);
+    const execution = await replay(
+      async (ctx) => ctx.sleep({ minutes: 1 }),
+      [runStarted(), timerStarted('1'), cancelRequested('too dear')],
+    );
     expect(execution.status).toEqual({ kind: 'ended', outcome: { status: 'cancelled', reason: 'too dear' } });
   });
 
   it.each<[string, Run]>([
-    ['as the cause of another error', async (ctx) => ctx.sleep({ minutes: 1 }).catch((cause: unknown) => Promise.reject(new Error('no', { cause })))],
+    [
+      'as the cause of another error',
+      async (ctx) => ctx.sleep({ minutes: 1 }).catch((cause: unknown) => Promise.reject(new Error('no', { cause }))),
+    ],
     ['out of Promise.all', async (ctx) => Promise.all([ctx.sleep({ minutes: 1 })])],
     ['out of Promise.any', async (ctx) => Promise.any([ctx.sleep({ minutes: 1 })])],
   ])('is seen %s', async (_, run) => {
@@ -62,7 +68,9 @@ describe('a cancel', () => {
       stepRequested('2', 'clean up'),
       { type: 'StepFailed', atMs: 0, waitId: '2', attempt: 1, error: { code: 'STEP_FAILED', message: 'disk full' } },
     ]);
-    expect(execution.status).toMatchObject({ outcome: { status: 'failed', error: { code: 'STEP_FAILED', message: 'disk full' } } });
+    expect(execution.status).toMatchObject({
+      outcome: { status: 'failed', error: { code: 'STEP_FAILED', message: 'disk full' } },
+    });
   });
 
   it('lets cleanup wait as usual before the run ends', async () => {
@@ -78,11 +86,17 @@ describe('a cancel', () => {
     expect(asked(await replay(run, history))).toEqual(['2 step clean up']);
     const cleaning = [...history, stepRequested('2', 'clean up'), stepCompleted('2'), timerStarted('3')];
     expect((await replay(run, cleaning)).status).toEqual({ kind: 'waiting' });
-    expect((await replay(run, [...cleaning, timerFired('3')])).status).toMatchObject({ outcome: { status: 'cancelled' } });
+    expect((await replay(run, [...cleaning, timerFired('3')])).status).toMatchObject({
+      outcome: { status: 'cancelled' },
+    });
   });
 
   it('that is swallowed lets the run complete', async () => {
-    const run: Run = async (ctx) => ctx.sleep({ minutes: 1 }).then(() => 'slept').catch(() => 'woken');
+    const run: Run = async (ctx) =>
+      ctx
+        .sleep({ minutes: 1 })
+        .then(() => 'slept')
+        .catch(() => 'woken');
     const execution = await replay(run, [runStarted(), timerStarted('1'), cancelRequested()]);
     expect(execution.status).toEqual({ kind: 'ended', outcome: { status: 'completed', result: 'woken' } });
   });
@@ -130,7 +144,9 @@ describe('a cancel', () => {
     const execution = await replay(run, [runStarted(), cancelRequested()]);
     expect(asked(execution)).toEqual(['1 step a', '2 step b']);
     expect(execution.command('1')).toBeUndefined();
-    expect((await replay(run, [runStarted(), cancelRequested(), stepRequested('1', 'a'), stepRequested('2', 'b')])).status).toEqual({
+    expect(
+      (await replay(run, [runStarted(), cancelRequested(), stepRequested('1', 'a'), stepRequested('2', 'b')])).status,
+    ).toEqual({
       kind: 'waiting',
     });
   });

@@ -79,7 +79,11 @@ describe('a step', () => {
       return [constructor.name, (error as { code?: string }).code ?? null, message];
     };
     for (const code of ['STEP_FAILED', 'STEP_TIMED_OUT', 'PAYLOAD_TOO_LARGE'] as const) {
-      const execution = await replay(run, [runStarted(), stepRequested('1', 'a'), stepFailed('1', { code, message: 'no' })]);
+      const execution = await replay(run, [
+        runStarted(),
+        stepRequested('1', 'a'),
+        stepFailed('1', { code, message: 'no' }),
+      ]);
       expect(execution.status).toMatchObject({ outcome: { result: ['StepFailed', code, 'no'] } });
     }
   });
@@ -88,7 +92,14 @@ describe('a step', () => {
     const execution = await replay(run, [
       runStarted(),
       stepRequested('1', 'a'),
-      { type: 'StepAttemptFailed', atMs: 0, waitId: '1', attempt: 1, error: { code: 'STEP_FAILED', message: 'no' }, retryAtMs: 9 },
+      {
+        type: 'StepAttemptFailed',
+        atMs: 0,
+        waitId: '1',
+        attempt: 1,
+        error: { code: 'STEP_FAILED', message: 'no' },
+        retryAtMs: 9,
+      },
     ]);
     expect(execution.status).toEqual({ kind: 'waiting' });
   });
@@ -111,7 +122,8 @@ describe('a sleep', () => {
 });
 
 describe('a remote task', () => {
-  const run: Run = async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export', arguments: { month: '2026-10' } });
+  const run: Run = async (ctx) =>
+    ctx.callRemoteTask({ server: 'reports', tool: 'export', arguments: { month: '2026-10' } });
   const requested = [runStarted(), exportRequested('1')];
 
   it('is asked for with everything that a start needs', async () => {
@@ -163,8 +175,20 @@ describe('a remote task', () => {
   it('still waits when it has started or a start has failed (S0-53)', async () => {
     const execution = await replay(run, [
       ...requested,
-      { type: 'RemoteTaskStartFailed', atMs: 0, waitId: '1', attempt: 1, error: { code: 'REMOTE_UNREACHABLE', message: 'no' }, retryAtMs: 9 },
-      { type: 'RemoteTaskStarted', atMs: 0, waitId: '1', handle: { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 'task-1' } },
+      {
+        type: 'RemoteTaskStartFailed',
+        atMs: 0,
+        waitId: '1',
+        attempt: 1,
+        error: { code: 'REMOTE_UNREACHABLE', message: 'no' },
+        retryAtMs: 9,
+      },
+      {
+        type: 'RemoteTaskStarted',
+        atMs: 0,
+        waitId: '1',
+        handle: { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 'task-1' },
+      },
     ]);
     expect(execution.status).toEqual({ kind: 'waiting' });
   });
@@ -181,7 +205,9 @@ describe('a remote task', () => {
   });
 
   it('names the server in every failure', async () => {
-    const settlements = { 1: { kind: 'failed', error: { code: 'REMOTE_TASK_FAILED', message: 'remote task failed: no' } } } as const;
+    const settlements = {
+      1: { kind: 'failed', error: { code: 'REMOTE_TASK_FAILED', message: 'remote task failed: no' } },
+    } as const;
     const execution = await replay(run, [...requested, tokenSettled('1')], { settlements });
     expect(execution.status).toEqual({
       kind: 'ended',
@@ -193,7 +219,9 @@ describe('a remote task', () => {
   });
 
   it('times out as RemoteTaskTimedOut (S0-54)', async () => {
-    const execution = await replay(run, [...requested, tokenSettled('1')], { settlements: { 1: { kind: 'timed_out' } } });
+    const execution = await replay(run, [...requested, tokenSettled('1')], {
+      settlements: { 1: { kind: 'timed_out' } },
+    });
     expect(execution.status).toEqual({
       kind: 'ended',
       outcome: {
@@ -221,7 +249,10 @@ describe('bad arguments', () => {
       'step "a": retry.maxAttempts must be a whole number of at least 1, got 0',
       async (ctx) => ctx.step('a', () => 1, { retry: { maxAttempts: 0 } }),
     ],
-    ['step "a": timeout must be from 1 ms to 45 s', async (ctx) => ctx.step('a', () => 1, { timeout: { seconds: 46 } })],
+    [
+      'step "a": timeout must be from 1 ms to 45 s',
+      async (ctx) => ctx.step('a', () => 1, { timeout: { seconds: 46 } }),
+    ],
     [
       'the duration of a sleep must be a duration such as { minutes: 5 }, got the unit "weeks"',
       async (ctx) => ctx.sleep({ weeks: 1 } as object),
@@ -232,18 +263,25 @@ describe('bad arguments', () => {
     ],
     [
       'callRemoteTask needs exactly one of tool, skill and message, got 2',
-      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 'a', skill: 'b' } as { server: string; tool: string }),
+      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 'a', skill: 'b' }),
     ],
     ['callRemoteTask needs the name of a server', async (ctx) => ctx.callRemoteTask({ server: '', tool: 'a' })],
-    ['message.parts must be a list of at least one part', async (ctx) => ctx.callRemoteTask({ server: 's', message: { parts: [] } })],
+    [
+      'message.parts must be a list of at least one part',
+      async (ctx) => ctx.callRemoteTask({ server: 's', message: { parts: [] } }),
+    ],
   ])('reject the call before there is a command: %s', async (message, run) => {
     const execution = await replay(run, [runStarted()]);
-    expect(execution.status).toMatchObject({ kind: 'ended', outcome: { status: 'failed', error: { code: 'INPUT_INVALID', message } } });
+    expect(execution.status).toMatchObject({
+      kind: 'ended',
+      outcome: { status: 'failed', error: { code: 'INPUT_INVALID', message } },
+    });
     expect(asked(execution)).toEqual([]);
   });
 
   it('of more than 300 KiB fail the call and name size and limit', async () => {
-    const run: Run = async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { text: 'x'.repeat(307_200) } });
+    const run: Run = async (ctx) =>
+      ctx.callRemoteTask({ server: 's', tool: 't', arguments: { text: 'x'.repeat(307_200) } });
     expect((await replay(run, [runStarted()])).status).toMatchObject({
       outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 307_250, limitBytes: 307_200 } } },
     });
@@ -260,12 +298,18 @@ describe('the result of a workflow', () => {
   });
 
   it('may be missing', async () => {
-    expect((await replay(async () => undefined, [runStarted()])).status).toEqual({ kind: 'ended', outcome: { status: 'completed' } });
+    expect((await replay(async () => undefined, [runStarted()])).status).toEqual({
+      kind: 'ended',
+      outcome: { status: 'completed' },
+    });
   });
 
   it('fails the run when JSON cannot hold it', async () => {
     const execution = await replay(async () => 1n, [runStarted()]);
-    expect(execution.status).toMatchObject({ kind: 'ended', outcome: { status: 'failed', error: { code: 'WORKFLOW_FAILED' } } });
+    expect(execution.status).toMatchObject({
+      kind: 'ended',
+      outcome: { status: 'failed', error: { code: 'WORKFLOW_FAILED' } },
+    });
   });
 
   it('fails the run when it is over 300 KiB, and names size and limit', async () => {
@@ -310,6 +354,8 @@ describe('what a workflow throws', () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- authors do
       throw 'text';
     };
-    expect((await replay(run, [runStarted()])).status).toMatchObject({ outcome: { status: 'failed', error: { message: 'text' } } });
+    expect((await replay(run, [runStarted()])).status).toMatchObject({
+      outcome: { status: 'failed', error: { message: 'text' } },
+    });
   });
 });

@@ -18,7 +18,9 @@ it('runs no recorded step, however often it replays (S0-121)', async () => {
   let ran = 0;
   const run: Run = async (ctx) => ctx.step('a', () => ++ran);
   for (let round = 0; round < 3; round++) {
-    expect((await replay(run, [runStarted(), stepRequested('1', 'a'), stepCompleted('1', 1)])).status.kind).toBe('ended');
+    expect((await replay(run, [runStarted(), stepRequested('1', 'a'), stepCompleted('1', 1)])).status.kind).toBe(
+      'ended',
+    );
   }
   expect(ran).toBe(0);
 });
@@ -68,7 +70,12 @@ it('ctx.random and ctx.uuid give the same values on each replay and others in an
     kind: 'ended',
     outcome: {
       status: 'completed',
-      result: [0.24476338531509056, 'c1636653-11ff-4ce3-9aaf-49152231936c', 0.6645250550002713, '03e6e1fa-3cc6-401c-be2a-1d99da2632e1'],
+      result: [
+        0.24476338531509056,
+        'c1636653-11ff-4ce3-9aaf-49152231936c',
+        0.6645250550002713,
+        '03e6e1fa-3cc6-401c-be2a-1d99da2632e1',
+      ],
     },
   });
   expect(await valuesOf('7c9e')).toEqual(await valuesOf('7c9e'));
@@ -88,7 +95,8 @@ it('ctx.log is silent while recorded events are replayed', async () => {
     ctx.log.debug('done');
   };
   const execution = newExecution(run, { log });
-  for (const event of [runStarted(), stepRequested('1', 'a'), stepCompleted('1'), timerStarted('2')]) await execution.apply(event);
+  for (const event of [runStarted(), stepRequested('1', 'a'), stepCompleted('1'), timerStarted('2')])
+    await execution.apply(event);
   expect(lines).toEqual([]);
   execution.goLive();
   await execution.apply(timerFired('2'));
@@ -136,7 +144,15 @@ it('a second end of one wait changes nothing', async () => {
   };
   const execution = await replay(
     run,
-    [runStarted(), exportRequested('1'), tokenSettled('1'), tokenSettled('1'), timerStarted('2'), timerFired('2'), timerFired('2')],
+    [
+      runStarted(),
+      exportRequested('1'),
+      tokenSettled('1'),
+      tokenSettled('1'),
+      timerStarted('2'),
+      timerFired('2'),
+      timerFired('2'),
+    ],
     { settlements: { 1: { kind: 'completed', result: 'once', isError: false } } },
   );
   expect(execution.status).toEqual({ kind: 'ended', outcome: { status: 'completed', result: 'once' } });

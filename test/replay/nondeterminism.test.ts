@@ -29,7 +29,14 @@ describe('code that no longer fits its history blocks the run (S0-124)', () => {
       'step "a"',
       'a sleep',
     ],
-    ['another kind of wait', stepA, async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'a' }), '1', 'step "a"', 'remote task "a" on "reports"'],
+    [
+      'another kind of wait',
+      stepA,
+      async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'a' }),
+      '1',
+      'step "a"',
+      'remote task "a" on "reports"',
+    ],
     [
       'another tool',
       call,
@@ -120,16 +127,17 @@ describe('code that no longer fits its history blocks the run (S0-124)', () => {
 
 describe('code that still fits', () => {
   it('may ask for arguments with the same keys in another order', async () => {
-    const recorded = await replay(async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { a: 1, b: [2] } }), [
-      runStarted(),
-    ]);
+    const recorded = await replay(
+      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { a: 1, b: [2] } }),
+      [runStarted()],
+    );
     const [command] = recorded.newCommands(1);
     if (command?.kind !== 'startRemoteTask') return expect.unreachable();
     const { waitId, server, name, digest } = command;
-    const execution = await replay(async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { b: [2], a: 1 } }), [
-      runStarted(),
-      { type: 'RemoteTaskRequested', atMs: 0, waitId, server, name, digest, deadlineAtMs: 1 },
-    ]);
+    const execution = await replay(
+      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 't', arguments: { b: [2], a: 1 } }),
+      [runStarted(), { type: 'RemoteTaskRequested', atMs: 0, waitId, server, name, digest, deadlineAtMs: 1 }],
+    );
     expect(execution.status).toEqual({ kind: 'waiting' });
   });
 

@@ -20,17 +20,18 @@ const refused: TokenOutcome = { kind: 'failed', error: { code: 'REMOTE_TASK_FAIL
 
 const exportMonth = { server: 'reports', tool: 'export', arguments: { month: '2026-10' } };
 
-async function outcomeOf(run: Run, events: readonly HistoryEvent[], settlements: Readonly<Record<string, TokenOutcome>> = {}): Promise<unknown> {
+async function outcomeOf(
+  run: Run,
+  events: readonly HistoryEvent[],
+  settlements: Readonly<Record<string, TokenOutcome>> = {},
+): Promise<unknown> {
   const { status } = await replay(run, events, { settlements });
   return status.kind === 'ended' ? status.outcome : status;
 }
 
 describe('a race of a remote task and a timer', () => {
   const run: Run = async (ctx) =>
-    Promise.race([
-      ctx.callRemoteTask(exportMonth).then(() => 'remote'),
-      ctx.sleep({ minutes: 1 }).then(() => 'timer'),
-    ]);
+    Promise.race([ctx.callRemoteTask(exportMonth).then(() => 'remote'), ctx.sleep({ minutes: 1 }).then(() => 'timer')]);
   const requested = [runStarted(), exportRequested('1'), timerStarted('2')];
 
   it('registers both waits in one turn', async () => {
@@ -39,8 +40,12 @@ describe('a race of a remote task and a timer', () => {
 
   it('is won by what the history has first', async () => {
     const settlements = { 1: exported };
-    expect(await outcomeOf(run, [...requested, tokenSettled('1'), timerFired('2')], settlements)).toMatchObject({ result: 'remote' });
-    expect(await outcomeOf(run, [...requested, timerFired('2'), tokenSettled('1')], settlements)).toMatchObject({ result: 'timer' });
+    expect(await outcomeOf(run, [...requested, tokenSettled('1'), timerFired('2')], settlements)).toMatchObject({
+      result: 'remote',
+    });
+    expect(await outcomeOf(run, [...requested, timerFired('2'), tokenSettled('1')], settlements)).toMatchObject({
+      result: 'timer',
+    });
   });
 
   it('goes by the history and not by the times in it', async () => {
@@ -50,23 +55,31 @@ describe('a race of a remote task and a timer', () => {
 });
 
 describe('Promise.all', () => {
-  const run: Run = async (ctx) => Promise.all([ctx.step('a', () => 1), ctx.step('b', () => 1), ctx.sleep({ minutes: 1 })]);
+  const run: Run = async (ctx) =>
+    Promise.all([ctx.step('a', () => 1), ctx.step('b', () => 1), ctx.sleep({ minutes: 1 })]);
   const requested = [runStarted(), stepRequested('1', 'a'), stepRequested('2', 'b'), timerStarted('3')];
   const ends = [stepCompleted('1', 'A'), stepCompleted('2', 'B'), timerFired('3')];
 
-  it.each(permutations([0, 1, 2]))('gives its values in its own order when they come in the order %i %i %i', async (...order) => {
-    const events = [...requested, ...order.map((index) => ends[index]!)];
-    expect((await replay(run, events.slice(0, -1))).status).toEqual({ kind: 'waiting' });
-    expect(await outcomeOf(run, events)).toEqual({ status: 'completed', result: ['A', 'B', null] });
-  });
+  it.each(permutations([0, 1, 2]))(
+    'gives its values in its own order when they come in the order %i %i %i',
+    async (...order) => {
+      const events = [...requested, ...order.map((index) => ends[index]!)];
+      expect((await replay(run, events.slice(0, -1))).status).toEqual({ kind: 'waiting' });
+      expect(await outcomeOf(run, events)).toEqual({ status: 'completed', result: ['A', 'B', null] });
+    },
+  );
 
   it('fails with the first failure and does not wait for the rest', async () => {
-    expect(await outcomeOf(run, [...requested, stepFailed('2')])).toMatchObject({ status: 'failed', error: { code: 'STEP_FAILED' } });
+    expect(await outcomeOf(run, [...requested, stepFailed('2')])).toMatchObject({
+      status: 'failed',
+      error: { code: 'STEP_FAILED' },
+    });
   });
 });
 
 describe('Promise.any', () => {
-  const run: Run = async (ctx) => Promise.any([ctx.callRemoteTask(exportMonth).then(() => 'remote'), ctx.step('a', () => 1)]);
+  const run: Run = async (ctx) =>
+    Promise.any([ctx.callRemoteTask(exportMonth).then(() => 'remote'), ctx.step('a', () => 1)]);
   const requested = [runStarted(), exportRequested('1'), stepRequested('2', 'a')];
 
   it('takes the first that succeeds', async () => {
@@ -92,7 +105,9 @@ describe('loops and try/finally', () => {
     };
     const events = [runStarted(), stepRequested('1', 'a'), stepCompleted('1', 1)];
     expect(asked(await replay(run, events))).toEqual(['2 step b']);
-    expect(await outcomeOf(run, [...events, stepRequested('2', 'b'), stepCompleted('2', 2)])).toMatchObject({ result: [1, 2] });
+    expect(await outcomeOf(run, [...events, stepRequested('2', 'b'), stepCompleted('2', 2)])).toMatchObject({
+      result: [1, 2],
+    });
   });
 
   it('cleanup runs before the failure leaves the workflow', async () => {
@@ -120,9 +135,11 @@ describe('loops and try/finally', () => {
       }
       return 'no failure';
     };
-    expect(asked(await replay(run, [runStarted(), exportRequested('1'), tokenSettled('1')], { settlements: { 1: refused } }))).toEqual([
-      '2 step instead',
-    ]);
+    expect(
+      asked(
+        await replay(run, [runStarted(), exportRequested('1'), tokenSettled('1')], { settlements: { 1: refused } }),
+      ),
+    ).toEqual(['2 step instead']);
   });
 
   it('the loser of a race stays open and its end changes nothing', async () => {

@@ -9,9 +9,18 @@ import type { RemoteRequest } from '../../lib/remote/transport.js';
 export type Program =
   | { readonly kind: 'step'; readonly name: string; readonly end: 'result' | 'failure' | 'secondAttempt' }
   | { readonly kind: 'sleep'; readonly seconds: number }
-  | { readonly kind: 'remote'; readonly call: number; readonly seconds: number; readonly end: 'result' | 'isError' | 'failure' | 'refusal' | 'never' }
+  | {
+      readonly kind: 'remote';
+      readonly call: number;
+      readonly seconds: number;
+      readonly end: 'result' | 'isError' | 'failure' | 'refusal' | 'never';
+    }
   | { readonly kind: 'random' }
-  | { readonly kind: 'together'; readonly how: 'sequence' | 'all' | 'allSettled' | 'race' | 'any'; readonly parts: readonly Program[] }
+  | {
+      readonly kind: 'together';
+      readonly how: 'sequence' | 'all' | 'allSettled' | 'race' | 'any';
+      readonly parts: readonly Program[];
+    }
   | { readonly kind: 'finally'; readonly body: Program; readonly cleanup: Program }
   | { readonly kind: 'catch'; readonly body: Program; readonly instead: Program }
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
@@ -32,7 +41,14 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
       kind: fc.constant('remote' as const),
       call: fc.integer({ min: 0, max: 5 }),
       seconds,
-      end: fc.constantFrom('result' as const, 'result' as const, 'isError' as const, 'failure' as const, 'refusal' as const, 'never' as const),
+      end: fc.constantFrom(
+        'result' as const,
+        'result' as const,
+        'isError' as const,
+        'failure' as const,
+        'refusal' as const,
+        'never' as const,
+      ),
     }),
     fc.constant({ kind: 'random' as const }),
   ),
@@ -52,7 +68,11 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
 })).program;
 
 /** Runs a program as an author would have written it out. `ran` hears of each step that runs. */
-export async function interpret(ctx: WorkflowContext, program: Program, ran: (name: string) => void): Promise<JsonValue> {
+export async function interpret(
+  ctx: WorkflowContext,
+  program: Program,
+  ran: (name: string) => void,
+): Promise<JsonValue> {
   const go = (part: Program): Promise<JsonValue> => interpret(ctx, part, ran);
   switch (program.kind) {
     case 'step':
@@ -67,7 +87,12 @@ export async function interpret(ctx: WorkflowContext, program: Program, ran: (na
       return 'slept';
     case 'remote': {
       const { call, seconds, end } = program;
-      const outcome = await ctx.callRemoteTask({ server: 'reports', tool: 'export', arguments: { call, seconds, end }, timeout: { minutes: 10 } });
+      const outcome = await ctx.callRemoteTask({
+        server: 'reports',
+        tool: 'export',
+        arguments: { call, seconds, end },
+        timeout: { minutes: 10 },
+      });
       return [outcome.result, outcome.isError];
     }
     case 'random':
@@ -114,7 +139,9 @@ async function together(
     case 'all':
       return Promise.all(parts.map(go));
     case 'allSettled':
-      return (await Promise.allSettled(parts.map(go))).map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)));
+      return (await Promise.allSettled(parts.map(go))).map((end) =>
+        end.status === 'fulfilled' ? end.value : String(end.reason),
+      );
     case 'race':
       return Promise.race(parts.map(go));
     case 'any':

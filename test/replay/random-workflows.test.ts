@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Command } from '../../lib/replay/command.js';
+import { toRequest } from '../../lib/operations/to-request.js';
 import { Execution } from '../../lib/replay/execution.js';
+import { isRequest, type RequestEvent } from '../../lib/replay/mismatch.js';
 import { interpret, programs, taskOf, type Program } from './program.js';
 
 interface Recorded {
@@ -19,7 +21,10 @@ interface Recorded {
 async function record(program: Program, seed: number, cancelAfter: number | undefined): Promise<Recorded> {
   let ran = 0;
   const flow = defineWorkflow({ name: 'flow', run: (ctx) => interpret(ctx, program, () => ran++) });
-  const config = defineApp({ workflows: [flow], servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) } });
+  const config = defineApp({
+    workflows: [flow],
+    servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+  });
   const server = scriptedServer({ protocol: 'mcp', task: taskOf });
   const app = createTestApp(config, { servers: { reports: server }, seed });
   const runId = await app.start(flow);
@@ -30,7 +35,9 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
   const outcome = await app.runToEnd(runId);
   const records = await app.deps.store.readRun(runId);
   if (records === undefined) throw new Error('the run is gone');
-  const settlements = new Map<string, TokenOutcome | undefined>(records.tokens.map((token) => [token.waitId, token.settlement?.outcome]));
+  const settlements = new Map<string, TokenOutcome | undefined>(
+    records.tokens.map((token) => [token.waitId, token.settlement?.outcome]),
+  );
   expect(new Set(server.starts.map(({ key }) => key)).size).toBe(server.starts.length);
   const { digest, drain, log } = app.deps;
   return {
@@ -51,44 +58,34 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
   };
 }
 
-type Request = Extract<HistoryEvent, { type: 'StepRequested' | 'TimerStarted' | 'RemoteTaskRequested' }>;
-
-function isRequest(event: HistoryEvent): event is Request {
-  return event.type === 'StepRequested' || event.type === 'TimerStarted' || event.type === 'RemoteTaskRequested';
-}
-
 function requestOf(command: Command): string {
   switch (command.kind) {
     case 'runStep':
-      return `${command.waitId} step ${command.name}`;
+    case 'waitForSignal':
+    case 'issueToken':
+      return `${command.waitId} ${command.kind} ${command.name}`;
     case 'startTimer':
       return `${command.waitId} timer`;
     case 'startRemoteTask':
-      return `${command.waitId} remote ${command.digest}`;
+    case 'startChild':
+      return `${command.waitId} ${command.kind} ${command.digest}`;
   }
 }
 
-function recordOf(event: Request): string {
+function recordOf(event: RequestEvent): string {
   switch (event.type) {
     case 'StepRequested':
-      return `${event.waitId} step ${event.name}`;
+      return `${event.waitId} runStep ${event.name}`;
+    case 'SignalWaitStarted':
+      return `${event.waitId} waitForSignal ${event.name}`;
+    case 'ExternalWaitRequested':
+      return `${event.waitId} issueToken ${event.name}`;
     case 'TimerStarted':
       return `${event.waitId} timer`;
     case 'RemoteTaskRequested':
-      return `${event.waitId} remote ${event.digest}`;
-  }
-}
-
-/** A recorded event as the log of another run has it, whose turns were cut elsewhere. */
-function toRequest(command: Command): HistoryEvent {
-  const { waitId } = command;
-  switch (command.kind) {
-    case 'runStep':
-      return { type: 'StepRequested', atMs: 0, waitId, name: command.name };
-    case 'startTimer':
-      return { type: 'TimerStarted', atMs: 0, waitId, firesAtMs: 0 };
-    case 'startRemoteTask':
-      return { type: 'RemoteTaskRequested', atMs: 0, waitId, server: command.server, name: command.name, digest: command.digest, deadlineAtMs: 0 };
+      return `${event.waitId} startRemoteTask ${event.digest}`;
+    case 'ChildRequested':
+      return `${event.waitId} startChild ${event.digest}`;
   }
 }
 
@@ -105,65 +102,75 @@ const seeds = fc.integer({ min: 1, max: 1_000_000 });
 
 // A failure prints the seed and the smallest program that it could be cut down to.
 describe('any workflow of steps, sleeps and remote tasks', () => {
-  it('asks for the same and ends the same when any prefix of its history is replayed', { timeout: 120_000 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(programs, seeds, cancels, async (program, seed, cancelAfter) => {
-        const { events, outcome, replayer, ranSteps } = await record(program, seed, cancelAfter);
-        const ranBefore = ranSteps();
-        for (let length = 0; length <= events.length; length++) {
-          const execution = replayer();
-          for (const event of events.slice(0, length)) await execution.apply(event);
-          expect(execution.status.kind).not.toBe('blocked');
-          if (execution.status.kind === 'ended') expect(execution.status.outcome).toEqual(outcome);
-          const later = events.slice(length).filter(isRequest).map(recordOf);
-          const asked = execution.newCommands(1_000).map(requestOf);
-          // What a workflow asks for in the turn that ends it is not recorded.
-          expect(later.slice(0, asked.length)).toEqual(asked.slice(0, later.length));
-        }
-        const whole = replayer();
-        for (const event of events) await whole.apply(event);
-        expect(whole.status).toEqual({ kind: 'ended', outcome });
-        expect(ranSteps()).toBe(ranBefore);
-      }),
-      { numRuns: 150 },
-    );
-  });
+  it(
+    'asks for the same and ends the same when any prefix of its history is replayed',
+    { timeout: 120_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(programs, seeds, cancels, async (program, seed, cancelAfter) => {
+          const { events, outcome, replayer, ranSteps } = await record(program, seed, cancelAfter);
+          const ranBefore = ranSteps();
+          for (let length = 0; length <= events.length; length++) {
+            const execution = replayer();
+            for (const event of events.slice(0, length)) await execution.apply(event);
+            expect(execution.status.kind).not.toBe('blocked');
+            if (execution.status.kind === 'ended') expect(execution.status.outcome).toEqual(outcome);
+            const later = events.slice(length).filter(isRequest).map(recordOf);
+            const asked = execution.newCommands(1_000).map(requestOf);
+            // What a workflow asks for in the turn that ends it is not recorded.
+            expect(later.slice(0, asked.length)).toEqual(asked.slice(0, later.length));
+          }
+          const whole = replayer();
+          for (const event of events) await whole.apply(event);
+          expect(whole.status).toEqual({ kind: 'ended', outcome });
+          expect(ranSteps()).toBe(ranBefore);
+        }),
+        { numRuns: 150 },
+      );
+    },
+  );
 
   it('ends the same when the same events are cut into other turns', { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(programs, seeds, cancels, fc.infiniteStream(fc.nat(4)), async (program, seed, cancelAfter, cuts) => {
-        const { events, outcome, replayer } = await record(program, seed, cancelAfter);
-        const happened = events.filter((event) => !isRequest(event));
-        const execution = replayer();
-        const log: HistoryEvent[] = [];
-        const recorded = new Set<string>();
-        const commit = async (limit: number): Promise<void> => {
-          for (const request of execution.newCommands(limit).map(toRequest)) {
-            await execution.apply(request);
-            log.push(request);
-            recorded.add(waitOf(request)!);
+      fc.asyncProperty(
+        programs,
+        seeds,
+        cancels,
+        fc.infiniteStream(fc.nat(4)),
+        async (program, seed, cancelAfter, cuts) => {
+          const { events, outcome, replayer } = await record(program, seed, cancelAfter);
+          const happened = events.filter((event) => !isRequest(event));
+          const execution = replayer();
+          const log: HistoryEvent[] = [];
+          const recorded = new Set<string>();
+          const commit = async (limit: number): Promise<void> => {
+            for (const request of execution.newCommands(limit).map(toRequest)) {
+              await execution.apply(request);
+              log.push(request);
+              recorded.add(waitOf(request)!);
+            }
+          };
+          for (const event of happened) {
+            // Nothing is asked for once the outcome is there.
+            if (execution.status.kind === 'ended') break;
+            const waitId = waitOf(event);
+            // Nothing can end a wait before the log asks for it.
+            while (waitId !== undefined && !recorded.has(waitId)) {
+              const before = recorded.size;
+              await commit(1);
+              if (recorded.size === before) break;
+            }
+            await execution.apply(event);
+            log.push(event);
+            const cut = cuts.next().value as number;
+            if (cut > 0 && isWaiting(execution)) await commit(cut === 4 ? 1_000 : cut);
           }
-        };
-        for (const event of happened) {
-          // Nothing is asked for once the outcome is there.
-          if (execution.status.kind === 'ended') break;
-          const waitId = waitOf(event);
-          // Nothing can end a wait before the log asks for it.
-          while (waitId !== undefined && !recorded.has(waitId)) {
-            const before = recorded.size;
-            await commit(1);
-            if (recorded.size === before) break;
-          }
-          await execution.apply(event);
-          log.push(event);
-          const cut = cuts.next().value;
-          if (cut > 0 && isWaiting(execution)) await commit(cut === 4 ? 1_000 : cut);
-        }
-        expect(execution.status).toEqual({ kind: 'ended', outcome });
-        const again = replayer();
-        for (const event of log) await again.apply(event);
-        expect(again.status).toEqual({ kind: 'ended', outcome });
-      }),
+          expect(execution.status).toEqual({ kind: 'ended', outcome });
+          const again = replayer();
+          for (const event of log) await again.apply(event);
+          expect(again.status).toEqual({ kind: 'ended', outcome });
+        },
+      ),
       { numRuns: 150 },
     );
   });

@@ -1,7 +1,16 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
-import { asked, replay, runStarted, stepCompleted, stepRequested, timerFired, timerStarted, type Run } from './replaying.js';
+import {
+  asked,
+  replay,
+  runStarted,
+  stepCompleted,
+  stepRequested,
+  timerFired,
+  timerStarted,
+  type Run,
+} from './replaying.js';
 
 const stuck = {
   kind: 'blocked',
@@ -86,7 +95,9 @@ describe('a context that is used outside of the turn', () => {
     const execution = await replay(run, [runStarted(), timerStarted('1')]);
     await late.promise;
     expect(execution.status).toMatchObject({ kind: 'blocked', error: { code: 'WORKFLOW_STUCK' } });
-    expect(errors).toMatchObject([{ code: 'WORKFLOW_STUCK', message: expect.stringContaining(`ctx.${method} was called outside`) as unknown }]);
+    expect(errors).toMatchObject([
+      { code: 'WORKFLOW_STUCK', message: expect.stringContaining(`ctx.${method} was called outside`) as unknown },
+    ]);
     expect(asked(execution)).toEqual([]);
   });
 

@@ -21,7 +21,7 @@ test('ending event: an outcome that was decided stands, whatever is settled befo
       { who: 'relay 1', at: 'update t#2', what: { freezeUntil: ({ world }) => world.seconds >= 91 } },
       {
         who: 'turn 2',
-        at: /^(update t#|transact)/,
+        at: /^(update t#2|transact)/,
         what: { freezeUntil: ({ token }) => token('2')?.settlement !== undefined },
       },
       { who: 'turn 2', at: /^transact .*=completed/, what: 'crash' },
@@ -95,6 +95,25 @@ test('tombstone: a wait that is closed before its item exists starts nothing aft
   expect(unplayed).toEqual([]);
 });
 
+test('close only what is open: a settlement that comes while the run closes its waits stands', async () => {
+  const { world, token, outcome, violations, unplayed } = await play({
+    run: async (ctx) => Promise.race([call(ctx, 'r1'), call(ctx, 'r2')]),
+    callers: (world, runId) => {
+      world.settleAt(30, runId, '1', 'pushed 1');
+      world.settleAt(30, runId, '2', 'pushed 2');
+    },
+    script: [
+      { who: 'relay 2', at: 'update t#2', what: { freezeUntil: ({ played }) => played(1) } },
+      { who: 'turn 2', at: 'update t#2', what: { freezeUntil: ({ token }) => token('2')?.settlement !== undefined } },
+    ],
+  });
+  expect(world.settledTrue).toHaveLength(2);
+  expect(token('2')?.settlement?.outcome).toEqual({ kind: 'completed', result: 'pushed 2', isError: false });
+  expect(outcome).toEqual({ status: 'completed', result: 'pushed 1' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
 test('end effects: a process that dies after the terminal commit leaves neither a remote task nor a marker behind', async () => {
   const { world, outcome, violations, unplayed } = await play({
     run: async (ctx) => Promise.race([call(ctx, 'r1'), call(ctx, 'r2')]),
@@ -145,5 +164,24 @@ test('terminate goes first: one that comes while the turn runs steps ends the ru
     script: [],
   });
   expect(outcome).toEqual({ status: 'terminated' });
+  expect(violations).toBe('');
+});
+
+test('inbox as seen: a cancel that came while the turn ran steps does not make it do the last one again', async () => {
+  const { world, outcome, violations } = await play({
+    run: async (_ctx, step) => {
+      try {
+        for (let index = 0; index < 10; index++) await step(`s${index}`);
+      } finally {
+        await step('undo');
+      }
+    },
+    callers: (world, runId) => {
+      world.stopAt(4.5, runId, 'cancel', 'c1');
+    },
+    script: [],
+  });
+  expect(outcome).toEqual({ status: 'cancelled' });
+  expect(world.trace.filter((line) => line.endsWith('step undo'))).toHaveLength(1);
   expect(violations).toBe('');
 });

@@ -37,9 +37,7 @@ test('dueSeq: an owner that wakes up late does not take away the timer of a newe
     callers: (world, runId) => {
       world.settleAt(30, runId, '1', 'pushed');
     },
-    script: [
-      { who: 'turn 1', at: 'update a dueSeq', what: { freezeUntil: ({ world }) => world.seconds >= 600 } },
-    ],
+    script: [{ who: 'turn 1', at: 'update a dueSeq', what: { freezeUntil: ({ world }) => world.seconds >= 600 } }],
   });
   expect(outcome).toEqual({ status: 'completed', result: 'slept' });
   expect(endedAtS).toBeLessThan(1400);

@@ -57,7 +57,7 @@ export async function play(scene: Scene): Promise<Played> {
   const open = new Map(scene.script.map((line, position) => [position, line]));
   const numbers = new Map<string, number>();
   const lastOfKind = new Map<string, number>();
-  let so: SceneSoFar | undefined;
+  let soFar: SceneSoFar | undefined;
 
   const numberOf = (process: string, kind: string): number => {
     const known = numbers.get(process);
@@ -73,9 +73,9 @@ export async function play(scene: Scene): Promise<Played> {
     for (const [position, { who, at, when, what }] of open) {
       if (who !== kind && who !== name) continue;
       if (!(typeof at === 'string' ? tag.startsWith(at) : at.test(tag))) continue;
-      if (so === undefined || (when !== undefined && !when(so.world, so.runId))) continue;
+      if (soFar === undefined || (when !== undefined && !when(soFar.world, soFar.runId))) continue;
       open.delete(position);
-      const now = so;
+      const now = soFar;
       return typeof what === 'string' ? what : { freezeUntil: () => what.freezeUntil(now) };
     }
     return undefined;
@@ -87,7 +87,7 @@ export async function play(scene: Scene): Promise<Played> {
     ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
     callers: (world, runId) => {
       const item = (sk: string) => world.items.get(`run#${runId} ${sk}`);
-      so = {
+      soFar = {
         world,
         runId,
         played: (line) => !open.has(line),
@@ -107,14 +107,25 @@ export async function play(scene: Scene): Promise<Played> {
     log: world.log(runId),
     token: (waitId) => optional(world.items.get(`run#${runId} t#${waitId}`), toToken),
     violations: describe(world),
-    unplayed: [...open.values()].map(({ who, at, what }) => `${who} ${typeof what === 'string' ? what : 'freeze'} at ${String(at)}`),
+    unplayed: [...open.values()].map(
+      ({ who, at, what }) => `${who} ${typeof what === 'string' ? what : 'freeze'} at ${String(at)}`,
+    ),
   };
 }
 
 /** A remote call whose failure is its code. A cancel goes through. */
-export async function call(ctx: WorkflowContext, tool: string, options: { timeout?: Duration; retrySafe?: boolean } = {}): Promise<unknown> {
+export async function call(
+  ctx: WorkflowContext,
+  tool: string,
+  options: { timeout?: Duration; retrySafe?: boolean } = {},
+): Promise<unknown> {
   try {
-    const outcome: RemoteOutcome = await ctx.callRemoteTask({ server: 'remote', tool, timeout: { hours: 6 }, ...options });
+    const outcome: RemoteOutcome = await ctx.callRemoteTask({
+      server: 'remote',
+      tool,
+      timeout: { hours: 6 },
+      ...options,
+    });
     return outcome.result;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };

@@ -54,9 +54,22 @@ test('only what was requested: an item whose request is not in the commits read 
       world.atSecond(10, () => {
         const atMs = world.nowMs;
         const store = new RunStore(world.table);
-        const token = { runId, waitId: '2', attempt: 1, writerId: 'w', createdAtMs: atMs, deadlineAtMs: atMs + 3_600_000, pollErrors: 0 };
+        const token = {
+          runId,
+          waitId: '2',
+          attempt: 1,
+          writerId: 'w',
+          createdAtMs: atMs,
+          deadlineAtMs: atMs + 3_600_000,
+          pollErrors: 0,
+        };
         void store.putToken(token);
-        void store.settle(runId, '2', { writerId: 's', atMs, by: 'relay', outcome: { kind: 'completed', result: 'early', isError: false } });
+        void store.settle(runId, '2', {
+          writerId: 's',
+          atMs,
+          by: 'relay',
+          outcome: { kind: 'completed', result: 'early', isError: false },
+        });
       });
       world.settleAt(30, runId, '1', 'pushed');
     },

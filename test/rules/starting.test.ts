@@ -52,6 +52,24 @@ test('old item: a handle on it means that nothing is started', async () => {
   expect(unplayed).toEqual([]);
 });
 
+test('handle on the item: it is the record of the start, though no commit speaks of it yet', async () => {
+  const { world, outcome, log, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 100 },
+    script: [{ who: 'turn 1', at: 'poll', what: 'crash' }],
+    endS: 200,
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(world.remote.starts).toHaveLength(1);
+  expect(world.trace.filter((line) => line.includes('put t#1'))).toHaveLength(1);
+  expect(log.map(({ type }) => type)).toEqual([
+    ...['RunStarted', 'RemoteTaskRequested'],
+    ...['RemoteTaskStarted', 'TokenSettled', 'RunEnding', 'RunEnded'],
+  ]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
 test('numbered attempts: only the one who put the item calls a server that does not dedupe', async () => {
   const { world, outcome, violations, unplayed } = await play({
     run: async (ctx) => call(ctx, 'r1'),

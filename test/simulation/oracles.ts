@@ -77,7 +77,7 @@ function checkCommit(item: Item, world: World): void {
     if (!taken) world.fail('signal-lost', `${inboxId} was accepted and the run ends without it`);
   }
   const outcome = events.find((event) => event.type === 'RunEnding')?.outcome;
-  if (events.some((event) => event.type === 'TerminateRequested') && outcome?.status !== 'terminated')
+  if (all.some((event) => event.type === 'TerminateRequested') && outcome?.status !== 'terminated')
     world.fail('terminate-ignored', JSON.stringify(outcome));
 }
 

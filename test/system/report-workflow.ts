@@ -1,7 +1,7 @@
-import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { RemoteCall } from '../../lib/workflow/context.js';
 import { dataOf } from '../../lib/workflow/outcome.js';
+import { tokens } from './engine-deps.js';
 
 /** How often a step ran in this process. */
 export const stepRuns = { count: 0 };
@@ -27,7 +27,6 @@ export const reportWorkflow = defineWorkflow<{ readonly protocol: 'mcp' | 'a2a' 
   },
 });
 
-export const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]);
 /** Each process repeats the start with it, as a caller does that got no answer. */
 export const startKey = 'the-run';
 export const reportRunId = tokens.keyedRunId('report', startKey);

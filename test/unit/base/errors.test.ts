@@ -54,9 +54,16 @@ describe('an error that crosses storage', () => {
   });
 
   it('gives a foreign error the fallback code and keeps the name of its class', () => {
-    expect(toStoredError(new TypeError('no'), 'WORKFLOW_FAILED')).toEqual({ code: 'WORKFLOW_FAILED', message: 'no', name: 'TypeError' });
+    expect(toStoredError(new TypeError('no'), 'WORKFLOW_FAILED')).toEqual({
+      code: 'WORKFLOW_FAILED',
+      message: 'no',
+      name: 'TypeError',
+    });
     expect(toStoredError('text', 'WORKFLOW_FAILED')).toEqual({ code: 'WORKFLOW_FAILED', message: 'text' });
-    expect(toStoredError(undefined, 'WORKFLOW_FAILED')).toEqual({ code: 'WORKFLOW_FAILED', message: 'a undefined was thrown' });
+    expect(toStoredError(undefined, 'WORKFLOW_FAILED')).toEqual({
+      code: 'WORKFLOW_FAILED',
+      message: 'a undefined was thrown',
+    });
   });
 });
 
@@ -71,7 +78,11 @@ it('errors are told by their code, whichever copy of the package threw them', ()
 
 it('a NonRetryableError keeps its cause', () => {
   const cause = new Error('401');
-  expect(new NonRetryableError('no access', { cause })).toMatchObject({ name: 'NonRetryableError', nonRetryable: true, cause });
+  expect(new NonRetryableError('no access', { cause })).toMatchObject({
+    name: 'NonRetryableError',
+    nonRetryable: true,
+    cause,
+  });
 });
 
 it('codes are unique', () => {

@@ -4,7 +4,14 @@ import { isRunId, isWaitId, remoteKeyOf, stepKeyOf } from '../../../lib/base/ids
 
 it('a run id is 32 lower-case hex digits', () => {
   expect(isRunId('0123456789abcdef0123456789abcdef')).toBe(true);
-  for (const text of ['', '0'.repeat(31), '0'.repeat(33), 'A'.repeat(32), `${'0'.repeat(31)}g`, `${'0'.repeat(32)}\n`]) {
+  for (const text of [
+    '',
+    '0'.repeat(31),
+    '0'.repeat(33),
+    'A'.repeat(32),
+    `${'0'.repeat(31)}g`,
+    `${'0'.repeat(32)}\n`,
+  ]) {
     expect(isRunId(text)).toBe(false);
   }
 });

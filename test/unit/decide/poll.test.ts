@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { claimUntilMs, nextPollAfterErrorMs, nextPollAtMs, pollHint, pollIntervalMs, type PolledToken } from '../../../lib/decide/poll.js';
+import {
+  claimUntilMs,
+  nextPollAfterErrorMs,
+  nextPollAtMs,
+  pollHint,
+  pollIntervalMs,
+  type PolledToken,
+} from '../../../lib/decide/poll.js';
 
 function aToken(over: Partial<PolledToken> = {}): PolledToken {
   return { createdAtMs: 0, deadlineAtMs: 1_000_000_000, pollErrors: 0, ...over };

@@ -6,14 +6,33 @@ import type { HistoryEvent } from '../../../lib/history/event.js';
 const oneOfEach: readonly HistoryEvent[] = [
   { type: 'RunStarted', atMs: 1, workflow: 'flow', version: '1', behaviors: 1 },
   { type: 'StepRequested', atMs: 1, waitId: '1', name: 'a' },
-  { type: 'StepAttemptFailed', atMs: 2, waitId: '1', attempt: 1, error: { code: 'STEP_FAILED', message: 'no' }, retryAtMs: 3 },
+  {
+    type: 'StepAttemptFailed',
+    atMs: 2,
+    waitId: '1',
+    attempt: 1,
+    error: { code: 'STEP_FAILED', message: 'no' },
+    retryAtMs: 3,
+  },
   { type: 'StepCompleted', atMs: 4, waitId: '1', attempt: 2, result: { rows: [1, null] } },
   { type: 'StepFailed', atMs: 4, waitId: '2', attempt: 5, error: { code: 'STEP_FAILED', message: 'no' } },
   { type: 'TimerStarted', atMs: 4, waitId: '3', firesAtMs: 9 },
   { type: 'TimerFired', atMs: 9, waitId: '3' },
   { type: 'RemoteTaskRequested', atMs: 9, waitId: '4', server: 's', name: 't', digest: 'd', deadlineAtMs: 99 },
-  { type: 'RemoteTaskStarted', atMs: 10, waitId: '4', handle: { server: 's', protocol: 'mcp', wire: '2026-07-28', taskId: 'x' } },
-  { type: 'RemoteTaskStartFailed', atMs: 10, waitId: '4', attempt: 1, error: { code: 'REMOTE_UNREACHABLE', message: 'no' }, retryAtMs: 11 },
+  {
+    type: 'RemoteTaskStarted',
+    atMs: 10,
+    waitId: '4',
+    handle: { server: 's', protocol: 'mcp', wire: '2026-07-28', taskId: 'x' },
+  },
+  {
+    type: 'RemoteTaskStartFailed',
+    atMs: 10,
+    waitId: '4',
+    attempt: 1,
+    error: { code: 'REMOTE_UNREACHABLE', message: 'no' },
+    retryAtMs: 11,
+  },
   { type: 'TokenSettled', atMs: 12, waitId: '4' },
   { type: 'CancelRequested', atMs: 13, inboxId: 'cancel-1', reason: 'too dear' },
   { type: 'TerminateRequested', atMs: 13, inboxId: 'terminate-1' },
@@ -39,6 +58,8 @@ describe('the events of a commit', () => {
     ['a commit must hold a list of events', { format: 1 }],
     ['a commit must hold a list of events', null],
   ])('are refused rather than skipped: %s', (message, stored) => {
-    expect(() => decodeEvents(stored)).toThrow(expect.objectContaining({ code: 'HISTORY_FORMAT_UNKNOWN', message }) as Error);
+    expect(() => decodeEvents(stored)).toThrow(
+      expect.objectContaining({ code: 'HISTORY_FORMAT_UNKNOWN', message }) as Error,
+    );
   });
 });

@@ -1,13 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { HistoryEvent } from '../../../lib/history/event.js';
-import { foldHistory, RunState } from '../../../lib/history/run-state.js';
+import { foldHistory, type RunState } from '../../../lib/history/run-state.js';
 
 const error = { code: 'REMOTE_UNREACHABLE', message: 'no' } as const;
 const handle = { server: 's', protocol: 'mcp', wire: '2026-07-28', taskId: 'x' } as const;
 const started: HistoryEvent = { type: 'RunStarted', atMs: 5, workflow: 'flow', version: '1', behaviors: 1 };
 const stepRequested: HistoryEvent = { type: 'StepRequested', atMs: 6, waitId: '1', name: 'a' };
 const timerStarted: HistoryEvent = { type: 'TimerStarted', atMs: 6, waitId: '2', firesAtMs: 60 };
-const remoteRequested: HistoryEvent = { type: 'RemoteTaskRequested', atMs: 6, waitId: '3', server: 's', name: 't', digest: 'd', deadlineAtMs: 99 };
+const remoteRequested: HistoryEvent = {
+  type: 'RemoteTaskRequested',
+  atMs: 6,
+  waitId: '3',
+  server: 's',
+  name: 't',
+  digest: 'd',
+  deadlineAtMs: 99,
+};
 
 function after(...events: readonly HistoryEvent[]): RunState {
   return foldHistory([{ seq: 1, events }]);
@@ -16,7 +24,11 @@ function after(...events: readonly HistoryEvent[]): RunState {
 describe('the state of a run', () => {
   it('is empty before the first commit', () => {
     const state = foldHistory([]);
-    expect({ seq: state.seq, startedAtMs: state.startedAtMs, open: [...state.open] }).toEqual({ seq: 0, startedAtMs: undefined, open: [] });
+    expect({ seq: state.seq, startedAtMs: state.startedAtMs, open: [...state.open] }).toEqual({
+      seq: 0,
+      startedAtMs: undefined,
+      open: [],
+    });
   });
 
   it('has the number of the last commit, and the times of the first and the last event', () => {
@@ -24,14 +36,26 @@ describe('the state of a run', () => {
       { seq: 1, events: [started] },
       { seq: 2, events: [{ ...stepRequested, atMs: 8 }] },
     ]);
-    expect({ seq: state.seq, startedAtMs: state.startedAtMs, lastEventAtMs: state.lastEventAtMs }).toEqual({ seq: 2, startedAtMs: 5, lastEventAtMs: 8 });
+    expect({ seq: state.seq, startedAtMs: state.startedAtMs, lastEventAtMs: state.lastEventAtMs }).toEqual({
+      seq: 2,
+      startedAtMs: 5,
+      lastEventAtMs: 8,
+    });
   });
 
   it('has a wait open from its request on', () => {
     expect([...after(started, stepRequested, timerStarted, remoteRequested).open.values()]).toEqual([
       { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 6, failedAttempts: 0 },
       { kind: 'timer', waitId: '2', requestedAtMs: 6, firesAtMs: 60 },
-      { kind: 'remoteTask', waitId: '3', server: 's', name: 't', requestedAtMs: 6, deadlineAtMs: 99, failedAttempts: 0 },
+      {
+        kind: 'remoteTask',
+        waitId: '3',
+        server: 's',
+        name: 't',
+        requestedAtMs: 6,
+        deadlineAtMs: 99,
+        failedAttempts: 0,
+      },
     ]);
   });
 
@@ -55,14 +79,14 @@ describe('the state of a run', () => {
     );
     expect(state.open.get('1')).toMatchObject({ failedAttempts: 2, retryAtMs: 9, lastError: error });
     expect(state.open.get('3')).toMatchObject({ failedAttempts: 1, retryAtMs: 8, lastError: error });
-    expect(state.openRemoteTasks.get('3')).toBe(state.open.get('3'));
+    expect(state.openTokens.get('3')).toBe(state.open.get('3'));
   });
 
   it('takes the handle of a remote task in, and its settlement once', () => {
     const running = after(remoteRequested, { type: 'RemoteTaskStarted', atMs: 7, waitId: '3', handle });
-    expect(running.openRemoteTasks.get('3')).toMatchObject({ handle });
+    expect(running.openTokens.get('3')).toMatchObject({ handle });
     running.applyCommit(2, [{ type: 'TokenSettled', atMs: 8, waitId: '3' }]);
-    expect(running.openRemoteTasks.size).toBe(0);
+    expect(running.openTokens.size).toBe(0);
     expect([...running.settled]).toEqual(['3']);
   });
 
@@ -74,7 +98,7 @@ describe('the state of a run', () => {
       { type: 'TimerFired', atMs: 7, waitId: '2' },
     );
     expect(state.open.size).toBe(0);
-    expect(state.openRemoteTasks.size).toBe(0);
+    expect(state.openTokens.size).toBe(0);
   });
 
   it('remembers what it took from the inbox, and how the run ends', () => {

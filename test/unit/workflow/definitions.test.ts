@@ -19,7 +19,10 @@ describe('defineWorkflow', () => {
   });
 
   it.each(['', ' ', 'a b', '-a', 'a'.repeat(65), 'é'])('refuses the name "%s"', (name) => {
-    expect(problemOf(() => defineWorkflow({ name, run: async () => 1 }))).toMatchObject(['CONFIG_INVALID', expect.stringContaining('name')]);
+    expect(problemOf(() => defineWorkflow({ name, run: async () => 1 }))).toMatchObject([
+      'CONFIG_INVALID',
+      expect.stringContaining('name'),
+    ]);
   });
 });
 
@@ -29,7 +32,10 @@ describe('defineApp', () => {
   });
 
   it('refuses two workflows of one name', () => {
-    expect(problemOf(() => defineApp({ workflows: [flow, flow] }))).toEqual(['CONFIG_INVALID', 'two workflows are named "flow"']);
+    expect(problemOf(() => defineApp({ workflows: [flow, flow] }))).toEqual([
+      'CONFIG_INVALID',
+      'two workflows are named "flow"',
+    ]);
   });
 
   it.each([
@@ -38,7 +44,10 @@ describe('defineApp', () => {
     ['reports', 'ftp://reports.example.com', 'servers.reports.url must be an http(s) URL'],
     ['reports', 'https://u:hunter2@reports.example.com', 'servers.reports.url must not hold user info; use auth'],
   ])('refuses the server "%s" at %s, and does not repeat the URL', (name, url, message) => {
-    expect(problemOf(() => defineApp({ workflows: [], servers: { [name]: mcpServer({ url }) } }))).toEqual(['CONFIG_INVALID', message]);
+    expect(problemOf(() => defineApp({ workflows: [], servers: { [name]: mcpServer({ url }) } }))).toEqual([
+      'CONFIG_INVALID',
+      message,
+    ]);
   });
 
   it('holds a secret by name only', () => {

@@ -8,7 +8,11 @@ function anOutcome(result: JsonValue): RemoteOutcome {
 }
 
 const tool = anOutcome({
-  content: [{ type: 'text', text: 'one' }, { type: 'image', data: 'aGk=' }, { type: 'text', text: 'two' }],
+  content: [
+    { type: 'text', text: 'one' },
+    { type: 'image', data: 'aGk=' },
+    { type: 'text', text: 'two' },
+  ],
   structuredContent: { rows: 412 },
 });
 const task = anOutcome({
@@ -39,10 +43,19 @@ describe('what an outcome says', () => {
     expect(artifactsOf(tool)).toEqual([]);
   });
 
-  it.each<[JsonValue]>([[null], ['text'], [[]], [{}], [{ content: 'no list' }], [{ artifacts: [1, null] }], [{ status: null }]])(
-    'is nothing for %j',
-    (result) => {
-      expect([textOf(anOutcome(result)), dataOf(anOutcome(result)), artifactsOf(anOutcome(result))]).toEqual(['', undefined, []]);
-    },
-  );
+  it.each<[JsonValue]>([
+    [null],
+    ['text'],
+    [[]],
+    [{}],
+    [{ content: 'no list' }],
+    [{ artifacts: [1, null] }],
+    [{ status: null }],
+  ])('is nothing for %j', (result) => {
+    expect([textOf(anOutcome(result)), dataOf(anOutcome(result)), artifactsOf(anOutcome(result))]).toEqual([
+      '',
+      undefined,
+      [],
+    ]);
+  });
 });

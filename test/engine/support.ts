@@ -1,0 +1,119 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
+import { a2aAgent, defineApp, defineWorkflow, mcpServer, type App, type Workflow, type WorkflowContext } from 'outwait';
+import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
+import type { Clock, EpochMs } from '../../lib/base/time.js';
+import type { RemoteTaskHandle } from '../../lib/history/event.js';
+import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
+import type { TestAppOptions } from '../../lib/testing/test-app.js';
+
+/** Takes any JSON. */
+export type Flow = Workflow;
+
+/** 2026-01-01T00:00:00Z, the first instant of a test. */
+export const startMs = 1_767_225_600_000;
+
+export function aFlow(run: (ctx: WorkflowContext) => Promise<unknown>): Flow {
+  return defineWorkflow<unknown>({ name: 'flow', run });
+}
+
+/** An app with one workflow, an MCP server "reports" and an A2A agent "supplier". */
+export function anApp(flow: Flow): App {
+  return defineApp({
+    workflows: [flow],
+    servers: {
+      reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
+      supplier: a2aAgent({ url: 'https://supplier.example.com/a2a' }),
+    },
+  });
+}
+
+export interface Started {
+  readonly app: TestApp;
+  readonly runId: string;
+}
+
+/** Starts a run of `flow`; nothing of it runs yet. */
+export async function started(
+  flow: Flow,
+  servers: TestAppOptions['servers'] = {},
+  options: Omit<TestAppOptions, 'servers'> = {},
+): Promise<Started> {
+  const app = createTestApp(anApp(flow), { servers, ...options });
+  return { app, runId: await app.start(flow, null) };
+}
+
+/** Lets virtual time pass for a turn that waits for it, as a step that hangs makes it do. */
+export async function withTimePassing<Result>({ clock }: TestApp, work: Promise<Result>): Promise<Result> {
+  let isDone = false;
+  const done = (): void => {
+    isDone = true;
+  };
+  work.then(done, done);
+  const isWorking = (): boolean => !isDone;
+  while (isWorking()) {
+    for (let round = 0; round < 10; round++) await eventLoop();
+    const nextAtMs = clock.nextDelayAtMs();
+    if (isWorking() && nextAtMs !== undefined) clock.moveTo(nextAtMs);
+  }
+  return work;
+}
+
+interface Replies {
+  /** Answers the start of that number, from 1 on, in place of the script. */
+  readonly start?: (attempt: number) => StartReply | undefined;
+  /** Answers the read of that number, from 1 on, in place of the script. */
+  readonly read?: (read: number) => PollReply | undefined;
+}
+
+/** A scripted server that remembers when it was called and can be told to answer otherwise. */
+export class WatchedServer extends ScriptedServer {
+  /** Since the first instant of the test. */
+  readonly startedAtMs: number[] = [];
+  readonly readAtMs: number[] = [];
+  readonly #replies: Replies;
+  #watchedClock: Clock = { nowMs: () => startMs };
+
+  constructor(
+    options: Replies & {
+      readonly protocol?: 'mcp' | 'a2a';
+      readonly dedupes?: boolean;
+      readonly task?: ScriptedTask;
+    } = {},
+  ) {
+    const { protocol = 'mcp', dedupes, task = { never: true } } = options;
+    super({ protocol, task: () => task, ...(dedupes === undefined ? {} : { dedupes }) });
+    this.#replies = options;
+  }
+
+  override connect(name: string, clock: Clock): void {
+    super.connect(name, clock);
+    this.#watchedClock = clock;
+  }
+
+  override async start(request: StartRequest): Promise<StartReply> {
+    this.startedAtMs.push(this.#sinceStartMs());
+    const scripted = await super.start(request);
+    return this.#replies.start?.(this.startedAtMs.length) ?? scripted;
+  }
+
+  override async get(handle: RemoteTaskHandle): Promise<PollReply> {
+    this.readAtMs.push(this.#sinceStartMs());
+    const scripted = await super.get(handle);
+    return this.#replies.read?.(this.readAtMs.length) ?? scripted;
+  }
+
+  #sinceStartMs(): EpochMs {
+    return this.#watchedClock.nowMs() - startMs;
+  }
+}
+
+/** When a run ended, since the first instant of the test. */
+export async function endedAfterMs({ app, runId }: Started): Promise<number> {
+  const { endedAtMs = Number.NaN } = await app.show(runId);
+  return endedAtMs - startMs;
+}
+
+/** The types of the events of a run, in order. */
+export async function eventTypes({ app, runId }: Started): Promise<readonly string[]> {
+  return (await app.history(runId)).events.map(({ type }) => type);
+}

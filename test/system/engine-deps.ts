@@ -1,0 +1,36 @@
+import { system } from '../../lib/aws/system.js';
+import { queues as topology } from '../../lib/aws/topology.js';
+import { silentLog } from '../../lib/base/log.js';
+import type { Clock } from '../../lib/base/time.js';
+import type { Deps } from '../../lib/operations/deps.js';
+import { MemoryQueues } from '../../lib/queue/memory-queues.js';
+import type { HttpClient } from '../../lib/remote/http.js';
+import { createTransports } from '../../lib/remote/transports.js';
+import { RunStore } from '../../lib/store/run-store.js';
+import type { Table } from '../../lib/store/table.js';
+import { TokenKeys } from '../../lib/tokens/token-keys.js';
+import type { App } from '../../lib/workflow/app.js';
+
+/** The same in every process, so that a token made by one is known to all. */
+export const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]);
+
+/** What an engine is made of, beside the parts that are handed in: the real ones, with queues in memory. */
+export function createEngineDeps(parts: {
+  readonly app: App;
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly http: HttpClient;
+}): Deps & { readonly queues: MemoryQueues } {
+  const { app, table, clock, http } = parts;
+  const readSecret = (): undefined => undefined;
+  return {
+    ...system,
+    app,
+    clock,
+    tokens,
+    store: new RunStore(table),
+    queues: new MemoryQueues({ turn: topology.turn, work: topology.work, clock }),
+    transports: createTransports(app.servers, { ...system, clock, http, readSecret, log: silentLog }),
+    log: silentLog,
+  };
+}
