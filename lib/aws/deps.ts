@@ -6,11 +6,12 @@ import { createTransports } from '../remote/transports.js';
 import { createDynamoDbClient } from '../store/dynamodb/client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
+import { SealedTable } from '../store/sealed-table.js';
 import type { App } from '../workflow/app.js';
 import type { Env } from './env.js';
+import { parsePayloadKeys, parseTokenKeys } from './keys.js';
 import { createLog } from './log.js';
 import { system } from './system.js';
-import { parseTokenKeys } from './token-keys.js';
 
 /** What the operations need, from the services of AWS. @throws EngineError `CONFIG_INVALID` */
 export function createDeps(env: Env, app: App): Deps {
@@ -21,7 +22,7 @@ export function createDeps(env: Env, app: App): Deps {
     ...system,
     app,
     log,
-    store: new RunStore(table),
+    store: new RunStore(new SealedTable(table, parsePayloadKeys(env.payloadKeys))),
     queues: new SqsQueues(new SQSClient({}), { turn: env.turnQueueUrl, work: env.workQueueUrl }),
     transports: createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log }),
     tokens: parseTokenKeys(env.tokenKeys),

@@ -7,6 +7,8 @@ export const envNames = {
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
   /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify. */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
+  /** The same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored as they are. */
+  payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
   /** Bearer token of the management routes; without it they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
   /** `debug`, `info`, `warn` or `error`; default `info`. */
@@ -21,6 +23,7 @@ export interface Env {
   readonly turnQueueUrl: string;
   readonly workQueueUrl: string;
   readonly tokenKeys: string;
+  readonly payloadKeys: string | undefined;
   readonly managementToken: string | undefined;
   readonly logLevel: LogLevel;
 }
@@ -38,6 +41,7 @@ export function readEnv(variables: Variables): Env {
     turnQueueUrl: variables[envNames.turnQueueUrl] ?? '',
     workQueueUrl: variables[envNames.workQueueUrl] ?? '',
     tokenKeys: variables[envNames.tokenKeys] ?? '',
+    payloadKeys: optional(variables, envNames.payloadKeys),
     managementToken: readManagementToken(variables),
     logLevel: readLogLevel(variables),
   };
@@ -45,8 +49,11 @@ export function readEnv(variables: Variables): Env {
 
 /** Undefined when it is not set, or empty. */
 export function readManagementToken(variables: Variables): string | undefined {
-  const token = variables[envNames.managementToken];
-  return token === '' ? undefined : token;
+  return optional(variables, envNames.managementToken);
+}
+
+function optional(variables: Variables, name: string): string | undefined {
+  return variables[name] === '' ? undefined : variables[name];
 }
 
 function readLogLevel(variables: Variables): LogLevel {

@@ -17,6 +17,7 @@ export const engineErrorCodes = [
   'FORBIDDEN',
   'WORKFLOW_NOT_FOUND',
   'RUN_NOT_FOUND',
+  'RUN_ENDED',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration
@@ -26,6 +27,7 @@ export const engineErrorCodes = [
   'NONDETERMINISM',
   'WORKFLOW_STUCK',
   'HISTORY_FORMAT_UNKNOWN',
+  'PAYLOAD_UNREADABLE',
   'STORE_UNAVAILABLE',
   'STORE_RESULT_UNKNOWN',
   'INTERNAL',
@@ -33,12 +35,24 @@ export const engineErrorCodes = [
   'WORKFLOW_FAILED',
   'STEP_FAILED',
   'STEP_TIMED_OUT',
+  'STEP_INTERRUPTED',
+  'STEP_POISONED',
+  'SIGNAL_TIMED_OUT',
+  'EXTERNAL_FAILED',
+  'EXTERNAL_TIMED_OUT',
+  'CHILD_FAILED',
+  'CHILD_TIMED_OUT',
+  'COMPENSATION_FAILED',
+  'QUERY_NOT_FOUND',
+  'QUERY_FAILED',
+  'RUN_TIMED_OUT',
   'RUN_CANCELLED',
   'RUN_TERMINATED',
   'REMOTE_TASK_FAILED',
   'REMOTE_TASK_REJECTED',
   'REMOTE_TASK_CANCELLED',
   'REMOTE_TASK_TIMED_OUT',
+  'REMOTE_RESULT_INVALID',
   'REMOTE_START_REFUSED',
   'REMOTE_START_AMBIGUOUS',
   'REMOTE_START_FAILED',
@@ -78,6 +92,10 @@ export class NonRetryableError extends Error {
 
 /** A step ended without a result: its attempts are used up or its error is not retryable. */
 export class StepFailed extends EngineError {}
+/** The holder of a token settled it as failed. */
+export class ExternalWaitFailed extends EngineError {}
+/** A child run ended without a result; `details.error` is its error, `details.status` how it ended. */
+export class ChildFailed extends EngineError {}
 /** The run was asked to cancel; thrown at every open wait. */
 export class RunCancelled extends EngineError {}
 
@@ -91,6 +109,8 @@ export class RemoteTaskRejected extends RemoteTaskError {}
 export class RemoteTaskCancelled extends RemoteTaskError {}
 /** The deadline of the call passed first. */
 export class RemoteTaskTimedOut extends RemoteTaskError {}
+/** The result does not fit the schema of the call; `details.result` is the raw one. */
+export class RemoteResultInvalid extends RemoteTaskError {}
 /** The server answered that it will not start the task. */
 export class RemoteStartRefused extends RemoteTaskError {}
 /** The start was sent, no answer came, and a repeat might start a second task. A task may or may not be running. */
@@ -101,11 +121,16 @@ export class RemoteStartFailed extends RemoteTaskError {}
 const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
   STEP_FAILED: StepFailed,
   STEP_TIMED_OUT: StepFailed,
+  STEP_INTERRUPTED: StepFailed,
+  STEP_POISONED: StepFailed,
+  EXTERNAL_FAILED: ExternalWaitFailed,
+  CHILD_FAILED: ChildFailed,
   RUN_CANCELLED: RunCancelled,
   REMOTE_TASK_FAILED: RemoteTaskFailed,
   REMOTE_TASK_REJECTED: RemoteTaskRejected,
   REMOTE_TASK_CANCELLED: RemoteTaskCancelled,
   REMOTE_TASK_TIMED_OUT: RemoteTaskTimedOut,
+  REMOTE_RESULT_INVALID: RemoteResultInvalid,
   REMOTE_START_REFUSED: RemoteStartRefused,
   REMOTE_START_AMBIGUOUS: RemoteStartAmbiguous,
   REMOTE_START_FAILED: RemoteStartFailed,

@@ -3,8 +3,27 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Largest payload stored in one item: a DynamoDB item holds 400 KB, and a commit carries other events beside it. */
-export const payloadMaxBytes = 300 * KiB;
+/** Text of `ctx.progress`, cut. */
+export const progressMaxBytes = KiB;
+/** Longest delay of a start. */
+export const startDelayMaxMs = 365 * 24 * 3_600_000;
+export const tagsMax = 10;
+/** Of a signal key, or the id of a request to stop. */
+export const requestIdMaxChars = 128;
+/** Payload of a signal. */
+export const signalMaxBytes = 256 * KiB;
+/** Events after which a run should go on as a new one: the cost of a cold turn grows with its history. */
+export const continueAsNewEvents = 10_000;
+/** Default of `ctx.map`. */
+export const mapConcurrency = 16;
+/** Longest pause of a run; then it goes on by itself. */
+export const pauseMaxMs = 24 * 3_600_000;
+/** Times a step may take its process with it before it is failed. */
+export const poisonStrikes = 3;
+/** Largest payload: input or result of a run, result of a step or of a remote task. A larger one fails and says so. */
+export const payloadMaxBytes = 2 * MiB;
+/** A stored payload above this is cut into chunks: a DynamoDB item holds 400 KB, and has other attributes. */
+export const chunkBytes = 300 * KiB;
 /** Events taken into one commit stop here; what does not fit goes into the next commit. */
 export const commitTargetBytes = 300 * KiB;
 /** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
@@ -54,6 +73,13 @@ export const turnVisibilityMs = 90_000;
 /** A step that may need longer than this cannot run inside a turn. */
 export const stepTimeoutMaxMs = 45_000;
 export const stepsInParallel = 16;
+/** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
+export const outsideInParallel = 16;
+/** Remote cancels of one turn at a time. */
+export const cancelsInParallel = 8;
+/** Tries to store a handle: a task runs, and this is the only record of it. */
+export const storeHandleTries = 6;
+export const storeHandleBackoffMs = 200;
 /** With less than this left a turn starts nothing, wakes itself again and returns. */
 export const turnReserveMs = 5_000;
 /** Requests recorded in one commit; more go into the next. */

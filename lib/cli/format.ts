@@ -27,6 +27,8 @@ export function formatOutcome(outcome: RunOutcome): string {
       return outcome.result === undefined ? 'completed' : `completed: ${value(outcome.result)}`;
     case 'failed':
       return `failed: ${outcome.error.message} (${outcome.error.code})`;
+    case 'continued':
+      return `continued as ${outcome.nextRunId}`;
     case 'cancelled':
     case 'terminated':
       return outcome.reason === undefined ? outcome.status : `${outcome.status}: ${outcome.reason}`;

@@ -2,8 +2,8 @@ import type { EpochMs } from '../base/time.js';
 import type { OpenWait } from '../history/run-state.js';
 
 /**
- * When a run must next be looked at for the sake of this wait; undefined when something else will: a step in flight, or
- * a remote task that is known and has a marker of its own.
+ * When a run must next be looked at for the sake of this wait; undefined when something else will: a step in flight, a
+ * remote task that is known and has a marker of its own, somebody outside.
  */
 export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
   switch (wait.kind) {
@@ -13,6 +13,10 @@ export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
       return wait.retryAtMs;
     case 'remoteTask':
       return wait.retryAtMs === undefined ? undefined : Math.min(wait.retryAtMs, wait.deadlineAtMs);
+    case 'signal':
+    case 'external':
+    case 'child':
+      return wait.deadlineAtMs;
   }
 }
 

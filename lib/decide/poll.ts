@@ -24,10 +24,14 @@ export function nextPollAtMs(token: PolledToken, nowMs: EpochMs, hintMs = 0): Ep
   return beforeDeadline(token, onTick(nowMs + waitMs));
 }
 
-/** When to read it again after the `errors`-th failing read in a row: the interval doubled each time, up to 5 min, or later if the server asks. */
+/**
+ * When to read it again after the `errors`-th failing read in a row: 10, 20, 40 s … up to 5 min, and never sooner than
+ * after a good read, or than the server asks.
+ */
 export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors: number, retryAfterMs = 0): EpochMs {
   const backoffMs = Math.min(pollIntervalMinMs * 2 ** Math.min(errors, 10), pollIntervalMaxMs);
-  return beforeDeadline(token, onTick(nowMs + Math.max(backoffMs, pollHint(retryAfterMs))));
+  const usualMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(token.pollHintMs));
+  return beforeDeadline(token, onTick(nowMs + Math.max(backoffMs, usualMs, pollHint(retryAfterMs))));
 }
 
 /** The due instant that a worker claims before it reads: one write covers at least a minute of reads. */

@@ -9,11 +9,17 @@ export interface StepRetry {
   readonly maxAttempts: number;
   readonly initialIntervalMs: number;
   readonly maxIntervalMs: number;
+  /** Part of the interval that is left to chance, 0 to 1. */
+  readonly jitter: number;
 }
 
-/** How long to wait after failed attempt `attempt` of a step; undefined when it was the last. */
-export function stepRetryDelayMs(policy: StepRetry, attempt: number): number | undefined {
+/**
+ * How long to wait after failed attempt `attempt` of a step; undefined when it was the last. Exponential up to the
+ * maximum, less a part left to chance; never sooner than the error asks. `fraction`: uniform in [0, 1).
+ */
+export function stepRetryDelayMs(policy: StepRetry, attempt: number, fraction: number, retryAfterMs = 0): number | undefined {
   if (attempt >= policy.maxAttempts) return undefined;
   // 2 ** 52 is far beyond any interval, and still a number.
-  return Math.min(policy.initialIntervalMs * 2 ** Math.min(attempt - 1, 52), policy.maxIntervalMs);
+  const intervalMs = Math.min(policy.initialIntervalMs * 2 ** Math.min(attempt - 1, 52), policy.maxIntervalMs);
+  return Math.max(Math.ceil(intervalMs * (1 - policy.jitter * fraction)), retryAfterMs);
 }

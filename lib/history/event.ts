@@ -1,5 +1,5 @@
 import type { StoredError } from '../base/errors.js';
-import type { WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 
@@ -21,7 +21,12 @@ export type RunOutcome =
   | { readonly status: 'completed'; readonly result?: JsonValue }
   | { readonly status: 'failed'; readonly error: StoredError }
   | { readonly status: 'cancelled'; readonly reason?: string }
-  | { readonly status: 'terminated'; readonly reason?: string };
+  | { readonly status: 'terminated'; readonly reason?: string }
+  /** Goes on as another run with a history of its own. */
+  | { readonly status: 'continued'; readonly nextRunId: RunId; readonly input?: JsonValue };
+
+/** What happens to a child when its parent no longer waits for it. */
+export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
 
 interface At {
   /** When it happened, by the clock of whoever recorded it. */
@@ -37,6 +42,8 @@ export type RunStarted = At & {
 };
 /** The workflow asked for a step; it may run from now on. */
 export type StepRequested = At & { readonly type: 'StepRequested'; readonly waitId: WaitId; readonly name: string };
+/** An attempt is about to run; recorded beforehand only where a crash during it must be noticed. */
+export type StepStarted = At & { readonly type: 'StepStarted'; readonly waitId: WaitId; readonly attempt: number };
 /** One attempt failed and another will follow. */
 export type StepAttemptFailed = At & {
   readonly type: 'StepAttemptFailed';
@@ -44,6 +51,8 @@ export type StepAttemptFailed = At & {
   readonly attempt: number;
   readonly error: StoredError;
   readonly retryAtMs: EpochMs;
+  /** What the attempt last reported; the next one is given it. */
+  readonly progress?: JsonValue;
 };
 export type StepCompleted = At & {
   readonly type: 'StepCompleted';
@@ -89,6 +98,54 @@ export type RemoteTaskStartFailed = At & {
 };
 /** The token of a wait was settled. The settlement is on the token item, which is part of the truth; it is not copied. */
 export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
+/** The workflow waits for a signal. */
+export type SignalWaitStarted = At & {
+  readonly type: 'SignalWaitStarted';
+  readonly waitId: WaitId;
+  readonly name: string;
+  readonly deadlineAtMs?: EpochMs;
+};
+export type SignalWaitTimedOut = At & { readonly type: 'SignalWaitTimedOut'; readonly waitId: WaitId };
+/** A signal was taken in. Its payload stays on the inbox item. */
+export type SignalReceived = At & { readonly type: 'SignalReceived'; readonly inboxId: string; readonly name: string };
+/** A wait was given a signal; derived by the workflow's code, recorded so that the log can be read without it. */
+export type SignalDelivered = At & {
+  readonly type: 'SignalDelivered';
+  readonly waitId: WaitId;
+  readonly inboxId: string;
+};
+/** The workflow asked for a token that somebody outside will settle. */
+export type ExternalWaitRequested = At & {
+  readonly type: 'ExternalWaitRequested';
+  readonly waitId: WaitId;
+  readonly name: string;
+  readonly deadlineAtMs?: EpochMs;
+};
+/** Its item is there; the token, under the key of that id, may be handed out. */
+export type ExternalWaitIssued = At & {
+  readonly type: 'ExternalWaitIssued';
+  readonly waitId: WaitId;
+  readonly keyId: string;
+};
+/** The workflow asked for a child run. */
+export type ChildRequested = At & {
+  readonly type: 'ChildRequested';
+  readonly waitId: WaitId;
+  readonly workflow: string;
+  readonly digest: string;
+  readonly childRunId: RunId;
+  readonly parentClose: ParentClosePolicy;
+  readonly deadlineAtMs?: EpochMs;
+};
+/** The child's head is there. */
+export type ChildStarted = At & { readonly type: 'ChildStarted'; readonly waitId: WaitId };
+/** The code asked whether it may take a new path, and was told yes: from now on it always may. */
+export type PatchRecorded = At & { readonly type: 'PatchRecorded'; readonly patchId: string };
+export type ProgressReported = At & { readonly type: 'ProgressReported'; readonly progress: JsonValue };
+export type RunPaused = At & { readonly type: 'RunPaused'; readonly inboxId: string; readonly untilMs: EpochMs };
+export type RunResumed = At & { readonly type: 'RunResumed'; readonly inboxId?: string };
+/** Everything that waits for its next attempt is tried now. */
+export type RetryNowRequested = At & { readonly type: 'RetryNowRequested'; readonly inboxId: string };
 export type CancelRequested = At & {
   readonly type: 'CancelRequested';
   readonly inboxId: string;
@@ -108,6 +165,7 @@ export type RunEnded = At & { readonly type: 'RunEnded'; readonly status: RunOut
 export type HistoryEvent =
   | RunStarted
   | StepRequested
+  | StepStarted
   | StepAttemptFailed
   | StepCompleted
   | StepFailed
@@ -117,6 +175,19 @@ export type HistoryEvent =
   | RemoteTaskStarted
   | RemoteTaskStartFailed
   | TokenSettled
+  | SignalWaitStarted
+  | SignalWaitTimedOut
+  | SignalReceived
+  | SignalDelivered
+  | ExternalWaitRequested
+  | ExternalWaitIssued
+  | ChildRequested
+  | ChildStarted
+  | PatchRecorded
+  | ProgressReported
+  | RunPaused
+  | RunResumed
+  | RetryNowRequested
   | CancelRequested
   | TerminateRequested
   | RunEnding

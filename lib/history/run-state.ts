@@ -1,48 +1,70 @@
 import type { StoredError } from '../base/errors.js';
-import type { WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { HistoryEvent, RemoteTaskHandle, RunOutcome } from './event.js';
+import type { HistoryEvent, ParentClosePolicy, RemoteTaskHandle, RunOutcome } from './event.js';
 
+interface Open {
+  readonly waitId: WaitId;
+  /** Step, tool, skill, signal, workflow of a child, or what a token is for. */
+  readonly name: string;
+  readonly requestedAtMs: EpochMs;
+}
 interface Retried {
   /** Attempts that failed so far. */
   readonly failedAttempts: number;
   readonly retryAtMs?: EpochMs;
   readonly lastError?: StoredError;
 }
+interface MayTimeOut {
+  readonly deadlineAtMs?: EpochMs;
+}
+
+export type OpenStep = { readonly kind: 'step' } & Open &
+  Retried & {
+    /** Attempts that were recorded before they ran and have no end in the log: each one died with its process. */
+    readonly interrupted: number;
+    /** What the last attempt reported. */
+    readonly progress?: JsonValue;
+  };
+export type OpenTimer = { readonly kind: 'timer'; readonly firesAtMs: EpochMs } & Open;
+export type OpenSignal = { readonly kind: 'signal' } & Open & MayTimeOut;
+export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
+  Retried & { readonly server: string; readonly deadlineAtMs: EpochMs; readonly handle?: RemoteTaskHandle };
+export type OpenExternal = { readonly kind: 'external'; readonly issued: boolean } & Open & MayTimeOut;
+export type OpenChild = {
+  readonly kind: 'child';
+  readonly childRunId: RunId;
+  readonly parentClose: ParentClosePolicy;
+  readonly started: boolean;
+} & Open &
+  MayTimeOut;
 
 /** A wait that the log asked for and that has no end in the log. */
-export type OpenWait =
-  | ({
-      readonly kind: 'step';
-      readonly waitId: WaitId;
-      readonly name: string;
-      readonly requestedAtMs: EpochMs;
-    } & Retried)
-  | { readonly kind: 'timer'; readonly waitId: WaitId; readonly requestedAtMs: EpochMs; readonly firesAtMs: EpochMs }
-  | ({
-      readonly kind: 'remoteTask';
-      readonly waitId: WaitId;
-      readonly server: string;
-      readonly name: string;
-      readonly requestedAtMs: EpochMs;
-      readonly deadlineAtMs: EpochMs;
-      readonly handle?: RemoteTaskHandle;
-    } & Retried);
-export type OpenRemoteTask = Extract<OpenWait, { kind: 'remoteTask' }>;
+export type OpenWait = OpenStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
+/** A wait that ends by the settlement of its token. */
+export type OpenTokenWait = OpenRemoteTask | OpenExternal | OpenChild;
 
 /** What the log says, without running the workflow. Folded event by event, so that a turn pays for each event once. */
 export class RunState {
   /** Number of the last commit; 0 before the first. */
   seq = 0;
+  eventCount = 0;
   startedAtMs: EpochMs | undefined;
   lastEventAtMs: EpochMs | undefined;
   readonly open = new Map<WaitId, OpenWait>();
-  /** Remote waits that the log asked for and did not take a settlement of. */
-  readonly openRemoteTasks = new Map<WaitId, OpenRemoteTask>();
+  /** Those of `open` that end by a settlement. */
+  readonly openTokens = new Map<WaitId, OpenTokenWait>();
   /** Waits whose settlement has been taken in. */
   readonly settled = new Set<WaitId>();
   /** Inbox items that have been taken in. */
   readonly takenInbox = new Set<string>();
+  /** Signals that were taken in and that no wait has been given, oldest first. */
+  readonly unreadSignals = new Map<string, { readonly name: string; readonly atMs: EpochMs }>();
+  readonly patches = new Set<string>();
+  progress: JsonValue | undefined;
+  pausedUntilMs: EpochMs | undefined;
+  cancelRequested = false;
   ending: RunOutcome | undefined;
   ended = false;
 
@@ -52,80 +74,114 @@ export class RunState {
   }
 
   #apply(event: HistoryEvent): void {
+    this.eventCount++;
     this.lastEventAtMs = event.atMs;
     switch (event.type) {
       case 'RunStarted':
         this.startedAtMs = event.atMs;
         break;
       case 'StepRequested':
-        this.open.set(event.waitId, {
-          kind: 'step',
-          waitId: event.waitId,
-          name: event.name,
-          requestedAtMs: event.atMs,
-          failedAttempts: 0,
-        });
+        this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, interrupted: 0 });
         break;
       case 'TimerStarted':
-        this.open.set(event.waitId, {
-          kind: 'timer',
-          waitId: event.waitId,
-          requestedAtMs: event.atMs,
-          firesAtMs: event.firesAtMs,
+        this.#set({ kind: 'timer', ...openOf(event, 'sleep'), firesAtMs: event.firesAtMs });
+        break;
+      case 'SignalWaitStarted':
+        this.#set({ kind: 'signal', ...openOf(event, event.name), ...deadlineOf(event) });
+        break;
+      case 'RemoteTaskRequested': {
+        const { server, deadlineAtMs } = event;
+        this.#set({ kind: 'remoteTask', ...openOf(event, event.name), server, deadlineAtMs, failedAttempts: 0 });
+        break;
+      }
+      case 'ExternalWaitRequested':
+        this.#set({ kind: 'external', ...openOf(event, event.name), issued: false, ...deadlineOf(event) });
+        break;
+      case 'ChildRequested': {
+        const { childRunId, parentClose } = event;
+        this.#set({
+          kind: 'child',
+          ...openOf(event, event.workflow),
+          childRunId,
+          parentClose,
+          started: false,
+          ...deadlineOf(event),
         });
         break;
-      case 'RemoteTaskRequested':
-        this.#setRemote({
-          kind: 'remoteTask',
-          waitId: event.waitId,
-          server: event.server,
-          name: event.name,
-          requestedAtMs: event.atMs,
-          deadlineAtMs: event.deadlineAtMs,
-          failedAttempts: 0,
-        });
-        break;
-      case 'RemoteTaskStarted': {
-        const wait = this.openRemoteTasks.get(event.waitId);
-        if (wait !== undefined) this.#setRemote({ ...wait, handle: event.handle });
-        break;
       }
-      case 'RemoteTaskStartFailed': {
-        const wait = this.openRemoteTasks.get(event.waitId);
-        if (wait !== undefined)
-          this.#setRemote({
-            ...wait,
-            failedAttempts: event.attempt,
-            retryAtMs: event.retryAtMs,
-            lastError: event.error,
-          });
+      case 'StepStarted':
+        this.#change(event.waitId, 'step', (wait) => ({ ...wait, interrupted: wait.interrupted + 1 }));
         break;
-      }
-      case 'StepAttemptFailed': {
-        const wait = this.open.get(event.waitId);
-        if (wait?.kind === 'step') {
-          this.open.set(event.waitId, {
-            ...wait,
-            failedAttempts: event.attempt,
-            retryAtMs: event.retryAtMs,
-            lastError: event.error,
-          });
-        }
+      case 'StepAttemptFailed':
+        this.#change(event.waitId, 'step', (wait) => ({
+          ...wait,
+          interrupted: 0,
+          failedAttempts: event.attempt,
+          retryAtMs: event.retryAtMs,
+          lastError: event.error,
+          ...(event.progress === undefined ? {} : { progress: event.progress }),
+        }));
         break;
-      }
+      case 'RemoteTaskStarted':
+        this.#change(event.waitId, 'remoteTask', (wait) => ({ ...wait, handle: event.handle }));
+        break;
+      case 'RemoteTaskStartFailed':
+        this.#change(event.waitId, 'remoteTask', (wait) => ({
+          ...wait,
+          failedAttempts: event.attempt,
+          retryAtMs: event.retryAtMs,
+          lastError: event.error,
+        }));
+        break;
+      case 'ExternalWaitIssued':
+        this.#change(event.waitId, 'external', (wait) => ({ ...wait, issued: true }));
+        break;
+      case 'ChildStarted':
+        this.#change(event.waitId, 'child', (wait) => ({ ...wait, started: true }));
+        break;
       case 'StepCompleted':
       case 'StepFailed':
       case 'TimerFired':
+      case 'SignalWaitTimedOut':
         this.open.delete(event.waitId);
         break;
       case 'TokenSettled':
         this.open.delete(event.waitId);
-        this.openRemoteTasks.delete(event.waitId);
+        this.openTokens.delete(event.waitId);
         this.settled.add(event.waitId);
         break;
+      case 'SignalReceived':
+        this.takenInbox.add(event.inboxId);
+        this.unreadSignals.set(event.inboxId, { name: event.name, atMs: event.atMs });
+        break;
+      case 'SignalDelivered':
+        this.open.delete(event.waitId);
+        this.unreadSignals.delete(event.inboxId);
+        break;
       case 'CancelRequested':
+        this.takenInbox.add(event.inboxId);
+        this.cancelRequested = true;
+        break;
       case 'TerminateRequested':
         this.takenInbox.add(event.inboxId);
+        break;
+      case 'RunPaused':
+        this.takenInbox.add(event.inboxId);
+        this.pausedUntilMs = event.untilMs;
+        break;
+      case 'RunResumed':
+        if (event.inboxId !== undefined) this.takenInbox.add(event.inboxId);
+        this.pausedUntilMs = undefined;
+        break;
+      case 'RetryNowRequested':
+        this.takenInbox.add(event.inboxId);
+        this.#retryAllAt(event.atMs);
+        break;
+      case 'PatchRecorded':
+        this.patches.add(event.patchId);
+        break;
+      case 'ProgressReported':
+        this.progress = event.progress;
         break;
       case 'RunEnding':
         this.ending = event.outcome;
@@ -136,10 +192,33 @@ export class RunState {
     }
   }
 
-  #setRemote(wait: OpenRemoteTask): void {
+  #set(wait: OpenWait): void {
     this.open.set(wait.waitId, wait);
-    this.openRemoteTasks.set(wait.waitId, wait);
+    if (wait.kind === 'remoteTask' || wait.kind === 'external' || wait.kind === 'child') this.openTokens.set(wait.waitId, wait);
   }
+
+  #change<Kind extends OpenWait['kind']>(
+    waitId: WaitId,
+    kind: Kind,
+    change: (wait: Extract<OpenWait, { kind: Kind }>) => OpenWait,
+  ): void {
+    const wait = this.open.get(waitId);
+    if (wait?.kind === kind) this.#set(change(wait as Extract<OpenWait, { kind: Kind }>));
+  }
+
+  #retryAllAt(atMs: EpochMs): void {
+    for (const wait of this.open.values()) {
+      if ((wait.kind === 'step' || wait.kind === 'remoteTask') && wait.retryAtMs !== undefined) this.#set({ ...wait, retryAtMs: atMs });
+    }
+  }
+}
+
+function openOf(event: { readonly waitId: WaitId; readonly atMs: EpochMs }, name: string): Open {
+  return { waitId: event.waitId, name, requestedAtMs: event.atMs };
+}
+
+function deadlineOf({ deadlineAtMs }: MayTimeOut): MayTimeOut {
+  return deadlineAtMs === undefined ? {} : { deadlineAtMs };
 }
 
 export function foldHistory(

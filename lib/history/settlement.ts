@@ -7,12 +7,14 @@ export type TokenOutcome =
   | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean; readonly taskId?: string }
   | { readonly kind: 'failed'; readonly error: StoredError; readonly retryable?: boolean }
   | { readonly kind: 'timed_out' }
+  /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
+  | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };
 
 /** The first outcome of a token. It is on the token item and part of the truth; history events refer to it. */
 export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
-  readonly by: 'start' | 'poll' | 'relay' | 'timeout' | 'end';
+  readonly by: 'start' | 'poll' | 'relay' | 'child' | 'timeout' | 'end';
   readonly outcome: TokenOutcome;
 }

@@ -13,7 +13,10 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   WORKFLOW_NOT_FOUND: 404,
   ROUTE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  QUERY_NOT_FOUND: 404,
   KEY_REUSED: 409,
+  RUN_ENDED: 409,
+  QUERY_FAILED: 422,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   STORE_UNAVAILABLE: 503,
@@ -23,10 +26,21 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   NONDETERMINISM: 500,
   WORKFLOW_STUCK: 500,
   HISTORY_FORMAT_UNKNOWN: 500,
+  PAYLOAD_UNREADABLE: 500,
   INTERNAL: 500,
   WORKFLOW_FAILED: 500,
   STEP_FAILED: 500,
   STEP_TIMED_OUT: 500,
+  STEP_INTERRUPTED: 500,
+  STEP_POISONED: 500,
+  SIGNAL_TIMED_OUT: 500,
+  EXTERNAL_FAILED: 500,
+  EXTERNAL_TIMED_OUT: 500,
+  CHILD_FAILED: 500,
+  CHILD_TIMED_OUT: 500,
+  COMPENSATION_FAILED: 500,
+  RUN_TIMED_OUT: 500,
+  REMOTE_RESULT_INVALID: 500,
   RUN_CANCELLED: 500,
   RUN_TERMINATED: 500,
   REMOTE_TASK_FAILED: 500,
@@ -40,7 +54,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   REMOTE_UNREACHABLE: 500,
 };
 
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500 | 503;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503;
 
 /** Body of every answer that is not a success. */
 export interface Problem {

@@ -4,7 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import { inboundCompleteMaxBytes, inboundMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { listExternalWaits, listRuns, readHistory, showRun } from '../operations/read-runs.js';
-import { requestStop } from '../operations/request-stop.js';
+import { requestStop } from '../operations/send-to-inbox.js';
 import { settleToken } from '../operations/settle-token.js';
 import { startRun } from '../operations/start-run.js';
 import { requireBearer, requireLoopback } from './access.js';

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
-import { readManagementToken } from '../aws/env.js';
+import { envNames, readManagementToken } from '../aws/env.js';
+import { parsePayloadKeys } from '../aws/keys.js';
 import type { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { startLocalEngine } from './engine.js';
@@ -36,6 +37,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   await lockFolder(folder);
   const app = await loadApp(options.configFile, join(folder, 'build'));
   const tokens = await loadTokenKeys(folder);
+  const cipher = parsePayloadKeys(process.env[envNames.payloadKeys]);
 
   const closers: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -59,6 +61,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       app,
       table: store.table,
       tokens,
+      ...(cipher === undefined ? {} : { cipher }),
       log,
       port: options.port,
       ...(managementToken === undefined ? {} : { managementToken }),

@@ -14,7 +14,9 @@ import type { Deps } from '../operations/deps.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { GuardedHttpClient } from '../remote/http.js';
 import { createTransports } from '../remote/transports.js';
+import type { PayloadCipher } from '../store/cipher.js';
 import { RunStore } from '../store/run-store.js';
+import { SealedTable } from '../store/sealed-table.js';
 import type { Table } from '../store/table.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
@@ -28,6 +30,8 @@ export interface LocalEngineOptions {
   readonly app: App;
   readonly table: Table;
   readonly tokens: TokenKeys;
+  /** Encrypts payloads. Default: none. */
+  readonly cipher?: PayloadCipher;
   readonly log: Log;
   /** 0 takes a free one. */
   readonly port: number;
@@ -121,7 +125,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   };
 }
 
-function createLocalDeps({ app, table, tokens, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
+function createLocalDeps({ app, table, tokens, cipher, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   return {
@@ -130,7 +134,7 @@ function createLocalDeps({ app, table, tokens, log }: LocalEngineOptions, queues
     log,
     tokens,
     queues,
-    store: new RunStore(table),
+    store: new RunStore(new SealedTable(table, cipher)),
     transports: createTransports(app.servers, { ...system, http, readSecret, log }),
   };
 }

@@ -1,8 +1,15 @@
+import pLimit from 'p-limit';
+import { storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import { cancelsInParallel, requestTimeoutMs, turnReserveMs } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
-import { foldHistory } from '../history/run-state.js';
-import type { RunRecords, TokenRecord } from '../store/records.js';
+import { foldHistory, type RunState } from '../history/run-state.js';
+import type { TokenOutcome } from '../history/settlement.js';
+import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import type { TurnLimits } from './run-turn.js';
+import { wakeRun } from './wake.js';
 
 const closeAttempts = 8;
 /** A remote task that will not be cancelled is left alone after this long. */
@@ -12,16 +19,16 @@ const cancelGiveUpMs = 24 * 3_600_000;
  * `RunEnding` is in the log: closes every wait that the log asked for, item or not, writes the terminal commit, then
  * does the end effects. Whoever finds such a run calls it; each part may be repeated.
  */
-export async function finishRun(deps: Deps, runId: RunId): Promise<void> {
+export async function finishRun(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
   for (let attempt = 0; attempt < closeAttempts; attempt++) {
     const records = await deps.store.readRun(runId);
     if (records === undefined) return;
     const state = foldHistory(records.commits);
     if (state.ended || state.ending === undefined) break;
-    await closeWaits(deps, runId, [...state.openRemoteTasks.keys()], records.tokens);
+    await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
   }
-  await afterEnd(deps, runId);
+  await afterEnd(deps, runId, limits);
 }
 
 async function closeWaits(
@@ -33,7 +40,9 @@ async function closeWaits(
   const settled = new Set(tokens.filter((token) => token.settlement !== undefined).map((token) => token.waitId));
   const open = waitIds.filter((waitId) => !settled.has(waitId));
   await Promise.all(
-    open.map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs() })),
+    open.map((waitId) =>
+      deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), outcome: 'run_ended' }),
+    ),
   );
 }
 
@@ -43,41 +52,124 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
     records.head,
     { seq, writerId: deps.random.hex(16), events: [{ type: 'RunEnded', atMs, status: outcome.status }] },
     // The closed waits have markers of their own, but this turn has not read them back.
-    { status: outcome.status, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
+    { outcome, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
   );
 }
 
 /**
- * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task that may
- * still have to be cancelled; as long as one is left, the head's stays too and the sweep brings the run back.
+ * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task or a child
+ * that may still have to be stopped; as long as one is left, the head's stays too and the sweep brings the run back.
  */
-export async function afterEnd(deps: Deps, runId: RunId): Promise<void> {
+export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
   const records = await deps.store.readRun(runId);
-  if (records === undefined || !foldHistory(records.commits).ended) return;
+  if (records === undefined) return;
+  const state = foldHistory(records.commits);
+  if (!state.ended || state.ending === undefined) return;
+  if (state.ending.status === 'continued') await startNextRun(deps, records, state, state.ending);
+  else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
+
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
-  const released = await Promise.all(marked.map((token) => releaseToken(deps, token)));
+  const areReleased = await releaseTokens(deps, marked, limits);
   await Promise.all(
     records.inbox
       .filter((item) => item.dueAtMs !== undefined)
       .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
   );
-  if (records.head.dueAtMs !== undefined && released.every(Boolean)) await deps.store.clearHeadMarker(runId);
+  if (records.head.dueAtMs !== undefined && areReleased) await deps.store.clearHeadMarker(runId);
+}
+
+/** The run that this one goes on as: its unread signals first, then its head, each if absent. */
+async function startNextRun(
+  deps: Deps,
+  { head, inbox }: RunRecords,
+  state: RunState,
+  { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
+): Promise<void> {
+  const unread = inbox.filter(({ inboxId }) => state.unreadSignals.has(inboxId));
+  for (const { dueAtMs: _marker, ...signal } of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
+  const nowMs = deps.clock.nowMs();
+  const next: RunHead = {
+    runId: nextRunId,
+    workflow: head.workflow,
+    version: deps.app.workflows.get(head.workflow)?.version ?? head.version,
+    status: 'running',
+    ...(input === undefined ? {} : { input }),
+    // Of the last one, so that a repeat of this effect makes the same head.
+    seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
+    createdAtMs: nowMs,
+    ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
+    ...(head.parent === undefined ? {} : { parent: head.parent }),
+    ...(head.tags === undefined ? {} : { tags: head.tags }),
+    previousRunId: head.runId,
+    inboxCount: unread.length,
+    dueSeq: 0,
+    dueAtMs: nowMs,
+  };
+  const { created } = await deps.store.createRun(next, deps.random.hex(16));
+  if (created) await wakeRun(deps, nextRunId);
+}
+
+/** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */
+async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
+  if (head.parent === undefined) return;
+  const { runId, waitId } = head.parent;
+  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'child', outcome: childOutcome(head, outcome) } as const;
+  const { settled } = await deps.store.settle(runId, waitId, settlement);
+  if (settled) await wakeRun(deps, runId);
+}
+
+function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
+  if (outcome.status === 'completed') return { kind: 'completed', result: outcome.result ?? null, isError: false };
+  const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';
+  const details: Record<string, JsonValue> = { childRunId: head.runId, status: outcome.status };
+  if (outcome.status === 'failed') details['error'] = outcome.error as unknown as JsonValue;
+  return { kind: 'failed', error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details) };
 }
 
 /**
- * Removes the marker of a token whose settlement has been taken in, or whose run has ended. Where the wait ended before
- * its remote task did, the task is cancelled first. False: the cancel must be tried again, and the marker stays.
+ * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
+ * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay.
  */
-export async function releaseToken(deps: Deps, token: TokenRecord): Promise<boolean> {
-  if (!(await cancelIfLeft(deps, token))) return false;
+export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
+  const limit = pLimit(cancelsInParallel);
+  const released = await Promise.all(tokens.map((token) => limit(() => releaseToken(deps, token, limits))));
+  return released.every(Boolean);
+}
+
+async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
+  if (needsStop(token)) {
+    // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
+    if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    if (token.child !== undefined) await stopChild(deps, token, token.child);
+    if (!(await cancelIfLeft(deps, token))) return false;
+  }
   await deps.store.clearTokenMarker(token.runId, token.waitId);
   return true;
 }
 
+/** The wait ended, and what it waited for may not have. */
+function needsStop({ settlement, child, handle }: TokenRecord): boolean {
+  const kind = settlement?.outcome.kind;
+  const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
+  return endedFirst && (child !== undefined || handle !== undefined);
+}
+
+async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {
+  if (child.parentClose === 'abandon') return;
+  const atMs = deps.clock.nowMs();
+  const answer = await deps.store.putInbox({
+    runId: child.runId,
+    inboxId: `${child.parentClose}-parent-${waitId}`,
+    kind: child.parentClose,
+    reason: 'the parent no longer waits for it',
+    atMs,
+    dueAtMs: atMs,
+  });
+  if (answer === 'accepted') await wakeRun(deps, child.runId);
+}
+
 async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {
-  const endedFirst =
-    settlement !== undefined && (settlement.outcome.kind === 'run_ended' || settlement.outcome.kind === 'timed_out');
-  if (handle === undefined || !endedFirst || deps.app.servers[handle.server] === undefined) return true;
+  if (handle === undefined || settlement === undefined || !Object.hasOwn(deps.app.servers, handle.server)) return true;
   const reply = await deps.transports.get(handle.server).cancel(handle);
   if (reply.kind === 'done') return true;
   const givesUp = deps.clock.nowMs() - settlement.atMs > cancelGiveUpMs;

@@ -25,7 +25,7 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     if (token.dueAtMs !== undefined) await wakeRun(deps, runId);
     return 'stale';
   }
-  if (deps.clock.nowMs() >= token.deadlineAtMs) return settle(deps, token, 'timeout', { kind: 'timed_out' });
+  if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs) return settle(deps, token, 'timeout', { kind: 'timed_out' });
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const claimedDueAtMs =
@@ -102,7 +102,7 @@ async function handleReply(
 }
 
 function isStarted(token: TokenRecord): token is StartedToken {
-  return token.handle !== undefined;
+  return token.handle !== undefined && token.deadlineAtMs !== undefined;
 }
 
 /** A poke is for now. A message of the schedule is for the instant it was sent for; a hop goes on while its claim stands. */

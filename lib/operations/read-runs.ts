@@ -2,10 +2,12 @@ import { EngineError, type StoredError } from '../base/errors.js';
 import { isRunId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
+import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
-import { runStatuses, type RunRecords, type RunStatus, type RunSummary, type TokenRecord } from '../store/records.js';
+import { runStatuses, type ParentWait,
+  type RunRecords, type RunStatus, type RunSummary, type TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 
 /** What an open wait of a run waits for, for a person. */
@@ -20,6 +22,8 @@ export interface WaitView {
   readonly sinceMs: EpochMs;
   /** When something happens next: the timer, the next attempt, the next read of the remote task. */
   readonly nextAtMs?: EpochMs;
+  /** The run that a child wait waits for. */
+  readonly childRunId?: RunId;
   readonly deadlineAtMs?: EpochMs;
   readonly failedAttempts?: number;
   readonly lastError?: StoredError;
@@ -36,6 +40,17 @@ export interface RunView {
   readonly outcome?: RunOutcome;
   /** Why the run cannot go on with this deployment. */
   readonly blocked?: StoredError;
+  /** What the workflow last said of how far it has come. */
+  readonly progress?: JsonValue;
+  readonly pausedUntilMs?: EpochMs;
+  readonly startAtMs?: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly parent?: ParentWait;
+  readonly previousRunId?: RunId;
+  readonly nextRunId?: RunId;
+  /** Signals that no wait has been given, oldest first. */
+  readonly unreadSignals?: readonly string[];
   readonly waits: readonly WaitView[];
 }
 
@@ -56,6 +71,10 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(head.input === undefined ? {} : { input: head.input }),
     ...(state.ending === undefined ? {} : { outcome: state.ending }),
     ...(head.blocked === undefined ? {} : { blocked: head.blocked }),
+    ...(state.progress === undefined ? {} : { progress: state.progress }),
+    ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
+    ...pick(head, ['startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
+    ...(state.unreadSignals.size === 0 ? {} : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
     waits: isOver ? [] : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId))),
   };
 }
@@ -96,6 +115,8 @@ export interface ListQuery {
   /** Default: all. */
   readonly status?: RunStatus;
   readonly workflow?: string;
+  /** Runs that carry all of these. */
+  readonly tags?: Readonly<Record<string, string>>;
   /** 1 to 100. */
   readonly limit: number;
   /** From the page before. */
@@ -123,12 +144,17 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
     if (status === undefined) break;
     do {
       const page = await deps.store.listRuns(status, query.limit - runs.length, cursor);
-      runs.push(...page.rows.filter((run) => query.workflow === undefined || run.workflow === query.workflow));
+      runs.push(...page.rows.filter((run) => matches(run, query)));
       cursor = page.cursor;
       if (runs.length >= query.limit) return { runs, ...nextCursor(statuses, at, cursor) };
     } while (cursor !== undefined);
   }
   return { runs };
+}
+
+function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
+  if (workflow !== undefined && run.workflow !== workflow) return false;
+  return Object.entries(tags ?? {}).every(([name, value]) => run.tags?.[name] === value);
 }
 
 function nextCursor(statuses: readonly RunStatus[], at: number, cursor: string | undefined): { cursor?: string } {
@@ -152,10 +178,11 @@ function parseCursor(
 /** An open external wait of a run, with the capability to settle it. */
 export interface ExternalWait {
   readonly waitId: WaitId;
-  readonly server: string;
+  /** Of a remote task. */
+  readonly server?: string;
   readonly name: string;
   readonly taskId?: string;
-  readonly deadlineAtMs: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
   readonly token: string;
 }
 
@@ -164,20 +191,26 @@ export async function listExternalWaits(deps: Deps, runId: RunId): Promise<reado
   const records = await load(deps, runId);
   const state = foldHistory(records.commits);
   const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
-  return [...state.openRemoteTasks.values()].flatMap((wait) => {
+  return [...state.openTokens.values()].flatMap((wait) => {
     const token = tokens.get(wait.waitId);
-    if (token === undefined || token.settlement !== undefined) return [];
+    // A child settles its parent's wait itself.
+    if (wait.kind === 'child' || token === undefined || token.settlement !== undefined) return [];
     return [
       {
         waitId: wait.waitId,
-        server: wait.server,
+        ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
         name: wait.name,
         ...(token.handle === undefined ? {} : { taskId: token.handle.taskId }),
-        deadlineAtMs: wait.deadlineAtMs,
+        ...(wait.deadlineAtMs === undefined ? {} : { deadlineAtMs: wait.deadlineAtMs }),
         token: deps.tokens.settleToken({ runId, waitId: wait.waitId }),
       },
     ];
   });
+}
+
+/** The listed properties that are there. */
+function pick<Source extends object, Name extends keyof Source>(source: Source, names: readonly Name[]): Pick<Source, Name> {
+  return Object.fromEntries(names.filter((name) => source[name] !== undefined).map((name) => [name, source[name]])) as Pick<Source, Name>;
 }
 
 async function load(deps: Deps, runId: RunId): Promise<RunRecords> {
@@ -187,18 +220,20 @@ async function load(deps: Deps, runId: RunId): Promise<RunRecords> {
 }
 
 function toWaitView(wait: OpenWait, token: TokenRecord | undefined): WaitView {
-  const { waitId, kind, requestedAtMs: sinceMs } = wait;
-  if (kind === 'timer') return { waitId, kind, sinceMs, nextAtMs: wait.firesAtMs };
-  const nextAtMs = token?.dueAtMs ?? wait.retryAtMs;
+  const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
+  const nextAtMs = token?.dueAtMs ?? waitDueAtMs(wait);
+  const retried = wait.kind === 'step' || wait.kind === 'remoteTask' ? wait : undefined;
   return {
     waitId,
     kind,
-    name: wait.name,
-    ...(kind === 'remoteTask' ? { server: wait.server, deadlineAtMs: wait.deadlineAtMs } : {}),
+    name,
+    ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
+    ...(wait.kind === 'child' ? { childRunId: wait.childRunId } : {}),
+    ...('deadlineAtMs' in wait ? { deadlineAtMs: wait.deadlineAtMs } : {}),
     ...(token?.handle === undefined ? {} : { taskId: token.handle.taskId }),
     sinceMs,
     ...(nextAtMs === undefined ? {} : { nextAtMs }),
-    ...(wait.failedAttempts === 0 ? {} : { failedAttempts: wait.failedAttempts }),
-    ...(wait.lastError === undefined ? {} : { lastError: wait.lastError }),
+    ...(retried === undefined || retried.failedAttempts === 0 ? {} : { failedAttempts: retried.failedAttempts }),
+    ...(retried?.lastError === undefined ? {} : { lastError: retried.lastError }),
   };
 }

@@ -9,6 +9,8 @@ import { Turn } from './turn.js';
 export interface TurnLimits {
   /** Time until the process may be stopped. */
   remainingMs(): number;
+  /** How often the message has been delivered, this time included; default 1. More: an earlier turn died with it. */
+  readonly deliveryCount?: number;
 }
 
 /** Lost races in a row after which the message is given back. */
@@ -49,11 +51,11 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   }
   const state = foldHistory(records.commits);
   if (state.ended) {
-    await afterEnd(deps, runId);
+    await afterEnd(deps, runId, options.limits);
     return true;
   }
   if (state.ending !== undefined) {
-    await finishRun(deps, runId);
+    await finishRun(deps, runId, options.limits);
     return true;
   }
   return new Turn(deps, records, state, options).run(deps.app.workflows.get(records.head.workflow));

@@ -3,7 +3,8 @@ import { remoteKeyOf, type RunId } from '../base/ids.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { nextPollAtMs, pollHint } from '../decide/poll.js';
 import { startRetryDelayMs } from '../decide/retry.js';
-import type { RemoteTaskStartFailed } from '../history/event.js';
+import { storeHandleBackoffMs, storeHandleTries } from '../base/limits.js';
+import type { RemoteTaskHandle, RemoteTaskStartFailed } from '../history/event.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteTaskTransport, StartReply } from '../remote/transport.js';
@@ -125,19 +126,15 @@ async function takeReply(
       const nowMs = deps.clock.nowMs();
       const hintMs = reply.pollAfterMs;
       // 0: the task had ended already and only its result is missing.
-      const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(token, nowMs, hintMs);
-      const { stored, token: now } = await deps.store.storeHandle(runId, wait.waitId, {
+      const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
+      const { stored, token: now } = await storeHandle(deps, start, transport, {
         handle: reply.handle,
         startedAtMs: nowMs,
         dueAtMs,
         ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
       });
-      if (stored) {
-        await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, dueAtMs }, dueAtMs);
-      } else {
-        deps.log.info('remote task cancelled: its wait was closed while it started', { runId, server: command.server });
-        await transport.cancel(reply.handle);
-      }
+      if (stored) await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, dueAtMs }, dueAtMs);
+      else await cancelUnwanted(deps, start, transport, reply.handle);
       return { token: now ?? token };
     }
     case 'ended':
@@ -153,6 +150,51 @@ async function takeReply(
     case 'retry':
       return retryOrGiveUp(deps, start, attempt, token, reply.error, reply.retryAfterMs);
   }
+}
+
+/**
+ * A task runs, and its handle is in this process alone: a store that fails is tried again for a while. If it stays away,
+ * the task is cancelled, since nobody will find it again.
+ */
+async function storeHandle(
+  deps: Deps,
+  { runId, wait, command }: StartAttempt,
+  transport: RemoteTaskTransport,
+  started: Parameters<Deps['store']['storeHandle']>[2],
+): ReturnType<Deps['store']['storeHandle']> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await deps.store.storeHandle(runId, wait.waitId, started);
+    } catch (error) {
+      if (attempt < storeHandleTries) {
+        await deps.delay(storeHandleBackoffMs * 2 ** (attempt - 1));
+        continue;
+      }
+      const reply = await transport.cancel(started.handle);
+      deps.log.error('remote task not recorded: the store does not take its handle', {
+        runId,
+        server: command.server,
+        cancelled: reply.kind === 'done',
+      });
+      throw error;
+    }
+  }
+}
+
+/** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
+async function cancelUnwanted(
+  deps: Deps,
+  { runId, wait, command }: StartAttempt,
+  transport: RemoteTaskTransport,
+  handle: RemoteTaskHandle,
+): Promise<void> {
+  const reply = await transport.cancel(handle);
+  deps.log.info('wait was closed while its remote task started', {
+    runId,
+    server: command.server,
+    cancelled: reply.kind === 'done',
+  });
+  if (reply.kind !== 'done') await deps.store.leaveForCancel(runId, wait.waitId, handle, deps.clock.nowMs());
 }
 
 async function retryOrGiveUp(

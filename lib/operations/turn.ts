@@ -1,26 +1,33 @@
 import { storedError, type StoredError } from '../base/errors.js';
+import type { WaitId } from '../base/ids.js';
 import {
-  commitTargetBytes,
   delayedMessageMaxMs,
   inboxCheckMs,
+  outsideInParallel,
+  poisonStrikes,
   requestsPerCommit,
+  requestTimeoutMs,
   stepsInParallel,
   turnReserveMs,
 } from '../base/limits.js';
-import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs, waitDueAtMs } from '../decide/deadline.js';
-import type { HistoryEvent, RemoteTaskRequested, RunOutcome, StepRequested, TimerStarted } from '../history/event.js';
-import type { OpenRemoteTask, OpenWait, RunState } from '../history/run-state.js';
-import type { Command } from '../replay/command.js';
+import type { HistoryEvent, RunOutcome } from '../history/event.js';
+import type { OpenChild, OpenExternal, OpenRemoteTask, OpenStep, OpenTokenWait, OpenWait, RunState } from '../history/run-state.js';
+import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
 import { Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, releaseToken } from './end-run.js';
+import { afterEnd, finishRun, releaseTokens } from './end-run.js';
+import { issueToken } from './issue-token.js';
+import { openExecution } from './open-execution.js';
 import type { TurnLimits } from './run-turn.js';
 import { runStep } from './run-step.js';
+import { startChild } from './start-child.js';
 import { startRemoteTask } from './start-remote-task.js';
+import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
+import { toRequest } from './to-request.js';
 import { wakeRun, wakeRunAt } from './wake.js';
 
 interface TurnOptions {
@@ -30,9 +37,9 @@ interface TurnOptions {
   readonly limits: TurnLimits;
 }
 
-/** Work of a turn that is under way, and the events that it ended with. */
+/** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
 interface Effect {
-  readonly kind: 'step' | 'remoteStart';
+  readonly kind: 'step' | 'outside';
   readonly done: Promise<void>;
 }
 
@@ -53,7 +60,10 @@ export class Turn {
   readonly #options: TurnOptions;
   readonly #tokens: Map<WaitId, TokenRecord>;
   readonly #inbox: Map<string, InboxRecord>;
+  readonly #known: Known;
   readonly #effects = new Map<WaitId, Effect>();
+  /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
+  readonly #announced = new Set<string>();
   readonly #abandon = new AbortController();
   /** Results of effects that no commit holds yet. */
   #results: HistoryEvent[] = [];
@@ -70,19 +80,24 @@ export class Turn {
     this.#options = options;
     this.#tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
     this.#inbox = new Map(records.inbox.map((item) => [item.inboxId, item]));
+    this.#known = { state, tokens: this.#tokens, inbox: this.#inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
     this.#lastInboxReadMs = deps.clock.nowMs();
   }
 
   /** False: a commit was lost, read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
-    // A terminate needs no workflow code, so it also ends a run that is blocked.
-    const terminate = [...this.#inbox.values()].find(
-      (item) => item.kind === 'terminate' && !this.#state.takenInbox.has(item.inboxId),
-    );
+    const nowMs = this.#deps.clock.nowMs();
+    // Neither needs the workflow's code, so they also end a run that is blocked or paused.
+    const terminate = newInbox(this.#known).find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+    if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs) return this.#end(this.#takeIn(), timedOut(this.#head));
+
+    if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs) return this.#restUntil(this.#head.startAtMs);
+    const pausedUntil = pausedUntilMs(this.#known, nowMs);
+    if (pausedUntil !== undefined) return this.#pause(pausedUntil);
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
-    const execution = this.#newExecution(workflow);
+    const execution = openExecution(this.#deps, workflow, this.#head, this.#state, this.#tokens, this.#inbox);
     this.#execution = execution;
     for (const commit of this.#records.commits) for (const event of commit.events) await execution.apply(event);
     execution.goLive();
@@ -90,26 +105,8 @@ export class Turn {
       return await this.#goOn(execution);
     } finally {
       this.#abandon.abort();
-      await this.#remoteStartsDone();
+      await this.#outsideDone();
     }
-  }
-
-  /** The workflow still waits for it: no cancel has closed it. */
-  #isWaitedFor(wait: OpenWait): boolean {
-    return this.#execution?.command(wait.waitId) !== undefined;
-  }
-
-  #newExecution(workflow: AnyWorkflow): Execution {
-    return new Execution({
-      workflow,
-      runId: this.#head.runId,
-      input: this.#head.input,
-      seed: this.#head.seed,
-      settlementOf: (waitId) => this.#tokens.get(waitId)?.settlement?.outcome,
-      drain: this.#deps.drain,
-      digest: this.#deps.digest,
-      log: this.#deps.log,
-    });
   }
 
   async #goOn(execution: Execution): Promise<boolean> {
@@ -119,140 +116,56 @@ export class Turn {
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
-      if (execution.status.kind === 'ended') return this.#end(events, execution.status.outcome);
-
-      const requested = execution.newCommands(requestsPerCommit).map((command) => this.#toRequest(command));
-      if (events.length > 0 || requested.length > 0) {
-        if (!(await this.#commit([...events, ...requested]))) return false;
+      if (execution.status.kind === 'ended') {
+        return this.#end([...events, ...execution.takeDerived(execution.lastRecordedWait)], execution.status.outcome);
+      }
+      const requested = execution.newCommands(requestsPerCommit).map((command) => toRequest(command, this.#deps.clock.nowMs()));
+      const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
+      const commit = [...events, ...requested, ...derived];
+      if (commit.length > 0) {
+        if (!(await this.#commit(commit))) return false;
         for (const request of requested) await execution.apply(request);
         if (requested.length === requestsPerCommit || this.#results.length > 0) continue;
       }
 
       const hasTime = this.#begin(execution);
+      if (this.#results.length > 0) continue;
       if (this.#effects.size > 0) await this.#someEffect();
       else if (!hasTime) return this.#yield();
-      else if (!this.#hasNews()) return this.#quiet();
+      else if (!hasNews(this.#known, this.#deps.clock.nowMs())) return this.#quiet();
     }
+  }
+
+  #isWaitedFor(wait: OpenWait): boolean {
+    return this.#execution?.command(wait.waitId) !== undefined;
   }
 
   // ----- taking in -----
 
-  /**
-   * What is not yet in a commit: settlements, handles, inbox items, due timers, results of effects; as much as one commit
-   * holds. A terminate goes first; then time, then id, order what one commit takes in.
-   */
   #takeIn(): readonly HistoryEvent[] {
     const nowMs = this.#deps.clock.nowMs();
-    const results = this.#takeResults();
-    const news = [...this.#inboxNews(), ...this.#tokenNews(), ...this.#timerNews(nowMs), ...results];
-    if (news.length > 1) news.sort(byOrderOfTaking);
-    const events: HistoryEvent[] = [];
-    if (this.#state.seq === 0) {
-      const { workflow, version } = this.#head;
-      events.push({ type: 'RunStarted', atMs: nowMs, workflow, version, behaviors: replayBehaviors });
+    const results = this.#results.splice(0, fittingCount(this.#results));
+    const news = takeIn(this.#known, results, nowMs);
+    const events = this.#firstEvents(nowMs);
+    if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
+      events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
     }
-    // A handle alone is worth no commit: it is on the token item, which is the record of the start.
-    if (news.length === 0) return events;
-    for (const wait of this.#state.openRemoteTasks.values()) {
-      const token = this.#tokens.get(wait.waitId);
-      if (token?.handle === undefined || wait.handle !== undefined) continue;
-      events.push({
-        type: 'RemoteTaskStarted',
-        atMs: token.startedAtMs ?? nowMs,
-        waitId: wait.waitId,
-        handle: token.handle,
-      });
-    }
-    events.push(...news);
-    return events;
+    return news.length === 0 ? events : [...events, ...newHandles(this.#known), ...news];
   }
 
-  #takeResults(): readonly HistoryEvent[] {
-    let bytes = 0;
-    let count = 0;
-    for (const event of this.#results) {
-      bytes += sizeOf(event);
-      if (count > 0 && bytes > commitTargetBytes) break;
-      count++;
-    }
-    return this.#results.splice(0, count);
-  }
-
-  #inboxNews(): HistoryEvent[] {
-    return [...this.#inbox.values()]
-      .filter((item) => !this.#state.takenInbox.has(item.inboxId))
-      .map(({ kind, inboxId, reason, atMs }) => ({
-        type: kind === 'cancel' ? 'CancelRequested' : 'TerminateRequested',
-        atMs,
-        inboxId,
-        ...(reason === undefined ? {} : { reason }),
-      }));
-  }
-
-  /** Only of waits that the commits read ask for: a newer commit's token may have been read before its commit. */
-  #tokenNews(): HistoryEvent[] {
-    const news: HistoryEvent[] = [];
-    for (const waitId of this.#state.openRemoteTasks.keys()) {
-      const settlement = this.#tokens.get(waitId)?.settlement;
-      if (settlement !== undefined && settlement.outcome.kind !== 'run_ended')
-        news.push({ type: 'TokenSettled', atMs: settlement.atMs, waitId });
-    }
-    return news;
-  }
-
-  #timerNews(nowMs: EpochMs): HistoryEvent[] {
-    const news: HistoryEvent[] = [];
-    for (const wait of this.#state.open.values()) {
-      if (wait.kind === 'timer' && wait.firesAtMs <= nowMs && this.#isWaitedFor(wait))
-        news.push({ type: 'TimerFired', atMs: wait.firesAtMs, waitId: wait.waitId });
-    }
-    return news;
-  }
-
-  #hasNews(): boolean {
-    return (
-      this.#results.length > 0 ||
-      this.#inboxNews().length > 0 ||
-      this.#tokenNews().length > 0 ||
-      this.#timerNews(this.#deps.clock.nowMs()).length > 0
-    );
+  #firstEvents(atMs: EpochMs): HistoryEvent[] {
+    if (this.#state.seq > 0) return [];
+    const { workflow, version } = this.#head;
+    return [{ type: 'RunStarted', atMs, workflow, version, behaviors: replayBehaviors }];
   }
 
   // ----- committing -----
 
   async #commit(events: readonly HistoryEvent[]): Promise<boolean> {
     const seq = this.#state.seq + 1;
-    const committed = await this.#deps.store.commit(this.#head.runId, {
-      seq,
-      writerId: this.#deps.random.hex(16),
-      events,
-    });
+    const committed = await this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events });
     if (committed) this.#state.applyCommit(seq, events);
     return committed;
-  }
-
-  #toRequest(command: Command): StepRequested | TimerStarted | RemoteTaskRequested {
-    const atMs = this.#deps.clock.nowMs();
-    const { waitId } = command;
-    switch (command.kind) {
-      case 'runStep':
-        return { type: 'StepRequested', atMs, waitId, name: command.name };
-      case 'startTimer':
-        return { type: 'TimerStarted', atMs, waitId, firesAtMs: atMs + command.durationMs };
-      case 'startRemoteTask': {
-        const { server, name, digest, input, timeoutMs } = command;
-        return {
-          type: 'RemoteTaskRequested',
-          atMs,
-          waitId,
-          server,
-          name,
-          digest,
-          ...(input === undefined ? {} : { input }),
-          deadlineAtMs: atMs + timeoutMs,
-        };
-      }
-    }
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
@@ -264,26 +177,24 @@ export class Turn {
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
     const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
-    const hasOpenWaits = [...this.#state.openRemoteTasks.keys()].some(
-      (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
-    );
+    const hasOpenWaits = [...this.#state.openTokens.keys()].some((waitId) => this.#tokens.get(waitId)?.settlement === undefined);
     if (hasOpenWaits) {
       if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
-      await finishRun(this.#deps, runId);
+      await finishRun(this.#deps, runId, this.#options.limits);
       return true;
     }
     const committed = await this.#deps.store.commitEnd(
       this.#head,
       { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status }] },
       {
-        status: outcome.status,
+        outcome,
         endedAtMs: atMs,
         seen: { status: 'running', inboxCount },
         // Another marker that stands brings the run back just as well, and one write less is paid.
         ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
       },
     );
-    if (committed) await afterEnd(this.#deps, runId);
+    if (committed) await afterEnd(this.#deps, runId, this.#options.limits);
     return committed;
   }
 
@@ -298,37 +209,132 @@ export class Turn {
   #begin(execution: Execution): boolean {
     let hasTime = true;
     for (const wait of this.#state.open.values()) {
-      if (wait.kind === 'timer' || this.#effects.has(wait.waitId)) continue;
+      if (this.#effects.has(wait.waitId)) continue;
       const command = execution.command(wait.waitId);
-      // A cancel closed this wait: nobody would see what came of it.
-      if (command === undefined) continue;
-      if ((waitDueAtMs(wait) ?? 0) > this.#deps.clock.nowMs()) continue;
-      if (wait.kind === 'step' && command.kind === 'runStep') {
-        if (this.#runningSteps() >= stepsInParallel) continue;
-        if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) hasTime = false;
-        else this.#run(wait, 'step', () => this.#runStep(wait, command));
-      } else if (wait.kind === 'remoteTask' && command.kind === 'startRemoteTask' && !this.#isStarted(wait)) {
-        if (this.#options.limits.remainingMs() < turnReserveMs) hasTime = false;
-        else this.#run(wait, 'remoteStart', () => this.#startRemote(wait, command));
+      if (command === undefined) {
+        this.#letGo(wait);
+      } else if (wait.kind === 'step' && command.kind === 'runStep') {
+        hasTime = this.#beginStep(wait, command) && hasTime;
+      } else if (wait.kind === 'remoteTask' && command.kind === 'startRemoteTask') {
+        hasTime = this.#beginRemote(wait, command) && hasTime;
+      } else if (wait.kind === 'external') {
+        this.#beginExternal(wait);
+      } else if (wait.kind === 'child' && command.kind === 'startChild') {
+        this.#beginChild(wait, command);
       }
     }
     return hasTime;
   }
 
-  #runningSteps(): number {
+  #beginStep(wait: OpenStep, command: RunStep): boolean {
+    if (this.#isLater(wait) || this.#running('step') >= this.#stepsAtATime()) return true;
+    if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;
+    const attempt = wait.failedAttempts + 1;
+    const announcement = `${wait.waitId}/${attempt}`;
+    if (!this.#announced.has(announcement)) {
+      const interrupted = interruptedEnd(wait, command, attempt, this.#deps.clock.nowMs());
+      if (interrupted !== undefined) {
+        this.#results.push(interrupted);
+        return true;
+      }
+      if (command.policy.atMostOnce || this.#isCareful()) {
+        this.#announced.add(announcement);
+        this.#results.push({ type: 'StepStarted', atMs: this.#deps.clock.nowMs(), waitId: wait.waitId, attempt });
+        return true;
+      }
+    }
+    this.#run(wait, 'step', async () => {
+      this.#results.push(await runStep(this.#deps, this.#head.runId, wait, command, this.#abandon.signal));
+    });
+    return true;
+  }
+
+  /** The message has been delivered before: somebody died with it, perhaps of a step. */
+  #isCareful(): boolean {
+    return (this.#options.limits.deliveryCount ?? 1) > 1;
+  }
+
+  #stepsAtATime(): number {
+    return this.#isCareful() ? 1 : stepsInParallel;
+  }
+
+  #running(kind: Effect['kind']): number {
     let count = 0;
-    for (const effect of this.#effects.values()) if (effect.kind === 'step') count++;
+    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
     return count;
   }
 
+  #isLater(wait: OpenWait): boolean {
+    return (waitDueAtMs(wait) ?? 0) > this.#deps.clock.nowMs();
+  }
+
+  #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
+    if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    // A start that the end of the process cuts off may leave a task that nobody knows.
+    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    const { turnId, called } = this.#options;
+    this.#run(wait, 'outside', async () => {
+      const start = { runId: this.#head.runId, wait, command, turnId, called };
+      const { token, failed } = await startRemoteTask(this.#deps, start);
+      this.#tokens.set(wait.waitId, token);
+      if (failed !== undefined) this.#results.push(failed);
+    });
+    return true;
+  }
+
+  #beginExternal(wait: OpenExternal): void {
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel) return;
+    this.#run(wait, 'outside', async () => {
+      const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait);
+      this.#tokens.set(wait.waitId, token);
+      this.#results.push(issued);
+    });
+  }
+
+  #beginChild(wait: OpenChild, command: StartChild): void {
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel) return;
+    this.#run(wait, 'outside', async () => {
+      const { token, started } = await startChild(this.#deps, this.#head, wait, command);
+      this.#tokens.set(wait.waitId, token);
+      if (started !== undefined) this.#results.push(started);
+    });
+  }
+
+  /** Ends a wait whose deadline has passed. True: it has. */
+  #expire(wait: OpenExternal | OpenChild): boolean {
+    const { waitId } = wait;
+    // Before its item is there it is not settled, but put first.
+    if (wait.deadlineAtMs === undefined || wait.deadlineAtMs > this.#deps.clock.nowMs() || !this.#tokens.has(waitId)) return false;
+    this.#run(wait, 'outside', async () => {
+      const settlement = { writerId: this.#deps.random.hex(16), atMs: this.#deps.clock.nowMs(), by: 'timeout', outcome: { kind: 'timed_out' } } as const;
+      const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement);
+      if (token !== undefined) this.#tokens.set(waitId, token);
+    });
+    return true;
+  }
+
+  /** The workflow no longer waits for it: its token is closed, and with it what runs elsewhere. */
+  #letGo(wait: OpenWait): void {
+    if (wait.kind === 'step' || wait.kind === 'timer' || wait.kind === 'signal' || this.#isSettled(wait)) return;
+    this.#run(wait, 'outside', async () => {
+      const close = { writerId: this.#deps.random.hex(16), atMs: this.#deps.clock.nowMs(), outcome: 'abandoned' } as const;
+      const token = await this.#deps.store.close(this.#head.runId, wait.waitId, close);
+      if (token !== undefined) this.#tokens.set(wait.waitId, token);
+    });
+  }
+
+  #isSettled(wait: OpenTokenWait): boolean {
+    return this.#tokens.get(wait.waitId)?.settlement !== undefined;
+  }
+
   #isStarted(wait: OpenRemoteTask): boolean {
-    const token = this.#tokens.get(wait.waitId);
-    return wait.handle !== undefined || token?.handle !== undefined || token?.settlement !== undefined;
+    return wait.handle !== undefined || this.#tokens.get(wait.waitId)?.handle !== undefined || this.#isSettled(wait);
   }
 
   #run(wait: OpenWait, kind: Effect['kind'], effect: () => Promise<void>): void {
     const done = effect()
       .catch((error: unknown) => {
+        this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId: wait.waitId, error });
         this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
       })
       .finally(() => {
@@ -337,34 +343,11 @@ export class Turn {
     this.#effects.set(wait.waitId, { kind, done });
   }
 
-  async #runStep(
-    wait: Extract<OpenWait, { kind: 'step' }>,
-    command: Extract<Command, { kind: 'runStep' }>,
-  ): Promise<void> {
-    this.#results.push(
-      await runStep(this.#deps, this.#head.runId, command, wait.failedAttempts + 1, this.#abandon.signal),
-    );
-  }
-
-  async #startRemote(wait: OpenRemoteTask, command: Extract<Command, { kind: 'startRemoteTask' }>): Promise<void> {
-    const { turnId, called } = this.#options;
-    const { token, failed } = await startRemoteTask(this.#deps, {
-      runId: this.#head.runId,
-      wait,
-      command,
-      turnId,
-      called,
-    });
-    this.#tokens.set(wait.waitId, token);
-    if (failed !== undefined) this.#results.push(failed);
-  }
-
   /** Waits until an effect ends, a timer is due, or it is time to look for a cancel. */
   async #someEffect(): Promise<void> {
     // What is as good as done needs no timer.
     await this.#deps.drain();
-    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined)
-      await this.#waitForEffect();
+    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined) await this.#waitForEffect();
     if (this.#effectError !== undefined) throw this.#effectError;
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
@@ -383,10 +366,9 @@ export class Turn {
     cut.abort();
   }
 
-  async #remoteStartsDone(): Promise<void> {
-    await Promise.all(
-      [...this.#effects.values()].filter((effect) => effect.kind === 'remoteStart').map((effect) => effect.done),
-    );
+  async #outsideDone(): Promise<void> {
+    const outside = [...this.#effects.values()].filter((effect) => effect.kind === 'outside');
+    await Promise.all(outside.map((effect) => effect.done));
   }
 
   // ----- stopping -----
@@ -401,10 +383,10 @@ export class Turn {
   async #quiet(): Promise<boolean> {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
-    if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined)
+    if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
       await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
-    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
-      await wakeRunAt(this.#deps, runId, dueAtMs);
+    }
+    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);
     await this.#clearMarkers(
       (token) => this.#state.settled.has(token.waitId),
       (item) => this.#state.takenInbox.has(item.inboxId),
@@ -413,10 +395,10 @@ export class Turn {
   }
 
   #dueInstants(): readonly EpochMs[] {
-    const instants: EpochMs[] = [];
+    const instants: EpochMs[] = this.#head.deadlineAtMs === undefined ? [] : [this.#head.deadlineAtMs];
     for (const wait of this.#state.open.values()) {
-      if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
       if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
+      if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
       const dueAtMs = waitDueAtMs(wait);
       if (dueAtMs !== undefined) instants.push(dueAtMs);
     }
@@ -428,34 +410,48 @@ export class Turn {
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 
+  /** Takes in that the run is paused and nothing else; what has come meanwhile waits where it is. */
+  async #pause(untilMs: EpochMs): Promise<boolean> {
+    const atMs = this.#deps.clock.nowMs();
+    const control = takeIn(this.#known, [], atMs).filter((event) => event.type === 'RunPaused' || event.type === 'RunResumed');
+    if (control.length > 0 && !(await this.#commit([...this.#firstEvents(atMs), ...control]))) return false;
+    return this.#restUntil(untilMs);
+  }
+
+  /** The head's marker alone brings the run back. */
+  async #restUntil(untilMs: EpochMs): Promise<boolean> {
+    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, untilMs);
+    await this.#clearMarkers(
+      (token) => token.settlement !== undefined,
+      () => true,
+    );
+    return true;
+  }
+
   /**
    * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
-   * alone brings the run back, ever more seldom. Results of steps are in no item yet: they are committed, or the steps
-   * would run again each time.
+   * alone brings the run back, ever more seldom. What effects ended with is in no item yet: it is committed, or steps
+   * would run again each time, and a start that was turned away would look like one of unknown fate.
    */
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
-    const results = taken.filter((event) => event.type === 'StepCompleted');
+    const results = taken.filter((event) => keptWhenParked.has(event.type));
     if (results.length > 0 && !(await this.#commit(results))) return false;
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
     const sinceMs = typeof blocked?.details?.['sinceMs'] === 'number' ? blocked.details['sinceMs'] : nowMs;
-    this.#deps.log.error('run blocked', {
-      runId,
-      workflow: this.#head.workflow,
-      code: error.code,
-      reason: error.message,
-    });
+    this.#deps.log.error('run blocked', { runId, workflow: this.#head.workflow, code: error.code, reason: error.message });
     const parked = await this.#deps.store.setBlocked(
       runId,
       this.#state.seq,
       { ...error, details: { ...error.details, sinceMs } },
       blockedRetryAtMs(sinceMs, nowMs),
     );
-    if (parked)
+    if (parked) {
       await this.#clearMarkers(
         (token) => token.settlement !== undefined,
         () => true,
       );
+    }
     return true;
   }
 
@@ -463,17 +459,48 @@ export class Turn {
     tokenIsDone: (token: TokenRecord) => boolean,
     inboxIsDone: (item: InboxRecord) => boolean,
   ): Promise<void> {
-    for (const token of this.#tokens.values())
-      if (token.dueAtMs !== undefined && tokenIsDone(token)) await releaseToken(this.#deps, token);
+    const done = [...this.#tokens.values()].filter((token) => token.dueAtMs !== undefined && tokenIsDone(token));
+    await releaseTokens(this.#deps, done, this.#options.limits);
     for (const item of this.#inbox.values()) {
-      if (item.dueAtMs !== undefined && inboxIsDone(item))
+      if (item.dueAtMs !== undefined && inboxIsDone(item)) {
         await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
+      }
     }
   }
 }
 
+/** Events that only the turn which did the work knows of. */
+const keptWhenParked: ReadonlySet<HistoryEvent['type']> = new Set([
+  'StepCompleted',
+  'StepFailed',
+  'StepAttemptFailed',
+  'RemoteTaskStartFailed',
+] as const);
+
+/** The end of a step that must not be run again: its process died during an attempt that was recorded beforehand. */
+function interruptedEnd(wait: OpenStep, { policy, name }: RunStep, attempt: number, atMs: EpochMs): HistoryEvent | undefined {
+  const { waitId } = wait;
+  if (policy.atMostOnce && wait.interrupted > 0) {
+    const error = storedError('STEP_INTERRUPTED', `step "${name}" was begun, its process died, and it may run at most once`, { step: name });
+    return { type: 'StepFailed', atMs, waitId, attempt, error };
+  }
+  if (wait.interrupted >= poisonStrikes) {
+    const error = storedError('STEP_POISONED', `step "${name}" took its process with it ${wait.interrupted} times`, { step: name });
+    return { type: 'StepFailed', atMs, waitId, attempt, error };
+  }
+  return undefined;
+}
+
+function isTerminate(item: InboxRecord): item is InboxRecord & { readonly kind: 'terminate' } {
+  return item.kind === 'terminate';
+}
+
 function terminated({ reason }: { readonly reason?: string }): RunOutcome {
   return { status: 'terminated', ...(reason === undefined ? {} : { reason }) };
+}
+
+function timedOut({ workflow }: RunHead): RunOutcome {
+  return { status: 'failed', error: storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`) };
 }
 
 function workflowMissing(name: string): StoredError {
@@ -481,23 +508,4 @@ function workflowMissing(name: string): StoredError {
     'WORKFLOW_NOT_FOUND',
     `no workflow is named "${name}" in this deployment; after a deploy that has it the run goes on by itself`,
   );
-}
-
-function byOrderOfTaking(a: HistoryEvent, b: HistoryEvent): number {
-  const first = Number(b.type === 'TerminateRequested') - Number(a.type === 'TerminateRequested');
-  return first || a.atMs - b.atMs || compare(idOf(a), idOf(b));
-}
-
-function idOf(event: HistoryEvent): string {
-  if ('waitId' in event) return event.waitId.padStart(9, '0');
-  return 'inboxId' in event ? event.inboxId : '';
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
-}
-
-function sizeOf(event: HistoryEvent): number {
-  const result = event.type === 'StepCompleted' && event.result !== undefined ? JSON.stringify(event.result).length : 0;
-  return 300 + result;
 }

@@ -1,13 +1,21 @@
-import type { WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import type { RemoteRequest } from '../workflow/remote-request.js';
+import type { ParentClosePolicy } from '../history/event.js';
 import type { StepContext } from '../workflow/context.js';
+import type { RemoteRequest } from '../workflow/remote-request.js';
 
 export interface StepPolicy {
   readonly maxAttempts: number;
   readonly initialIntervalMs: number;
   readonly maxIntervalMs: number;
+  /** Part of each interval that is left to chance, 0 to 1. */
+  readonly jitter: number;
+  /** Longest time of one attempt. */
   readonly timeoutMs: number;
+  /** From the request on, all attempts and the waits between them. */
+  readonly deadlineMs?: number;
+  readonly atMostOnce: boolean;
+  readonly isRetryable: (error: unknown) => boolean;
 }
 
 export interface RunStep {
@@ -20,7 +28,14 @@ export interface RunStep {
 export interface StartTimer {
   readonly kind: 'startTimer';
   readonly waitId: WaitId;
-  readonly durationMs: number;
+  /** From now, or a fixed instant. */
+  readonly until: { readonly durationMs: number } | { readonly atMs: number };
+}
+export interface WaitForSignal {
+  readonly kind: 'waitForSignal';
+  readonly waitId: WaitId;
+  readonly name: string;
+  readonly timeoutMs?: number;
 }
 export interface StartRemoteTask {
   readonly kind: 'startRemoteTask';
@@ -36,6 +51,22 @@ export interface StartRemoteTask {
   readonly timeoutMs: number;
   readonly retrySafe: boolean;
 }
+export interface IssueToken {
+  readonly kind: 'issueToken';
+  readonly waitId: WaitId;
+  readonly name: string;
+  readonly timeoutMs?: number;
+}
+export interface StartChild {
+  readonly kind: 'startChild';
+  readonly waitId: WaitId;
+  readonly workflow: string;
+  readonly input: JsonValue | undefined;
+  readonly digest: string;
+  readonly childRunId: RunId;
+  readonly parentClose: ParentClosePolicy;
+  readonly timeoutMs?: number;
+}
 
 /** What a workflow asks for. It takes effect when the commit that records it is in the log. */
-export type Command = RunStep | StartTimer | StartRemoteTask;
+export type Command = RunStep | StartTimer | WaitForSignal | StartRemoteTask | IssueToken | StartChild;

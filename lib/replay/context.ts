@@ -1,26 +1,38 @@
-import { EngineError, storedError, type StoredError } from '../base/errors.js';
-import { canonicalJson, toJson, utf8Bytes, type JsonObject, type JsonValue } from '../base/json.js';
-import { inputPreviewBytes, payloadMaxBytes, remoteTimeoutDefaultMs, stepTimeoutMaxMs } from '../base/limits.js';
+import { EngineError, ExternalWaitFailed, RunCancelled, storedError, type StoredError } from '../base/errors.js';
+import type { WaitId } from '../base/ids.js';
+import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
+import { continueAsNewEvents, inputPreviewBytes, mapConcurrency, payloadMaxBytes, progressMaxBytes } from '../base/limits.js';
 import type { Log } from '../base/log.js';
-import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
+import type { Duration, EpochMs } from '../base/time.js';
 import type {
+  ChildOptions,
   RemoteCall,
   RemoteOutcome,
-  RetryPolicy,
+  Saga,
+  ScopeHandle,
+  SignalOptions,
   StepContext,
   StepOptions,
+  TokenOptions,
   WorkflowContext,
 } from '../workflow/context.js';
-import type { RemoteRequest } from '../workflow/remote-request.js';
-import type { StepPolicy } from './command.js';
-import { seededRandom } from './seeded.js';
-import type { Waits } from './waits.js';
+import type { AnyWorkflow } from '../workflow/define-workflow.js';
+import { checkName, invalid, json, tooLarge, toMs } from './arguments.js';
+import { ContinueAsNew } from './continue-as-new.js';
+import { handled, mapInOrder, runSaga } from './compose.js';
+import { argumentsOf, checkResult, nameOf, remoteTimeoutMs, toRequest } from './remote-call.js';
+import type { SeededRandom } from './seeded.js';
+import type { Signals } from './signals.js';
+import { stepPolicy } from './step-policy.js';
+import { Scope, type Waits } from './waits.js';
 
 /** What the context needs of the execution that it belongs to. */
 export interface ContextHost {
   readonly runId: string;
   readonly seed: string;
   readonly waits: Waits;
+  readonly signals: Signals;
+  readonly random: SeededRandom;
   readonly digest: (text: string) => string;
   readonly log: Log;
   /** True while the workflow's own code may run: between an event and the end of its microtasks. */
@@ -28,16 +40,22 @@ export interface ContextHost {
   /** False while recorded events are replayed. */
   isLive(): boolean;
   nowMs(): EpochMs;
+  eventCount(): number;
+  /** The text of a token, once its item is there. */
+  tokenIssued(waitId: WaitId): Promise<string>;
+  isPatched(patchId: string): boolean;
+  reportProgress(progress: JsonValue): void;
+  setQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Called with what the author did wrong when the context is used from outside its turn. */
   misused(error: StoredError): void;
 }
 
 /**
- * The context of one execution. Bad arguments reject the promise of the call before a command exists: the same code
- * does the same on every replay.
+ * The context of one execution, or of a scope of it. Bad arguments reject the promise of the call before a command
+ * exists: the same code does the same on every replay.
  */
-export function createContext(host: ContextHost): WorkflowContext {
-  const random = seededRandom(host.seed, host.digest);
+export function createContext(host: ContextHost, scope: Scope): WorkflowContext {
+  const { waits, signals } = host;
 
   function checkTurn(method: string): void {
     if (host.isAdvancing()) return;
@@ -47,6 +65,42 @@ export function createContext(host: ContextHost): WorkflowContext {
     );
     host.misused(error);
     throw new EngineError(error.code, error.message);
+  }
+
+  const step = handled(async (name: string, work: (step: StepContext) => unknown, options: StepOptions = {}) => {
+    checkTurn('step');
+    checkName(name, 'the name of a step');
+    if (typeof work !== 'function') throw invalid(`step "${name}" must be given a function`);
+    const policy = stepPolicy(name, options);
+    return waits.ask<unknown>(scope, (waitId) => ({ kind: 'runStep', waitId, name, work, policy }));
+  }) as WorkflowContext['step'];
+
+  async function token(options: TokenOptions | undefined, method: string) {
+    checkTurn(method);
+    const name = options?.name ?? 'token';
+    checkName(name, 'the name of a token');
+    const timeout = timeoutOf(options?.timeout, `the timeout of token "${name}"`);
+    let asked = '';
+    const outcome = waits.ask<{ readonly result: JsonValue; readonly isError: boolean }>(scope, (waitId) => {
+      asked = waitId;
+      return { kind: 'issueToken', waitId, name, ...timeout };
+    });
+    outcome.catch(() => undefined);
+    // A wait that was closed before its token was issued has no token.
+    const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
+    return { token: text, outcome };
+  }
+
+  async function race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result> {
+    checkTurn('race');
+    const scopes = branches.map(() => new Scope(scope));
+    try {
+      return await Promise.race(
+        branches.map((branch, at) => branch(createContext(host, scopes[at] ?? scope))),
+      );
+    } finally {
+      for (const loser of scopes) waits.cancelScope(loser, cancelled('another branch of the race was first'));
+    }
   }
 
   return {
@@ -60,7 +114,7 @@ export function createContext(host: ContextHost): WorkflowContext {
       if (bytes > payloadMaxBytes) throw tooLarge(`the arguments of the call to "${call.server}"`, bytes);
       const timeoutMs = remoteTimeoutMs(call.timeout);
       const input = bytes <= inputPreviewBytes ? argumentsOf(request) : undefined;
-      return host.waits.ask<RemoteOutcome>((waitId) => ({
+      const outcome = await waits.ask<RemoteOutcome>(scope, (waitId) => ({
         kind: 'startRemoteTask',
         waitId,
         server: call.server,
@@ -71,31 +125,130 @@ export function createContext(host: ContextHost): WorkflowContext {
         timeoutMs,
         retrySafe: call.retrySafe === true,
       }));
+      if (call.resultSchema !== undefined && !outcome.isError) await checkResult(call.resultSchema, call.server, outcome.result);
+      return outcome;
     }),
 
-    step: handled(async (name: string, work: (step: StepContext) => unknown, options: StepOptions = {}) => {
-      checkTurn('step');
-      if (typeof name !== 'string' || name === '' || name.length > 128)
-        throw invalid('the name of a step must be 1 to 128 characters');
-      if (typeof work !== 'function') throw invalid(`step "${name}" must be given a function`);
-      const policy = stepPolicy(name, options);
-      return host.waits.ask<unknown>((waitId) => ({ kind: 'runStep', waitId, name, work, policy }));
-    }) as WorkflowContext['step'],
+    step,
+
+    map: handled(async (items, fn, options = {}) => {
+      checkTurn('map');
+      const concurrency = options.concurrency ?? mapConcurrency;
+      if (!Number.isInteger(concurrency) || concurrency < 1)
+        throw invalid(`the concurrency of a map must be a whole number of at least 1, got ${concurrency}`);
+      return mapInOrder(items, fn, concurrency);
+    }) as WorkflowContext['map'],
 
     sleep: handled(async (duration: Duration) => {
       checkTurn('sleep');
       const durationMs = toMs(duration, 'the duration of a sleep');
-      await host.waits.ask<undefined>((waitId) => ({ kind: 'startTimer', waitId, durationMs }));
+      await waits.ask<undefined>(scope, (waitId) => ({ kind: 'startTimer', waitId, until: { durationMs } }));
     }),
+
+    sleepUntil: handled(async (instant: EpochMs | Date) => {
+      checkTurn('sleepUntil');
+      const atMs = instant instanceof Date ? instant.getTime() : instant;
+      if (!Number.isFinite(atMs)) throw invalid('sleepUntil needs an instant: a Date or milliseconds since 1970');
+      await waits.ask<undefined>(scope, (waitId) => ({ kind: 'startTimer', waitId, until: { atMs } }));
+    }),
+
+    signal: handled(async (name: string, options: SignalOptions = {}) => {
+      checkTurn('signal');
+      checkName(name, 'the name of a signal');
+      const timeout = timeoutOf(options.timeout, `the timeout of signal "${name}"`);
+      let asked = '';
+      const payload = waits.ask<JsonValue | undefined>(scope, (waitId) => {
+        asked = waitId;
+        return { kind: 'waitForSignal', waitId, name, ...timeout };
+      });
+      if (waits.isOpen(asked)) {
+        const { where } = options;
+        signals.wait(name, { waitId: asked, accepts: where === undefined ? () => true : (value) => where(value ?? null) });
+      }
+      return payload;
+    }) as WorkflowContext['signal'],
+
+    externalToken: handled((options?: TokenOptions) => token(options, 'externalToken')),
+
+    promise: handled(async (options?: TokenOptions) => {
+      const external = await token({ name: 'promise', ...options }, 'promise');
+      const promise = external.outcome.then(({ result, isError }) => {
+        if (!isError) return result;
+        throw new ExternalWaitFailed('EXTERNAL_FAILED', 'the promise was rejected', { details: { result } });
+      });
+      promise.catch(() => undefined);
+      return { token: external.token, promise };
+    }) as WorkflowContext['promise'],
+
+    child: handled(async (workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}) => {
+      checkTurn('child');
+      const json = input === undefined ? undefined : childInput(workflow, input);
+      const timeout = timeoutOf(options.timeout, `the timeout of child "${workflow.name}"`);
+      const digest = host.digest(`child ${workflow.name}\n${json === undefined ? '' : canonicalJson(json)}`);
+      return waits.ask<unknown>(scope, (waitId) => ({
+        kind: 'startChild',
+        waitId,
+        workflow: workflow.name,
+        input: json,
+        digest,
+        // Of the seed, which nobody outside knows: the child's id may be a task id.
+        childRunId: host.digest(`child ${host.seed} ${waitId}`).slice(0, 32),
+        parentClose: options.parentClose ?? 'cancel',
+        ...timeout,
+      }));
+    }) as WorkflowContext['child'],
+
+    race: handled(race) as WorkflowContext['race'],
+
+    scope: handled(async (body: (ctx: WorkflowContext, handle: ScopeHandle) => Promise<unknown>) => {
+      checkTurn('scope');
+      const inner = new Scope(scope);
+      const cancel = (): void => {
+        checkTurn('scope');
+        waits.cancelScope(inner, cancelled('its scope was cancelled'));
+      };
+      return body(createContext(host, inner), { cancel });
+    }) as WorkflowContext['scope'],
+
+    shield: handled(async (body: (ctx: WorkflowContext) => Promise<unknown>) => {
+      checkTurn('shield');
+      return body(createContext(host, new Scope(scope, true)));
+    }) as WorkflowContext['shield'],
+
+    saga: handled(async (body: (saga: Saga) => Promise<unknown>) => {
+      checkTurn('saga');
+      return runSaga(body, createContext(host, new Scope(scope, true)));
+    }) as WorkflowContext['saga'],
+
+    continueAsNew: handled(async (input?: JsonValue) => {
+      checkTurn('continueAsNew');
+      throw new ContinueAsNew(toJson(input));
+    }),
+    get shouldContinueAsNew() {
+      return host.eventCount() >= continueAsNewEvents;
+    },
+
+    patched: (patchId) => {
+      checkTurn('patched');
+      checkName(patchId, 'the id of a patch');
+      return host.isPatched(patchId);
+    },
+    onQuery: (name, handler) => {
+      host.setQuery(name, handler);
+    },
+    progress: (progress) => {
+      checkTurn('progress');
+      host.reportProgress(typeof progress === 'string' ? cutUtf8(progress, progressMaxBytes) : json(progress, 'progress'));
+    },
 
     now: () => host.nowMs(),
     random: () => {
       checkTurn('random');
-      return random.fraction();
+      return host.random.fraction();
     },
     uuid: () => {
       checkTurn('uuid');
-      return random.uuid();
+      return host.random.uuid();
     },
     log: {
       debug: (event, fields) => {
@@ -114,104 +267,18 @@ export function createContext(host: ContextHost): WorkflowContext {
   };
 }
 
-/**
- * A wait may be rejected before the workflow gets to awaiting it, or be dropped by the author; Node must not take that
- * for a bug of the process and end it.
- */
-function handled<Args extends unknown[], Result>(
-  method: (...args: Args) => Promise<Result>,
-): (...args: Args) => Promise<Result> {
-  return (...args) => {
-    const promise = method(...args);
-    promise.catch(() => undefined);
-    return promise;
-  };
+function childInput(workflow: AnyWorkflow, input: unknown): JsonValue {
+  const given = json(input, `the input of child "${workflow.name}"`);
+  const bytes = utf8Bytes(canonicalJson(given));
+  if (bytes > payloadMaxBytes) throw tooLarge(`the input of child "${workflow.name}"`, bytes);
+  return given;
 }
 
-function toRequest(call: RemoteCall): RemoteRequest {
-  if (typeof call.server !== 'string' || call.server === '') throw invalid('callRemoteTask needs the name of a server');
-  const { tool, skill, message } = call as { tool?: unknown; skill?: unknown; message?: { parts?: unknown } };
-  const given = [tool, skill, message].filter((field) => field !== undefined).length;
-  if (given !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${given}`);
-  if ('tool' in call && tool !== undefined) {
-    return { kind: 'tool', tool: text(tool, 'tool'), arguments: json(call.arguments ?? {}, 'arguments') as JsonObject };
-  }
-  if ('skill' in call && skill !== undefined) {
-    return { kind: 'skill', skill: text(skill, 'skill'), arguments: json(call.arguments ?? {}, 'arguments') };
-  }
-  const parts = json(message?.parts, 'message.parts');
-  if (!Array.isArray(parts) || parts.length === 0) throw invalid('message.parts must be a list of at least one part');
-  return { kind: 'message', parts: parts as readonly JsonObject[] };
+function cancelled(why: string): RunCancelled {
+  return new RunCancelled('RUN_CANCELLED', `this wait was closed: ${why}`);
 }
 
-function nameOf(request: RemoteRequest): string {
-  switch (request.kind) {
-    case 'tool':
-      return request.tool;
-    case 'skill':
-      return request.skill;
-    case 'message':
-      return 'message';
-  }
+function timeoutOf(timeout: Duration | undefined, what: string): { readonly timeoutMs?: number } {
+  return timeout === undefined ? {} : { timeoutMs: toMs(timeout, what) };
 }
 
-function argumentsOf(request: RemoteRequest): JsonValue {
-  return request.kind === 'message' ? request.parts : request.arguments;
-}
-
-/** Whole seconds, at least one: no remote side can be held to less. */
-function remoteTimeoutMs(timeout: Duration | undefined): number {
-  if (timeout === undefined) return remoteTimeoutDefaultMs;
-  return Math.max(1, Math.ceil(toMs(timeout, 'the timeout of a remote call') / 1000)) * 1000;
-}
-
-function stepPolicy(name: string, options: StepOptions): StepPolicy {
-  const retry: RetryPolicy = options.retry ?? {};
-  const maxAttempts = retry.maxAttempts ?? 5;
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
-    throw invalid(`step "${name}": retry.maxAttempts must be a whole number of at least 1, got ${maxAttempts}`);
-  const timeoutMs = options.timeout === undefined ? stepTimeoutMaxMs : toMs(options.timeout, `step "${name}": timeout`);
-  if (timeoutMs < 1 || timeoutMs > stepTimeoutMaxMs)
-    throw invalid(`step "${name}": timeout must be from 1 ms to ${stepTimeoutMaxMs / 1000} s`);
-  return {
-    maxAttempts,
-    initialIntervalMs:
-      retry.initialInterval === undefined
-        ? 1_000
-        : toMs(retry.initialInterval, `step "${name}": retry.initialInterval`),
-    maxIntervalMs:
-      retry.maxInterval === undefined ? 300_000 : toMs(retry.maxInterval, `step "${name}": retry.maxInterval`),
-    timeoutMs,
-  };
-}
-
-function toMs(duration: Duration, what: string): number {
-  try {
-    return durationToMs(duration, what);
-  } catch (error) {
-    throw invalid(error instanceof Error ? error.message : `${what} is not a duration`);
-  }
-}
-
-function json(value: unknown, what: string): JsonValue {
-  try {
-    return toJson(value) ?? null;
-  } catch {
-    throw invalid(`${what} must be JSON`);
-  }
-}
-
-function text(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw invalid(`${what} must be a non-empty string`);
-  return value;
-}
-
-function invalid(message: string): EngineError {
-  return new EngineError('INPUT_INVALID', message);
-}
-
-function tooLarge(what: string, bytes: number): EngineError {
-  return new EngineError('PAYLOAD_TOO_LARGE', `${what} are ${bytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-    details: { sizeBytes: bytes, limitBytes: payloadMaxBytes },
-  });
-}

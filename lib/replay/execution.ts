@@ -1,4 +1,7 @@
 import {
+  ChildFailed,
+  EngineError,
+  ExternalWaitFailed,
   fromStoredError,
   RemoteTaskTimedOut,
   RunCancelled,
@@ -7,18 +10,21 @@ import {
   toStoredError,
   type StoredError,
 } from '../base/errors.js';
-import type { WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import type { EpochMs } from '../base/time.js';
-import type { HistoryEvent, RunOutcome, TokenSettled } from '../history/event.js';
+import type { HistoryEvent, PatchRecorded, ProgressReported, RunOutcome, SignalDelivered, TokenSettled } from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteOutcome } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
-import type { Command, StartRemoteTask } from './command.js';
+import type { Command, IssueToken, StartChild, StartRemoteTask } from './command.js';
 import { createContext } from './context.js';
-import { mismatchOf, type RequestEvent } from './mismatch.js';
+import { ContinueAsNew } from './continue-as-new.js';
+import { isRequest, mismatchOf, type RequestEvent } from './mismatch.js';
+import { seededRandom } from './seeded.js';
+import { Signals } from './signals.js';
 import { Waits } from './waits.js';
 
 /** Rules of replay that histories are written under; a history keeps those that it began with. */
@@ -26,11 +32,17 @@ export const replayBehaviors = 1;
 
 export interface ExecutionOptions {
   readonly workflow: AnyWorkflow;
-  readonly runId: string;
+  readonly runId: RunId;
   readonly input: JsonValue | undefined;
   readonly seed: string;
   /** The settlement that a `TokenSettled` event refers to. */
   readonly settlementOf: (waitId: WaitId) => TokenOutcome | undefined;
+  /** The payload that a `SignalReceived` event refers to; undefined when the signal had none. */
+  readonly signalPayloadOf?: (inboxId: string) => JsonValue | undefined;
+  /** The text of a token under the key that the history names. */
+  readonly tokenOf?: (waitId: WaitId, keyId: string) => string;
+  /** Patches that the whole history records. Default: none. */
+  readonly patches?: ReadonlySet<string>;
   /** Resolves when the microtask queue has run dry: the only asynchronous thing that replay needs. */
   readonly drain: () => Promise<void>;
   /** SHA-256 in hex. */
@@ -45,6 +57,9 @@ export type ExecutionStatus =
   /** The code and the history do not fit, or the code waits for something of its own. */
   | { readonly kind: 'blocked'; readonly error: StoredError };
 
+/** Events that the code gives rise to beside its commands. */
+export type DerivedEvent = SignalDelivered | PatchRecorded | ProgressReported;
+
 /**
  * Runs an author's function against a history. No IO: history in, commands and status out.
  *
@@ -58,10 +73,18 @@ export type ExecutionStatus =
 export class Execution {
   readonly #options: ExecutionOptions;
   readonly #waits = new Waits();
+  readonly #signals = new Signals(this.#waits);
+  readonly #issuing = new Map<WaitId, (token: string) => void>();
+  readonly #queries = new Map<string, (input: JsonValue | undefined) => unknown>();
+  /** What `ctx.patched` has said; the first answer stands. */
+  readonly #patches = new Map<string, boolean>();
+  #derived: (PatchRecorded | ProgressReported)[] = [];
   #status: ExecutionStatus = { kind: 'waiting' };
   #advancing = false;
   #live = false;
   #nowMs: EpochMs = 0;
+  #eventCount = 0;
+  #lastRecorded = 0;
   #cancelled: { readonly reason?: string } | undefined;
   readonly #cancelError = new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel');
 
@@ -83,9 +106,36 @@ export class Execution {
     return this.#waits.unrecorded(limit);
   }
 
+  /** Events that no commit holds yet and that follow from those applied; `lastWaitId`: of waits recorded up to that one. */
+  takeDerived(lastWaitId: number): readonly DerivedEvent[] {
+    const deliveries = this.#signals.takeDeliveries(lastWaitId);
+    if (deliveries.length === 0 && this.#derived.length === 0) return [];
+    const derived = this.#derived;
+    this.#derived = [];
+    return [...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })), ...derived];
+  }
+
+  /** Number of the last wait whose request an applied event records. */
+  get lastRecordedWait(): number {
+    return this.#lastRecorded;
+  }
+
   /** The command of a wait that the workflow still waits for. */
   command(waitId: WaitId): Command | undefined {
     return this.#waits.command(waitId);
+  }
+
+  /** Asks the workflow as it stands. @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
+  query(name: string, input: JsonValue | undefined): JsonValue | undefined {
+    const handler = this.#queries.get(name);
+    if (handler === undefined) {
+      throw new EngineError('QUERY_NOT_FOUND', `the workflow answers no query "${name}"; there is ${[...this.#queries.keys()].join(', ') || 'none'}`);
+    }
+    try {
+      return toJson(handler(input));
+    } catch (error) {
+      throw new EngineError('QUERY_FAILED', `query "${name}" failed: ${error instanceof Error ? error.message : 'not an error'}`, { cause: error });
+    }
   }
 
   /** Takes in the next event of the history and lets the workflow go on until it waits again. */
@@ -96,15 +146,23 @@ export class Execution {
       if (isRequest(event)) this.#checkRecorded(event);
       return;
     }
+    this.#eventCount++;
     this.#nowMs = Math.max(this.#nowMs, event.atMs);
     switch (event.type) {
       case 'RunStarted':
+        if (event.behaviors > replayBehaviors) {
+          this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `the history follows replay rules ${event.behaviors}, this version knows those up to ${replayBehaviors}`));
+          return;
+        }
         return this.#advance(() => {
           this.#begin();
         });
       case 'StepRequested':
       case 'TimerStarted':
+      case 'SignalWaitStarted':
       case 'RemoteTaskRequested':
+      case 'ExternalWaitRequested':
+      case 'ChildRequested':
         this.#checkRecorded(event);
         return;
       case 'StepCompleted':
@@ -120,18 +178,44 @@ export class Execution {
         return this.#settle(event.waitId, (waitId) => {
           this.#waits.resolve(waitId, undefined);
         });
+      case 'SignalWaitTimedOut':
+        return this.#settle(event.waitId, (waitId) => {
+          this.#waits.reject(waitId, new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait'));
+        });
+      case 'SignalReceived':
+        return this.#advance(() => {
+          this.#signals.receive(event.name, { inboxId: event.inboxId, payload: this.#options.signalPayloadOf?.(event.inboxId) });
+        });
+      case 'SignalDelivered':
+        if (!this.#live && !this.#signals.takeRecorded(event)) this.#block(deliveryMismatch(event));
+        return;
+      case 'ExternalWaitIssued': {
+        const issued = this.#issuing.get(event.waitId);
+        this.#issuing.delete(event.waitId);
+        if (issued === undefined) return;
+        return this.#advance(() => {
+          issued(this.#options.tokenOf?.(event.waitId, event.keyId) ?? '');
+        });
+      }
       case 'TokenSettled':
         return this.#settleToken(event);
       case 'CancelRequested':
         this.#cancelled ??= event.reason === undefined ? {} : { reason: event.reason };
         return this.#advance(() => {
-          this.#waits.rejectAll(this.#cancelError);
+          this.#waits.cancelRun(this.#cancelError);
         });
-      // A terminate ends a run without its code.
+      // A terminate ends a run without its code; the others are for the log's reader.
       case 'TerminateRequested':
+      case 'StepStarted':
       case 'StepAttemptFailed':
       case 'RemoteTaskStarted':
       case 'RemoteTaskStartFailed':
+      case 'ChildStarted':
+      case 'PatchRecorded':
+      case 'ProgressReported':
+      case 'RunPaused':
+      case 'RunResumed':
+      case 'RetryNowRequested':
       case 'RunEnding':
       case 'RunEnded':
         return;
@@ -140,19 +224,36 @@ export class Execution {
 
   #begin(): void {
     const { workflow, input } = this.#options;
-    const context = createContext({
-      runId: this.#options.runId,
-      seed: this.#options.seed,
-      waits: this.#waits,
-      digest: this.#options.digest,
-      log: this.#options.log,
-      isAdvancing: () => this.#advancing,
-      isLive: () => this.#live,
-      nowMs: () => this.#nowMs,
-      misused: (error) => {
-        this.#block(error);
+    const context = createContext(
+      {
+        runId: this.#options.runId,
+        seed: this.#options.seed,
+        waits: this.#waits,
+        signals: this.#signals,
+        random: seededRandom(this.#options.seed, this.#options.digest),
+        digest: this.#options.digest,
+        log: this.#options.log,
+        isAdvancing: () => this.#advancing,
+        isLive: () => this.#live,
+        nowMs: () => this.#nowMs,
+        eventCount: () => this.#eventCount,
+        tokenIssued: (waitId) =>
+          new Promise((resolve) => {
+            this.#issuing.set(waitId, resolve);
+          }),
+        isPatched: (patchId) => this.#isPatched(patchId),
+        reportProgress: (progress) => {
+          if (this.#live) this.#derived.push({ type: 'ProgressReported', atMs: this.#nowMs, progress });
+        },
+        setQuery: (name, handler) => {
+          this.#queries.set(name, handler);
+        },
+        misused: (error) => {
+          this.#block(error);
+        },
       },
-    });
+      this.#waits.root,
+    );
     const run = async (): Promise<unknown> => workflow.run(context, input);
     run().then(
       (result) => {
@@ -164,14 +265,31 @@ export class Execution {
     );
   }
 
+  /** Old code ran past here without the mark: only what the history says. New ground: yes, and the history will say so. */
+  #isPatched(patchId: string): boolean {
+    const known = this.#patches.get(patchId);
+    if (known !== undefined) return known;
+    const isRecorded = this.#options.patches?.has(patchId) === true;
+    const answer = this.#live || isRecorded;
+    this.#patches.set(patchId, answer);
+    if (this.#live && !isRecorded) this.#derived.push({ type: 'PatchRecorded', atMs: this.#nowMs, patchId });
+    return answer;
+  }
+
   #end(outcome: () => RunOutcome): void {
     if (this.#status.kind === 'waiting') this.#status = { kind: 'ended', outcome: outcome() };
   }
 
   #failed(error: unknown): RunOutcome {
+    if (error instanceof ContinueAsNew) {
+      // Of the seed, which nobody outside knows: the next run's id may be a task id.
+      const nextRunId = this.#options.digest(`next ${this.#options.seed}`).slice(0, 32);
+      return { status: 'continued', nextRunId, ...(error.input === undefined ? {} : { input: error.input }) };
+    }
     // The cancel came through, as itself or as the cause of what cleanup threw.
-    if (this.#cancelled !== undefined && isOrWraps(error, this.#cancelError))
+    if (this.#cancelled !== undefined && isOrWraps(error, this.#cancelError)) {
       return { status: 'cancelled', ...this.#cancelled };
+    }
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
   }
 
@@ -185,12 +303,10 @@ export class Execution {
 
   async #settleToken({ waitId }: TokenSettled): Promise<void> {
     const command = this.#waits.command(waitId);
-    if (command?.kind !== 'startRemoteTask') return;
+    if (command === undefined) return;
     const outcome = this.#options.settlementOf(waitId);
     if (outcome === undefined) {
-      this.#block(
-        storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`),
-      );
+      this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`));
       return;
     }
     await this.#settle(waitId, () => {
@@ -198,39 +314,28 @@ export class Execution {
     });
   }
 
-  #deliver(command: StartRemoteTask, outcome: TokenOutcome): void {
-    const { waitId, server } = command;
-    switch (outcome.kind) {
-      case 'completed': {
-        const delivered: RemoteOutcome = {
-          result: outcome.result,
-          isError: outcome.isError,
-          server,
-          ...(outcome.taskId === undefined ? {} : { taskId: outcome.taskId }),
-        };
-        this.#waits.resolve(waitId, delivered);
+  #deliver(command: Command, outcome: TokenOutcome): void {
+    const { waitId } = command;
+    switch (command.kind) {
+      case 'startRemoteTask':
+        this.#give(waitId, remoteResult(command, outcome));
         return;
-      }
-      case 'failed':
-        this.#waits.reject(
-          waitId,
-          fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } }),
-        );
+      case 'issueToken':
+        this.#give(waitId, externalResult(command, outcome));
         return;
-      case 'timed_out':
-      case 'run_ended':
-        this.#waits.reject(
-          waitId,
-          new RemoteTaskTimedOut(
-            'REMOTE_TASK_TIMED_OUT',
-            `remote task "${command.name}" on "${server}" had no end within ${command.timeoutMs / 1000} s`,
-            {
-              details: { server, timeoutMs: command.timeoutMs },
-            },
-          ),
-        );
+      case 'startChild':
+        this.#give(waitId, childResult(command, outcome));
+        return;
+      case 'runStep':
+      case 'startTimer':
+      case 'waitForSignal':
         return;
     }
+  }
+
+  #give(waitId: WaitId, given: { readonly value: unknown } | Error): void {
+    if (given instanceof Error) this.#waits.reject(waitId, given);
+    else this.#waits.resolve(waitId, given.value);
   }
 
   async #advance(act: () => void): Promise<void> {
@@ -252,8 +357,12 @@ export class Execution {
     const asked = this.#status.kind === 'ended' ? undefined : this.#waits.nextUnrecorded();
     const isNext = asked?.waitId === event.waitId;
     const mismatch = mismatchOf(event, isNext ? asked : undefined);
-    if (mismatch === undefined) this.#waits.takeUnrecorded(event.waitId);
-    else this.#block(mismatch);
+    if (mismatch !== undefined) {
+      this.#block(mismatch);
+      return;
+    }
+    this.#waits.takeUnrecorded(event.waitId);
+    this.#lastRecorded = Number(event.waitId);
   }
 
   #block(error: StoredError): void {
@@ -261,22 +370,13 @@ export class Execution {
   }
 }
 
-function isRequest(event: HistoryEvent): event is RequestEvent {
-  return event.type === 'StepRequested' || event.type === 'TimerStarted' || event.type === 'RemoteTaskRequested';
-}
-
 function completed(result: unknown): RunOutcome {
   let json: JsonValue | undefined;
   try {
     json = toJson(result);
   } catch (error) {
-    return {
-      status: 'failed',
-      error: storedError(
-        'WORKFLOW_FAILED',
-        `the result of the workflow is not JSON: ${error instanceof Error ? error.message : ''}`,
-      ),
-    };
+    const why = error instanceof Error ? error.message : '';
+    return { status: 'failed', error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${why}`) };
   }
   const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
   if (sizeBytes > payloadMaxBytes) {
@@ -285,14 +385,67 @@ function completed(result: unknown): RunOutcome {
       error: storedError(
         'PAYLOAD_TOO_LARGE',
         `the result of the workflow is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
-        {
-          sizeBytes,
-          limitBytes: payloadMaxBytes,
-        },
+        { sizeBytes, limitBytes: payloadMaxBytes },
       ),
     };
   }
   return { status: 'completed', ...(json === undefined ? {} : { result: json }) };
+}
+
+type Given = { readonly value: unknown } | Error;
+
+function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: TokenOutcome): Given {
+  switch (outcome.kind) {
+    case 'completed': {
+      const { result, isError, taskId } = outcome;
+      const value: RemoteOutcome = { result, isError, server, ...(taskId === undefined ? {} : { taskId }) };
+      return { value };
+    }
+    case 'failed':
+      return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
+    case 'timed_out':
+    case 'abandoned':
+    case 'run_ended':
+      return new RemoteTaskTimedOut(
+        'REMOTE_TASK_TIMED_OUT',
+        `remote task "${name}" on "${server}" had no end within ${timeoutMs / 1000} s`,
+        { details: { server, timeoutMs } },
+      );
+  }
+}
+
+function externalResult({ name }: IssueToken, outcome: TokenOutcome): Given {
+  switch (outcome.kind) {
+    case 'completed':
+      return { value: { result: outcome.result, isError: outcome.isError } };
+    case 'failed':
+      return new ExternalWaitFailed('EXTERNAL_FAILED', outcome.error.message, outcome.error.details === undefined ? {} : { details: outcome.error.details });
+    case 'timed_out':
+    case 'abandoned':
+    case 'run_ended':
+      return new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`);
+  }
+}
+
+function childResult({ workflow }: StartChild, outcome: TokenOutcome): Given {
+  switch (outcome.kind) {
+    case 'completed':
+      return { value: outcome.result };
+    case 'failed':
+      return new ChildFailed('CHILD_FAILED', outcome.error.message, outcome.error.details === undefined ? {} : { details: outcome.error.details });
+    case 'timed_out':
+    case 'abandoned':
+    case 'run_ended':
+      return new EngineError('CHILD_TIMED_OUT', `child "${workflow}" had no end before its deadline`);
+  }
+}
+
+function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
+  return storedError(
+    'NONDETERMINISM',
+    `wait ${waitId}: the history gave it the signal ${inboxId}, the workflow now gives that signal to another wait or keeps it. Deploy code that takes the same signals; the run then goes on by itself.`,
+    { waitId, inboxId },
+  );
 }
 
 /** Whichever its code, so that one `catch` finds every failure of a step. */

@@ -1,19 +1,43 @@
 import { storedError, type StoredError } from '../base/errors.js';
-import type { RemoteTaskRequested, StepRequested, TimerStarted } from '../history/event.js';
+import type {
+  ChildRequested,
+  ExternalWaitRequested,
+  HistoryEvent,
+  RemoteTaskRequested,
+  SignalWaitStarted,
+  StepRequested,
+  TimerStarted,
+} from '../history/event.js';
 import type { Command } from './command.js';
 
 /** The events that record a command. */
-export type RequestEvent = StepRequested | TimerStarted | RemoteTaskRequested;
+export type RequestEvent =
+  | StepRequested
+  | TimerStarted
+  | SignalWaitStarted
+  | RemoteTaskRequested
+  | ExternalWaitRequested
+  | ChildRequested;
+
+const requestTypes: Record<RequestEvent['type'], Command['kind']> = {
+  StepRequested: 'runStep',
+  TimerStarted: 'startTimer',
+  SignalWaitStarted: 'waitForSignal',
+  RemoteTaskRequested: 'startRemoteTask',
+  ExternalWaitRequested: 'issueToken',
+  ChildRequested: 'startChild',
+};
+
+export function isRequest(event: HistoryEvent): event is RequestEvent {
+  return event.type in requestTypes;
+}
 
 /** Why the recorded command is not the one that the code asks for now; undefined when it is. */
 export function mismatchOf(recorded: RequestEvent, asked: Command | undefined): StoredError | undefined {
   if (asked !== undefined && isSame(recorded, asked)) return undefined;
   const recordedText = describeRecorded(recorded);
   const askedText = asked === undefined ? 'nothing at this point' : describeAsked(asked);
-  const differs =
-    recorded.type === 'RemoteTaskRequested' && asked?.kind === 'startRemoteTask' && recordedText === askedText
-      ? ' (with other arguments)'
-      : '';
+  const differs = recordedText === askedText ? ' (with other arguments)' : '';
   return storedError(
     'NONDETERMINISM',
     `wait ${recorded.waitId}: the history has ${recordedText}, the workflow now asks for ${askedText}${differs}. ` +
@@ -23,13 +47,17 @@ export function mismatchOf(recorded: RequestEvent, asked: Command | undefined): 
 }
 
 function isSame(recorded: RequestEvent, asked: Command): boolean {
-  switch (recorded.type) {
-    case 'StepRequested':
-      return asked.kind === 'runStep' && asked.name === recorded.name;
-    case 'TimerStarted':
-      return asked.kind === 'startTimer';
-    case 'RemoteTaskRequested':
-      return asked.kind === 'startRemoteTask' && asked.digest === recorded.digest;
+  if (requestTypes[recorded.type] !== asked.kind) return false;
+  switch (asked.kind) {
+    case 'runStep':
+    case 'waitForSignal':
+    case 'issueToken':
+      return 'name' in recorded && asked.name === recorded.name;
+    case 'startTimer':
+      return true;
+    case 'startRemoteTask':
+    case 'startChild':
+      return 'digest' in recorded && asked.digest === recorded.digest;
   }
 }
 
@@ -39,8 +67,14 @@ function describeRecorded(recorded: RequestEvent): string {
       return `step "${recorded.name}"`;
     case 'TimerStarted':
       return 'a sleep';
+    case 'SignalWaitStarted':
+      return `signal "${recorded.name}"`;
     case 'RemoteTaskRequested':
       return `remote task "${recorded.name}" on "${recorded.server}"`;
+    case 'ExternalWaitRequested':
+      return `token "${recorded.name}"`;
+    case 'ChildRequested':
+      return `child "${recorded.workflow}"`;
   }
 }
 
@@ -50,7 +84,13 @@ function describeAsked(asked: Command): string {
       return `step "${asked.name}"`;
     case 'startTimer':
       return 'a sleep';
+    case 'waitForSignal':
+      return `signal "${asked.name}"`;
     case 'startRemoteTask':
       return `remote task "${asked.name}" on "${asked.server}"`;
+    case 'issueToken':
+      return `token "${asked.name}"`;
+    case 'startChild':
+      return `child "${asked.workflow}"`;
   }
 }

@@ -6,11 +6,13 @@ import type { JsonValue } from '../base/json.js';
 import { dueShards } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { decodeEvents } from '../history/codec.js';
-import type { Commit, RemoteTaskHandle } from '../history/event.js';
+import type { Commit, ParentClosePolicy, RemoteTaskHandle } from '../history/event.js';
 import { decodePayload, encodePayload } from './payload.js';
 import type {
   DueEntry,
   InboxRecord,
+  InboxRequest,
+  ParentWait,
   RunHead,
   RunStatus,
   RunSummary,
@@ -25,6 +27,11 @@ export const commitPrefix = 'h#';
 export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
 
+/** Attributes that hold a payload in its stored form. */
+export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'handle', 'blocked'] as const;
+
+/** Where the chunks of the payloads of a partition are. */
+export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
 /** Ten digits, so that commits sort by their number. */
@@ -61,6 +68,11 @@ export function headItem(head: RunHead, writerId: string): Item {
     seed: head.seed,
     createdAtMs: head.createdAtMs,
     ...(head.key === undefined ? {} : { key: head.key }),
+    ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
+    ...(head.startAtMs === undefined ? {} : { startAtMs: head.startAtMs }),
+    ...(head.parent === undefined ? {} : { parentRunId: head.parent.runId, parentWaitId: head.parent.waitId }),
+    ...(head.previousRunId === undefined ? {} : { previousRunId: head.previousRunId }),
+    ...(head.tags === undefined ? {} : { tags: JSON.stringify(head.tags) }),
     inboxCount: head.inboxCount,
     dueSeq: head.dueSeq,
     ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
@@ -79,6 +91,12 @@ export function toHead(item: Item): RunHead {
     createdAtMs: number(item, 'createdAtMs'),
     ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
     ...optional('key', optionalText(item, 'key')),
+    ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
+    ...optional('startAtMs', optionalNumber(item, 'startAtMs')),
+    ...optional('parent', parentOf(item)),
+    ...optional('previousRunId', optionalText(item, 'previousRunId')),
+    ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('tags', tagsOf(item)),
     inboxCount: number(item, 'inboxCount'),
     dueSeq: number(item, 'dueSeq'),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
@@ -97,7 +115,8 @@ export function tokenItem(token: TokenRecord): Item {
     attempt: token.attempt,
     writerId: token.writerId,
     createdAtMs: token.createdAtMs,
-    deadlineAtMs: token.deadlineAtMs,
+    ...(token.deadlineAtMs === undefined ? {} : { deadlineAtMs: token.deadlineAtMs }),
+    ...(token.child === undefined ? {} : { childRunId: token.child.runId, parentClose: token.child.parentClose }),
     pollErrors: token.pollErrors,
   };
 }
@@ -112,7 +131,8 @@ export function toToken(item: Item): TokenRecord {
     attempt: optionalNumber(item, 'attempt') ?? 0,
     writerId: optionalText(item, 'writerId') ?? '',
     createdAtMs: optionalNumber(item, 'createdAtMs') ?? 0,
-    deadlineAtMs: optionalNumber(item, 'deadlineAtMs') ?? 0,
+    ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
+    ...optional('child', childOf(item)),
     ...optional('handle', payload(item, 'handle') as RemoteTaskHandle | undefined),
     ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
@@ -142,8 +162,11 @@ export function inboxItem(record: InboxRecord): Item {
   return {
     ...inboxKey(record.runId, record.inboxId),
     kind: record.kind,
-    ...(record.reason === undefined ? {} : { reason: record.reason }),
+    ...('reason' in record && record.reason !== undefined ? { reason: record.reason } : {}),
+    ...('name' in record ? { name: record.name } : {}),
+    ...('payload' in record && record.payload !== undefined ? { payload: encodePayload(record.payload) } : {}),
     atMs: record.atMs,
+    ...(record.order === undefined ? {} : { order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
 }
@@ -152,11 +175,26 @@ export function toInbox(item: Item): InboxRecord {
   return {
     runId: runIdOf(item),
     inboxId: item.sk.slice(inboxPrefix.length),
-    kind: text(item, 'kind') as InboxRecord['kind'],
-    ...optional('reason', optionalText(item, 'reason')),
     atMs: number(item, 'atMs'),
+    ...optional('order', optionalNumber(item, 'order')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+    ...requestOf(item),
   };
+}
+
+function requestOf(item: Item): InboxRequest {
+  const kind = text(item, 'kind') as InboxRequest['kind'];
+  switch (kind) {
+    case 'cancel':
+    case 'terminate':
+      return { kind, ...optional('reason', optionalText(item, 'reason')) };
+    case 'pause':
+    case 'resume':
+    case 'retryNow':
+      return { kind };
+    case 'signal':
+      return { kind, name: text(item, 'name'), ...optional('payload', payload(item, 'payload')) };
+  }
 }
 
 export function toDueEntry(item: Item): DueEntry {
@@ -181,7 +219,23 @@ export function toSummary(item: Item): RunSummary {
     status: text(item, 'status') as RunStatus,
     createdAtMs: number(item, 'createdAtMs'),
     ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
+    ...optional('tags', tagsOf(item)),
   };
+}
+
+function parentOf(item: Item): ParentWait | undefined {
+  const runId = optionalText(item, 'parentRunId');
+  return runId === undefined ? undefined : { runId, waitId: text(item, 'parentWaitId') };
+}
+
+function childOf(item: Item): TokenRecord['child'] {
+  const runId = optionalText(item, 'childRunId');
+  return runId === undefined ? undefined : { runId, parentClose: text(item, 'parentClose') as ParentClosePolicy };
+}
+
+function tagsOf(item: Item): Readonly<Record<string, string>> | undefined {
+  const stored = optionalText(item, 'tags');
+  return stored === undefined ? undefined : (JSON.parse(stored) as Readonly<Record<string, string>>);
 }
 
 const runIdOf = (item: Item): RunId => item.pk.slice('run#'.length);

@@ -4,7 +4,7 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { Commit, RemoteTaskHandle, RunOutcome } from '../history/event.js';
+import type { Commit, ParentClosePolicy, RemoteTaskHandle, RunOutcome } from '../history/event.js';
 import type { Settlement, TokenOutcome } from '../history/settlement.js';
 
 /** Stored words; `ending` = the outcome is fixed, waits are being closed. */
@@ -16,11 +16,18 @@ export const runStatuses = [
   'failed',
   'cancelled',
   'terminated',
+  'continued',
 ] as const satisfies readonly RunStatus[];
 
 /** Where a marker stands: the item that must next be looked at, and when. */
 export interface Marker {
   readonly dueAtMs?: EpochMs;
+}
+
+/** The wait of a parent, and what it lets the child do. */
+export interface ParentWait {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
 }
 
 export interface RunHead extends Marker {
@@ -35,6 +42,18 @@ export interface RunHead extends Marker {
   readonly endedAtMs?: EpochMs;
   /** Idempotency key of the start, if it had one. */
   readonly key?: string;
+  /** The run is ended as failed at this instant. */
+  readonly deadlineAtMs?: EpochMs;
+  /** Nothing of it runs before. */
+  readonly startAtMs?: EpochMs;
+  /** The wait of another run that this one's end settles. */
+  readonly parent?: ParentWait;
+  /** The run that went on as this one. */
+  readonly previousRunId?: RunId;
+  /** The run that this one, `continued`, goes on as. */
+  readonly nextRunId?: RunId;
+  /** For lists and search. */
+  readonly tags?: Readonly<Record<string, string>>;
   /** Accepted signals, cancels and terminates. */
   readonly inboxCount: number;
   /** Commit that the head's marker was computed from. */
@@ -49,14 +68,17 @@ export type { Settlement, TokenOutcome };
 export interface TokenRecord extends Marker {
   readonly runId: RunId;
   readonly waitId: WaitId;
-  /** Missing on a tombstone: a wait closed before its item existed. */
+  /** Of a remote task; missing on a tombstone, a wait closed before its item existed. */
   readonly server?: string;
   readonly attempt: number;
   /** Who put the item or claimed the current attempt. */
   readonly writerId: string;
   readonly createdAtMs: EpochMs;
-  readonly deadlineAtMs: EpochMs;
+  /** Missing where a wait has no deadline. */
+  readonly deadlineAtMs?: EpochMs;
   readonly handle?: RemoteTaskHandle;
+  /** Of a wait for a child run. */
+  readonly child?: { readonly runId: RunId; readonly parentClose: ParentClosePolicy };
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /** The server's last word on how often to ask. */
@@ -67,15 +89,21 @@ export interface TokenRecord extends Marker {
 }
 
 /** A token whose remote task is known and may be polled. */
-export type StartedToken = TokenRecord & { readonly handle: RemoteTaskHandle };
+export type StartedToken = TokenRecord & { readonly handle: RemoteTaskHandle; readonly deadlineAtMs: EpochMs };
 
-export interface InboxRecord extends Marker {
+/** What somebody outside asks of a run. Accepted as long as its outcome is open; the run's own turn acts on it. */
+export type InboxRequest =
+  | { readonly kind: 'cancel' | 'terminate'; readonly reason?: string }
+  | { readonly kind: 'pause' | 'resume' | 'retryNow' }
+  | { readonly kind: 'signal'; readonly name: string; readonly payload?: JsonValue };
+
+export type InboxRecord = Marker & {
   readonly runId: RunId;
   readonly inboxId: string;
-  readonly kind: 'cancel' | 'terminate';
-  readonly reason?: string;
   readonly atMs: EpochMs;
-}
+  /** Which of those that one process accepted in one millisecond came first. */
+  readonly order?: number;
+} & InboxRequest;
 
 /** Everything in the partition of one run. Tokens and inbox may be newer than head and commits: a query is no snapshot. */
 export interface RunRecords {
@@ -103,4 +131,5 @@ export interface RunSummary {
   readonly status: RunStatus;
   readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
+  readonly tags?: Readonly<Record<string, string>>;
 }

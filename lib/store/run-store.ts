@@ -22,6 +22,7 @@ import type { Condition, Item, Table, Update } from './table.js';
 const itemExists: Condition = { kind: 'itemExists' };
 const itemAbsent: Condition = { kind: 'itemAbsent' };
 const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
+const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
 const dueStill = (dueAtMs: EpochMs): Condition => ({ kind: 'equals', attribute: 'dueAtMs', value: dueAtMs });
@@ -53,6 +54,8 @@ export interface ListPage<Row> {
  */
 export class RunStore {
   readonly #table: Table;
+  /** Requests that this process has sent to inboxes. */
+  #sentCount = 0;
 
   constructor(table: Table) {
     this.#table = table;
@@ -70,6 +73,20 @@ export class RunStore {
     if (result.ok) return { created: true, head };
     if (result.old === undefined) throw new Error('the store refused a put of an absent item');
     return { created: result.old['writerId'] === writerId, head: items.toHead(result.old) };
+  }
+
+  /** The head and a first signal, both or neither. False: the run is there already, and nothing was written. */
+  async createRunWithSignal(head: RunHead, writerId: string, signal: InboxRecord): Promise<boolean> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+    ]);
+    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+  }
+
+  /** A signal for a run whose head is put next, with an `inboxCount` that counts it. */
+  async seedInbox(record: InboxRecord): Promise<void> {
+    await this.#table.write({ kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] });
   }
 
   // ----- reading -----
@@ -128,7 +145,7 @@ export class RunStore {
     run: { readonly runId: RunId; readonly createdAtMs: EpochMs },
     commit: NewCommit,
     end: {
-      readonly status: RunOutcome['status'];
+      readonly outcome: RunOutcome;
       readonly endedAtMs: EpochMs;
       readonly seen: HeadAsSeen;
       readonly markAtMs?: EpochMs;
@@ -136,10 +153,11 @@ export class RunStore {
   ): Promise<boolean> {
     return this.#commitWithHead(run.runId, commit, {
       set: {
-        status: end.status,
+        status: end.outcome.status,
+        ...(end.outcome.status === 'continued' ? { nextRunId: end.outcome.nextRunId } : {}),
         endedAtMs: end.endedAtMs,
         dueSeq: commit.seq,
-        ...items.listKeys(run.runId, end.status, run.createdAtMs),
+        ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
       remove: ['blocked'],
@@ -203,6 +221,14 @@ export class RunStore {
     return { stored: ok, token };
   }
 
+  /** Leaves the handle of an unwanted task on the closed item, with a marker: the run's end effects cancel it. */
+  async leaveForCancel(runId: RunId, waitId: WaitId, handle: RemoteTaskHandle, atMs: EpochMs): Promise<void> {
+    await this.#updateToken(runId, waitId, {
+      set: { handle: encodePayload(handle as unknown as JsonValue), ...items.marker(runId, atMs) },
+      conditions: [itemExists, isSettled],
+    });
+  }
+
   /**
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
    * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news.
@@ -220,18 +246,16 @@ export class RunStore {
     return { settled: ok || token?.settlement?.writerId === settlement.writerId, token };
   }
 
-  /** Closes a wait of an ending run, item or not: without one it leaves a tombstone, so that a late start is refused. */
+  /**
+   * Closes a wait that nobody waits for any more, item or not: without one it leaves a tombstone, so that a late start is
+   * refused. `run_ended` for those of an ending run.
+   */
   async close(
     runId: RunId,
     waitId: WaitId,
-    close: { readonly writerId: string; readonly atMs: EpochMs },
+    close: { readonly writerId: string; readonly atMs: EpochMs; readonly outcome: 'run_ended' | 'abandoned' },
   ): Promise<TokenRecord | undefined> {
-    const settlement: Settlement = {
-      writerId: close.writerId,
-      atMs: close.atMs,
-      by: 'end',
-      outcome: { kind: 'run_ended' },
-    };
+    const settlement: Settlement = { writerId: close.writerId, atMs: close.atMs, by: 'end', outcome: { kind: close.outcome } };
     const { token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
       conditions: [notSettled],
@@ -295,7 +319,7 @@ export class RunStore {
         increment: { inboxCount: 1 },
         conditions: [itemExists, statusIs('running')],
       },
-      { kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem({ ...record, order: ++this.#sentCount }), conditions: [itemAbsent] },
     ]);
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;

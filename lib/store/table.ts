@@ -54,7 +54,7 @@ export const tableIndexes = {
     partition: 'listPartition',
     sort: 'listSort',
     sortType: 'string',
-    projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs'],
+    projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
   },
 } as const;
 export type IndexName = keyof typeof tableIndexes;

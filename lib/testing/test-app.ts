@@ -12,13 +12,15 @@ import { drainMicrotasks } from '../operations/drain.js';
 import { fanOutDue } from '../operations/fan-out-due.js';
 import { handleWork } from '../operations/handle-work.js';
 import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
-import { requestStop } from '../operations/request-stop.js';
+import { requestStop } from '../operations/send-to-inbox.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { PayloadCipher } from '../store/cipher.js';
 import { MemoryTable } from '../store/memory-table.js';
 import { RunStore } from '../store/run-store.js';
+import { SealedTable } from '../store/sealed-table.js';
 import { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
@@ -32,6 +34,8 @@ export interface TestAppOptions {
   readonly startAtMs?: EpochMs;
   /** Seed of all ids and random numbers. Default 1. */
   readonly seed?: number;
+  /** Encrypts payloads, as a deployment would. Default: none. */
+  readonly cipher?: PayloadCipher;
   readonly log?: Log;
 }
 
@@ -65,7 +69,7 @@ export class TestApp {
       get app() {
         return deployed();
       },
-      store: new RunStore(new MemoryTable()),
+      store: new RunStore(new SealedTable(new MemoryTable(), options.cipher)),
       queues: this.#queues,
       transports: {
         get: (name) => {

@@ -37,8 +37,14 @@ export class TokenKeys {
     this.#keys = new Map(keys.map((key) => [key.keyId, key]));
   }
 
-  settleToken({ runId, waitId }: TokenTarget): string {
-    const key = this.#current;
+  /** Id of the key that signs. */
+  get currentKeyId(): string {
+    return this.#current.keyId;
+  }
+
+  /** `keyId`: the key to sign with, if it is still there; default the first. */
+  settleToken({ runId, waitId }: TokenTarget, keyId?: string): string {
+    const key = (keyId === undefined ? undefined : this.#keys.get(keyId)) ?? this.#current;
     return `${runId}.${waitId}.${key.keyId}.${mac(key, 'settle', `${runId}.${waitId}`).toString('base64url')}`;
   }
 

@@ -1,6 +1,9 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
+import type { ParentClosePolicy } from '../history/event.js';
+import type { Workflow } from './define-workflow.js';
 
 interface RemoteCallOptions {
   /** Name of the server in the app's configuration. */
@@ -9,6 +12,8 @@ interface RemoteCallOptions {
   readonly timeout?: Duration;
   /** A second execution does no harm, so a start that got no answer may be repeated towards a server that does not dedupe. Default false. */
   readonly retrySafe?: boolean;
+  /** Checks the result; one that fails is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator. */
+  readonly resultSchema?: StandardSchemaV1;
 }
 
 /** Calls a tool of an MCP server. */
@@ -37,12 +42,20 @@ export interface RetryPolicy {
   readonly initialInterval?: Duration;
   /** Longest wait between attempts; default `{ minutes: 5 }`. */
   readonly maxInterval?: Duration;
+  /** Part of each wait that is left to chance, 0 to 1; default 0. */
+  readonly jitter?: number;
+  /** Errors that another attempt will not mend: names of error classes, or a predicate. Default: only NonRetryableError. */
+  readonly nonRetryable?: readonly string[] | ((error: unknown) => boolean);
 }
 
 export interface StepOptions {
   readonly retry?: RetryPolicy;
   /** Longest time of one attempt; default and maximum `{ seconds: 45 }`. */
   readonly timeout?: Duration;
+  /** Longest time from the request to the end, with all attempts and the waits between them. Default: no limit. */
+  readonly deadline?: Duration;
+  /** The start is recorded first, and a step whose process died is not run again: it fails with `STEP_INTERRUPTED`. Default false. */
+  readonly atMostOnce?: boolean;
 }
 
 /** Handed to the function of a step. */
@@ -51,9 +64,62 @@ export interface StepContext {
   readonly attempt: number;
   /** The same on each attempt of this step, different for every other step. */
   readonly idempotencyKey: string;
-  /** Aborts when the attempt has timed out. */
+  /** A key for one of several effects of the step, as stable as `idempotencyKey`. */
+  subKey(name: string): string;
+  /** What the attempt before this one reported last, if it failed. */
+  readonly progress: JsonValue | undefined;
+  /** Says how far the attempt has come; if it fails, the next one is given the last such report. */
+  report(progress: JsonValue): void;
+  /** Aborts when the attempt has timed out, or its run has ended. */
   readonly signal: AbortSignal;
   readonly log: Log;
+}
+
+export interface SignalOptions<Payload = JsonValue> {
+  /** Longest wait; then `SIGNAL_TIMED_OUT`. Default: no limit. */
+  readonly timeout?: Duration;
+  /** Takes only a signal that this accepts; others stay for later waits. */
+  readonly where?: (payload: Payload) => boolean;
+}
+
+/** A wait that somebody outside ends, once. */
+export interface ExternalWait {
+  /** The capability to settle it: `POST /activities/external/{token}/complete` or `/fail`. */
+  readonly token: string;
+  /** @throws ExternalWaitFailed, or `EXTERNAL_TIMED_OUT` */
+  readonly outcome: Promise<{ readonly result: JsonValue; readonly isError: boolean }>;
+}
+
+/** A durable promise. */
+export interface DurablePromise<Value> {
+  /** Whoever holds it may settle the promise, once. */
+  readonly token: string;
+  readonly promise: Promise<Value>;
+}
+
+export interface TokenOptions {
+  /** What it is for; shown to whoever asks what the run waits for. Default `token`. */
+  readonly name?: string;
+  /** Longest wait. Default: no limit. */
+  readonly timeout?: Duration;
+}
+
+export interface ChildOptions {
+  /** Longest wait; then the child is treated by `parentClose` and the call fails with `CHILD_TIMED_OUT`. Default: no limit. */
+  readonly timeout?: Duration;
+  /** What happens to the child when this run ends or no longer waits for it; default `cancel`. */
+  readonly parentClose?: ParentClosePolicy;
+}
+
+export interface Saga {
+  /** Work that undoes what was just done; runs as a step, the last one added first, if the saga's body fails. */
+  compensate(name: string, work: (step: StepContext) => unknown, options?: StepOptions): void;
+}
+
+/** A part of the workflow whose waits can be closed together. */
+export interface ScopeHandle {
+  /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
+  cancel(): void;
 }
 
 /**
@@ -66,13 +132,14 @@ export interface WorkflowContext {
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteStartRefused,
-   * RemoteStartFailed (never started), RemoteStartAmbiguous (may be running); `SERVER_NOT_FOUND`, `INPUT_INVALID`.
+   * RemoteStartFailed (never started), RemoteStartAmbiguous (may be running), RemoteResultInvalid; `SERVER_NOT_FOUND`,
+   * `INPUT_INVALID`.
    */
   callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
 
   /**
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result.
-   * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or over 300 KB.
+   * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
    */
   step<Result>(
     name: string,
@@ -80,8 +147,55 @@ export interface WorkflowContext {
     options?: StepOptions,
   ): Promise<Result>;
 
+  /** Runs `fn` for each item, at most `concurrency` at a time (default 16), and gives the results in order. */
+  map<Item, Result>(
+    items: readonly Item[],
+    fn: (item: Item, index: number) => Promise<Result>,
+    options?: { readonly concurrency?: number },
+  ): Promise<Result[]>;
+
   /** Waits at least as long as said, to the precision of one sweep (a minute) beyond 90 s. */
   sleep(duration: Duration): Promise<void>;
+  /** Waits until an instant; one that has passed is now. */
+  sleepUntil(instant: EpochMs | Date): Promise<void>;
+
+  /**
+   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first.
+   * @throws EngineError `SIGNAL_TIMED_OUT`
+   */
+  signal<Payload = JsonValue>(name: string, options?: SignalOptions<Payload>): Promise<Payload>;
+
+  /** A token that any outside system may settle. Resolves when the token may be handed out. */
+  externalToken(options?: TokenOptions): Promise<ExternalWait>;
+  /** A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed. */
+  promise<Value = JsonValue>(options?: TokenOptions): Promise<DurablePromise<Value>>;
+
+  /**
+   * Runs another workflow as a run of its own and waits for its result.
+   * @throws ChildFailed with the child's error in its details; `CHILD_TIMED_OUT`
+   */
+  child<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<Output>;
+
+  /** Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote tasks cancelled. */
+  race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result>;
+  /** Runs `body` with a context whose waits can be closed together. */
+  scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
+  /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */
+  shield<Result>(body: (ctx: WorkflowContext) => Promise<Result>): Promise<Result>;
+  /** Runs `body`; if it fails, runs the compensations that it added, last in first out, shielded, and then fails the same. */
+  saga<Result>(body: (saga: Saga) => Promise<Result>): Promise<Result>;
+
+  /** Ends this run and goes on as a new one of the same workflow, with `input` and the signals that nobody has read. Never returns. */
+  continueAsNew(input?: JsonValue): Promise<never>;
+  /** The history has grown so long that the workflow should go on as a new run: 10,000 events. */
+  readonly shouldContinueAsNew: boolean;
+
+  /** May new code take its new path? True unless this run has passed this point with the old code. Recorded once it is true. */
+  patched(patchId: string): boolean;
+  /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
+  onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
+  /** Says how far the workflow has come; text is cut to 1 KiB. */
+  progress(progress: JsonValue): void;
 
   /** The time of the event that woke the workflow; the same on every replay. Never goes back. */
   now(): EpochMs;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readEnv } from '../../lib/aws/env.js';
-import { parseTokenKeys } from '../../lib/aws/token-keys.js';
+import { parseTokenKeys } from '../../lib/aws/keys.js';
 
 const complete = {
   OUTWAIT_TABLE: 'outwait',

@@ -280,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
-    file: 'lib/operations/request-stop.ts',
+    file: 'lib/operations/send-to-inbox.ts',
     edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
     caughtBy: rules('markers', 'inbox marker'),
   },

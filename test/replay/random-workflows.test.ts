@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Command } from '../../lib/replay/command.js';
+import { toRequest } from '../../lib/operations/to-request.js';
 import { Execution } from '../../lib/replay/execution.js';
+import { isRequest, type RequestEvent } from '../../lib/replay/mismatch.js';
 import { interpret, programs, taskOf, type Program } from './program.js';
 
 interface Recorded {
@@ -56,52 +58,34 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
   };
 }
 
-type Request = Extract<HistoryEvent, { type: 'StepRequested' | 'TimerStarted' | 'RemoteTaskRequested' }>;
-
-function isRequest(event: HistoryEvent): event is Request {
-  return event.type === 'StepRequested' || event.type === 'TimerStarted' || event.type === 'RemoteTaskRequested';
-}
-
 function requestOf(command: Command): string {
   switch (command.kind) {
     case 'runStep':
-      return `${command.waitId} step ${command.name}`;
+    case 'waitForSignal':
+    case 'issueToken':
+      return `${command.waitId} ${command.kind} ${command.name}`;
     case 'startTimer':
       return `${command.waitId} timer`;
     case 'startRemoteTask':
-      return `${command.waitId} remote ${command.digest}`;
+    case 'startChild':
+      return `${command.waitId} ${command.kind} ${command.digest}`;
   }
 }
 
-function recordOf(event: Request): string {
+function recordOf(event: RequestEvent): string {
   switch (event.type) {
     case 'StepRequested':
-      return `${event.waitId} step ${event.name}`;
+      return `${event.waitId} runStep ${event.name}`;
+    case 'SignalWaitStarted':
+      return `${event.waitId} waitForSignal ${event.name}`;
+    case 'ExternalWaitRequested':
+      return `${event.waitId} issueToken ${event.name}`;
     case 'TimerStarted':
       return `${event.waitId} timer`;
     case 'RemoteTaskRequested':
-      return `${event.waitId} remote ${event.digest}`;
-  }
-}
-
-/** A recorded event as the log of another run has it, whose turns were cut elsewhere. */
-function toRequest(command: Command): HistoryEvent {
-  const { waitId } = command;
-  switch (command.kind) {
-    case 'runStep':
-      return { type: 'StepRequested', atMs: 0, waitId, name: command.name };
-    case 'startTimer':
-      return { type: 'TimerStarted', atMs: 0, waitId, firesAtMs: 0 };
-    case 'startRemoteTask':
-      return {
-        type: 'RemoteTaskRequested',
-        atMs: 0,
-        waitId,
-        server: command.server,
-        name: command.name,
-        digest: command.digest,
-        deadlineAtMs: 0,
-      };
+      return `${event.waitId} startRemoteTask ${event.digest}`;
+    case 'ChildRequested':
+      return `${event.waitId} startChild ${event.digest}`;
   }
 }
 

@@ -55,9 +55,15 @@ export function inWords(command: Command): string {
     case 'runStep':
       return `${command.waitId} step ${command.name}`;
     case 'startTimer':
-      return `${command.waitId} sleep ${command.durationMs}`;
+      return `${command.waitId} sleep ${'atMs' in command.until ? `until ${command.until.atMs}` : command.until.durationMs}`;
     case 'startRemoteTask':
       return `${command.waitId} remote ${command.server}/${command.name}`;
+    case 'waitForSignal':
+      return `${command.waitId} signal ${command.name}`;
+    case 'issueToken':
+      return `${command.waitId} token ${command.name}`;
+    case 'startChild':
+      return `${command.waitId} child ${command.workflow}`;
   }
 }
 

@@ -8,7 +8,7 @@ import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/e
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
-import { requestStop } from '../../lib/operations/request-stop.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
@@ -17,6 +17,7 @@ import type { RemoteTaskTransport, StartReply } from '../../lib/remote/transport
 import { toCommit } from '../../lib/store/items.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
+import { SealedTable } from '../../lib/store/sealed-table.js';
 import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } from '../../lib/store/table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
@@ -377,7 +378,7 @@ export class World {
     const options = this.#options;
     return {
       app: this.app,
-      store: new RunStore(this.#tableOf(process)),
+      store: new RunStore(new SealedTable(this.#tableOf(process))),
       queues: this.#queuesOf(process),
       transports: { get: () => this.#transportOf(process) },
       tokens: this.tokens,

@@ -7,7 +7,7 @@ import { turnTimeoutMs } from '../../lib/base/limits.js';
 import { createRoutes } from '../../lib/http/routes.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { pollTask } from '../../lib/operations/poll-task.js';
-import { requestStop } from '../../lib/operations/request-stop.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';

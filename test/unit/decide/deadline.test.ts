@@ -13,11 +13,11 @@ describe('a wait is due', () => {
   } as const;
 
   it('when its timer fires', () => {
-    expect(waitDueAtMs({ kind: 'timer', waitId: '1', requestedAtMs: 0, firesAtMs: 60 })).toBe(60);
+    expect(waitDueAtMs({ kind: 'timer', waitId: '1', name: 'sleep', requestedAtMs: 0, firesAtMs: 60 })).toBe(60);
   });
 
   it('when its next attempt is due', () => {
-    const step = { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 0, failedAttempts: 1 } as const;
+    const step = { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 0, failedAttempts: 1, interrupted: 0 } as const;
     expect(waitDueAtMs({ ...step, retryAtMs: 70 })).toBe(70);
     expect(waitDueAtMs(step)).toBeUndefined();
   });

@@ -79,14 +79,14 @@ describe('the state of a run', () => {
     );
     expect(state.open.get('1')).toMatchObject({ failedAttempts: 2, retryAtMs: 9, lastError: error });
     expect(state.open.get('3')).toMatchObject({ failedAttempts: 1, retryAtMs: 8, lastError: error });
-    expect(state.openRemoteTasks.get('3')).toBe(state.open.get('3'));
+    expect(state.openTokens.get('3')).toBe(state.open.get('3'));
   });
 
   it('takes the handle of a remote task in, and its settlement once', () => {
     const running = after(remoteRequested, { type: 'RemoteTaskStarted', atMs: 7, waitId: '3', handle });
-    expect(running.openRemoteTasks.get('3')).toMatchObject({ handle });
+    expect(running.openTokens.get('3')).toMatchObject({ handle });
     running.applyCommit(2, [{ type: 'TokenSettled', atMs: 8, waitId: '3' }]);
-    expect(running.openRemoteTasks.size).toBe(0);
+    expect(running.openTokens.size).toBe(0);
     expect([...running.settled]).toEqual(['3']);
   });
 
@@ -98,7 +98,7 @@ describe('the state of a run', () => {
       { type: 'TimerFired', atMs: 7, waitId: '2' },
     );
     expect(state.open.size).toBe(0);
-    expect(state.openRemoteTasks.size).toBe(0);
+    expect(state.openTokens.size).toBe(0);
   });
 
   it('remembers what it took from the inbox, and how the run ends', () => {

@@ -1,0 +1,106 @@
+import { EngineError } from '../base/errors.js';
+import { isRunId, type RunId } from '../base/ids.js';
+import { utf8Bytes, type JsonValue } from '../base/json.js';
+import { requestIdMaxChars, signalMaxBytes } from '../base/limits.js';
+import type { InboxRecord, InboxRequest } from '../store/records.js';
+import type { Deps } from './deps.js';
+import { wakeRun } from './wake.js';
+
+export interface StopRequest {
+  readonly runId: RunId;
+  /** `cancel`: the workflow is told at its waits and may clean up. `terminate`: it is not asked. */
+  readonly kind: 'cancel' | 'terminate';
+  /** A repeat with the same id is the same request. Default: a random one. */
+  readonly requestId?: string;
+  readonly reason?: string;
+}
+
+/** `accepted: false`: the run has ended, or its outcome is fixed. */
+export interface Accepted {
+  readonly accepted: boolean;
+}
+
+/**
+ * Asks a run to stop. Works from any replica: the request is an inbox item, and the run's own turn acts on it.
+ * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
+ */
+export async function requestStop(deps: Deps, { runId, kind, requestId, reason }: StopRequest): Promise<Accepted> {
+  return send(deps, runId, `${kind}-${idOf(deps, requestId)}`, { kind, ...(reason === undefined ? {} : { reason }) });
+}
+
+/**
+ * Pauses a run (for at most 24 h), resumes it, or tries what waits for its next attempt at once.
+ * @throws EngineError `RUN_NOT_FOUND`
+ */
+export async function requestControl(deps: Deps, runId: RunId, kind: 'pause' | 'resume' | 'retryNow'): Promise<Accepted> {
+  return send(deps, runId, `${kind}-${idOf(deps, undefined)}`, { kind });
+}
+
+export interface SignalRequest {
+  /** 1 to 128 characters. */
+  readonly name: string;
+  /** At most 256 KiB. */
+  readonly payload?: JsonValue;
+  /** Two signals of one name with the same key are one signal of the run. Default: a random one. */
+  readonly key?: string;
+}
+
+/**
+ * Gives a run a signal. It stays until a wait takes it; one that was accepted is in the history before the run can end.
+ * A repeated key is accepted again, also after the end of the run, and changes nothing.
+ * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
+ */
+export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest): Promise<Accepted> {
+  return deliver(deps, signalRecord(deps, checkRunId(runId), signal));
+}
+
+/** The inbox item of a signal. */
+export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
+  if (name === '' || name.length > 128) throw new EngineError('INPUT_INVALID', 'the name of a signal must be 1 to 128 characters');
+  const sizeBytes = payload === undefined ? 0 : utf8Bytes(JSON.stringify(payload));
+  if (sizeBytes > signalMaxBytes) {
+    throw new EngineError('PAYLOAD_TOO_LARGE', `the payload of the signal is ${sizeBytes} bytes of JSON, the limit is ${signalMaxBytes}`, {
+      details: { sizeBytes, limitBytes: signalMaxBytes },
+    });
+  }
+  const atMs = deps.clock.nowMs();
+  // The name in the id: a key is one signal of one name, and no other kind of request can take its place.
+  const inboxId = `signal-${name}-${idOf(deps, key)}`;
+  return { runId, inboxId, kind: 'signal', name, ...(payload === undefined ? {} : { payload }), atMs, dueAtMs: atMs };
+}
+
+async function send(deps: Deps, runId: RunId, inboxId: string, request: InboxRequest): Promise<Accepted> {
+  const atMs = deps.clock.nowMs();
+  return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...request });
+}
+
+/** To the run, or to the one that it goes on as. */
+async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
+  switch (await deps.store.putInbox(record)) {
+    case 'accepted':
+    case 'known':
+      await wakeRun(deps, record.runId);
+      return { accepted: true };
+    case 'run_ended': {
+      const nextRunId = (await deps.store.readHead(record.runId))?.nextRunId;
+      return nextRunId === undefined ? { accepted: false } : deliver(deps, { ...record, runId: nextRunId });
+    }
+    case 'run_not_found':
+      throw runNotFound();
+  }
+}
+
+function idOf(deps: Deps, given: string | undefined): string {
+  if (given === undefined) return deps.random.hex(16);
+  if (given !== '' && given.length <= requestIdMaxChars) return given;
+  throw new EngineError('INPUT_INVALID', `the id of a request must be 1 to ${requestIdMaxChars} characters, got ${given.length}`);
+}
+
+function checkRunId(runId: RunId): RunId {
+  if (isRunId(runId)) return runId;
+  throw runNotFound();
+}
+
+function runNotFound(): EngineError {
+  return new EngineError('RUN_NOT_FOUND', 'no run has this id');
+}

@@ -1,0 +1,42 @@
+// Checks of what an author hands to the context. Each throws INPUT_INVALID, or PAYLOAD_TOO_LARGE.
+
+import { EngineError } from '../base/errors.js';
+import { toJson, type JsonValue } from '../base/json.js';
+import { payloadMaxBytes } from '../base/limits.js';
+import { durationToMs, type Duration } from '../base/time.js';
+
+export function toMs(duration: Duration, what: string): number {
+  try {
+    return durationToMs(duration, what);
+  } catch (error) {
+    throw invalid(error instanceof Error ? error.message : `${what} is not a duration`);
+  }
+}
+
+export function json(value: unknown, what: string): JsonValue {
+  try {
+    return toJson(value) ?? null;
+  } catch {
+    throw invalid(`${what} must be JSON`);
+  }
+}
+
+export function text(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') throw invalid(`${what} must be a non-empty string`);
+  return value;
+}
+
+export function invalid(message: string): EngineError {
+  return new EngineError('INPUT_INVALID', message);
+}
+
+export function tooLarge(what: string, bytes: number): EngineError {
+  return new EngineError('PAYLOAD_TOO_LARGE', `${what} are ${bytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
+    details: { sizeBytes: bytes, limitBytes: payloadMaxBytes },
+  });
+}
+
+export function checkName(name: unknown, what: string): void {
+  if (typeof name !== 'string' || name === '' || name.length > 128) throw invalid(`${what} must be 1 to 128 characters`);
+}
+
