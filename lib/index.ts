@@ -13,6 +13,13 @@ export type {
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 export type {
+  ChildOptions,
+  DurablePromise,
+  ExternalWait,
+  Saga,
+  ScopeHandle,
+  SignalOptions,
+  TokenOptions,
   A2aMessageCall,
   A2aSkillCall,
   McpCall,
@@ -25,13 +32,16 @@ export type {
 } from './workflow/context.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export {
+  ChildFailed,
   EngineError,
+  ExternalWaitFailed,
   hasCode,
   isEngineError,
   NonRetryableError,
   RemoteStartAmbiguous,
   RemoteStartFailed,
   RemoteStartRefused,
+  RemoteResultInvalid,
   RemoteTaskCancelled,
   RemoteTaskError,
   RemoteTaskFailed,

@@ -1,5 +1,5 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Deps } from '../operations/deps.js';
+import { createSqsClient } from '../queue/sqs-client.js';
 import { SqsQueues } from '../queue/sqs-queues.js';
 import { GuardedHttpClient } from '../remote/http.js';
 import { createTransports } from '../remote/transports.js';
@@ -23,7 +23,7 @@ export function createDeps(env: Env, app: App): Deps {
     app,
     log,
     store: new RunStore(new SealedTable(table, parsePayloadKeys(env.payloadKeys))),
-    queues: new SqsQueues(new SQSClient({}), { turn: env.turnQueueUrl, work: env.workQueueUrl }),
+    queues: new SqsQueues(createSqsClient(), { turn: env.turnQueueUrl, work: env.workQueueUrl }),
     transports: createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log }),
     tokens: parseTokenKeys(env.tokenKeys),
   };

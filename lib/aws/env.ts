@@ -5,7 +5,7 @@ export const envNames = {
   table: 'OUTWAIT_TABLE',
   turnQueueUrl: 'OUTWAIT_TURN_QUEUE_URL',
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
-  /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify. */
+  /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays for good. */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
   /** The same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored as they are. */
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',

@@ -9,7 +9,7 @@ interface Key {
 
 /**
  * Reads `keyId:base64url[,keyId:base64url]`: the first key signs, all verify, so a key is rotated by putting the new
- * one in front. @throws EngineError `CONFIG_INVALID` that names the position of a wrong entry, never its text
+ * one in front. The last one also makes the run ids of keyed starts and must be kept for good. @throws EngineError `CONFIG_INVALID` that names the position of a wrong entry, never its text
  */
 export function parseTokenKeys(text: string): TokenKeys {
   return new TokenKeys(parseKeys(text, 'token'));

@@ -4,7 +4,8 @@ import type { LogLevel } from './env.js';
 
 /**
  * A log of JSON lines. Whatever its callers hand it, no line holds a settle token, a bearer token or a URL: these are
- * cut out of every text, those of errors and their causes included. A field whose name speaks of a secret is dropped.
+ * cut out of every text, those of errors and their causes included. The value of a field whose name holds "token", "secret",
+ * "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators, is left out.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
   const settings = {
@@ -23,7 +24,10 @@ export function createLog(options: { readonly level: LogLevel; readonly destinat
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-const secretName = /^(authorization|cookie|token|secret|password|body|payload)$/i;
+/** In the name of a field, whatever stands around it; spelled without separators. */
+const secretWords = /token|secret|password|authorization|apikey|bearer|cookie/;
+/** The whole name. */
+const contentNames = /^(body|payload)$/;
 const depthMax = 6;
 const textMax = 4_000;
 
@@ -36,9 +40,14 @@ function redact(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      secretName.test(name) ? '[redacted]' : redact(inner, depth + 1),
+      isSecret(name) ? '[redacted]' : redact(inner, depth + 1),
     ]),
   );
+}
+
+function isSecret(field: string): boolean {
+  const name = field.replace(/[^A-Za-z]/g, '').toLowerCase();
+  return secretWords.test(name) || contentNames.test(name);
 }
 
 function redactError(error: Error, depth: number): object {

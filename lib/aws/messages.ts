@@ -16,6 +16,7 @@ const workMessage = z.discriminatedUnion('kind', [
     kind: z.literal('poll'),
     runId,
     waitId,
+    server: z.optional(z.string()),
     dueAtMs: z.optional(instantMs),
     hop: z.optional(z.object({ count: z.number().check(z.int(), z.positive()), claimedDueAtMs: instantMs })),
   }),

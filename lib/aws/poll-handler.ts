@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { pollsPerServer, requestTimeoutMs } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { handleWork } from '../operations/handle-work.js';
@@ -11,14 +11,21 @@ import type { InvocationContext, QueueHandler } from './turn-handler.js';
 const readReserveMs = 10_000;
 
 /**
- * Does a batch of the work queue: reads remote tasks, at most 8 at a time, and passes wakes on. With too little time
- * left for a read it starts none; those messages are received again.
+ * Does a batch of the work queue: reads remote tasks, at most 8 at a time of each server, and passes wakes on. A server
+ * that does not answer delays its own tasks only. With too little time left for a read it starts none; those messages are
+ * received again.
  */
 export function pollHandler(getDeps: GetDeps): QueueHandler {
+  // Kept from one invocation to the next: in one process they can overlap.
+  const limits = new Map<string, LimitFunction>();
+  const limitOf = (server: string): LimitFunction => {
+    const limit = limits.get(server) ?? pLimit(pollsPerServer);
+    limits.set(server, limit);
+    return limit;
+  };
   return async (event, context) => {
     const deps = await getDeps();
-    const limit = pLimit(pollsPerServer);
-    const done = await Promise.all(event.Records.map((record) => limit(() => doWork(deps, record, context))));
+    const done = await Promise.all(event.Records.map((record) => doWork(deps, record, context, limitOf)));
     return {
       batchItemFailures: event.Records.filter((_, at) => done[at] !== true).map(({ messageId }) => ({
         itemIdentifier: messageId,
@@ -27,16 +34,28 @@ export function pollHandler(getDeps: GetDeps): QueueHandler {
   };
 }
 
-async function doWork(deps: Deps, record: SQSRecord, context: InvocationContext): Promise<boolean> {
+async function doWork(
+  deps: Deps,
+  record: SQSRecord,
+  context: InvocationContext,
+  limitOf: (server: string) => LimitFunction,
+): Promise<boolean> {
   const message = parseWorkMessage(record.body);
   if (message === undefined) {
     deps.log.error('malformed work message', { messageId: record.messageId });
     return false;
   }
-  if (context.getRemainingTimeInMillis() < requestTimeoutMs + readReserveMs) return false;
   try {
-    await handleWork(deps, message);
-    return true;
+    if (message.kind === 'wake') {
+      await handleWork(deps, message);
+      return true;
+    }
+    // A message of an older version names no server; those share one limit.
+    return await limitOf(message.server ?? '')(async () => {
+      if (context.getRemainingTimeInMillis() < requestTimeoutMs + readReserveMs) return false;
+      await handleWork(deps, message);
+      return true;
+    });
   } catch (error) {
     deps.log.error('work failed', { kind: message.kind, runId: message.runId, error });
     return false;

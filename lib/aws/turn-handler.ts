@@ -44,10 +44,18 @@ async function turnFor(
   const message = first === undefined ? undefined : parseTurnMessage(first.body);
   if (message === undefined) return [];
   try {
-    await runTurn(deps, message, { remainingMs: () => context.getRemainingTimeInMillis() });
+    await runTurn(deps, message, {
+      remainingMs: () => context.getRemainingTimeInMillis(),
+      deliveryCount: deliveryCountOf(records),
+    });
     return [];
   } catch (error) {
     deps.log.error('turn failed', { runId: message.runId, error });
     return records;
   }
+}
+
+/** SQS counts each delivery. Of several messages the one that was delivered most often has seen the most turns die. */
+function deliveryCountOf(records: readonly SQSRecord[]): number {
+  return Math.max(...records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount) || 1));
 }

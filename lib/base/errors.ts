@@ -71,6 +71,9 @@ export interface StoredError {
   readonly details?: JsonObject;
 }
 
+/** Marks our errors. Registered, so that two copies of the package have the same one. */
+const brand = Symbol.for('outwait.EngineError');
+
 /** Base of every error of outwait. Compare `code`: two copies of the package must agree, so `instanceof` is not enough. */
 export class EngineError extends Error {
   readonly code: EngineErrorCode;
@@ -81,6 +84,7 @@ export class EngineError extends Error {
     this.name = new.target.name;
     this.code = code;
     this.details = options.details;
+    Object.defineProperty(this, brand, { value: true });
   }
 }
 
@@ -153,11 +157,16 @@ export function toStoredError(thrown: unknown, fallback: EngineErrorCode): Store
   return storedError(fallback, typeof thrown === 'string' ? thrown : `a ${typeof thrown} was thrown`);
 }
 
+/** True for an error of outwait, whichever copy of the package threw it; false for another library's with such a code. */
 export function isEngineError(value: unknown): value is EngineError {
-  return value instanceof Error && engineErrorCodes.includes((value as { code?: unknown }).code as EngineErrorCode);
+  return (
+    value instanceof Error &&
+    brand in value &&
+    engineErrorCodes.includes((value as { code?: unknown }).code as EngineErrorCode)
+  );
 }
 
 /** True for an error of that code, whichever copy of the package threw it. */
 export function hasCode(value: unknown, code: EngineErrorCode): boolean {
-  return value instanceof Error && (value as { code?: unknown }).code === code;
+  return isEngineError(value) && value.code === code;
 }

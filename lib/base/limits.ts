@@ -120,6 +120,10 @@ export const storeConnectTimeoutMs = 1_000;
 export const storeRequestTimeoutMs = 5_000;
 /** Attempts of the AWS SDK for one request. */
 export const storeRequestAttempts = 3;
+// Sending to the queues: as with the store, and with the SDK's own repeats.
+export const queueConnectTimeoutMs = 1_000;
+export const queueRequestTimeoutMs = 5_000;
+export const queueRequestAttempts = 3;
 /** Attempts of a write that met another transaction on its items. */
 export const storeConflictAttempts = 6;
 export const storeConflictBackoffBaseMs = 20;

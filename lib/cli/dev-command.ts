@@ -39,17 +39,15 @@ async function runDev(flags: Flags): Promise<void> {
   // First of all: a signal during the start must still end what was started.
   const signalled = firstSignal();
   // Loaded here, so that the other commands start fast.
-  const [{ startDev }, { createLog }, { pino }] = await Promise.all([
+  const [{ startDev }, { createLog }, { logRejections }, { pino }] = await Promise.all([
     import('../local/dev.js'),
     import('../aws/log.js'),
+    import('../aws/rejections.js'),
     import('pino'),
   ]);
   const log = createLog({ level: flags.logLevel, destination: pino.destination({ fd: 2, sync: true }) });
   process.setSourceMapsEnabled(true);
-  // A promise that one workflow left alone must not end the runs of all others.
-  process.on('unhandledRejection', (error) => {
-    log.error('unhandled rejection', { error });
-  });
+  logRejections(log);
   let lost: Error | undefined;
   try {
     const dev = await startDev({

@@ -17,7 +17,12 @@ export interface StepRetry {
  * How long to wait after failed attempt `attempt` of a step; undefined when it was the last. Exponential up to the
  * maximum, less a part left to chance; never sooner than the error asks. `fraction`: uniform in [0, 1).
  */
-export function stepRetryDelayMs(policy: StepRetry, attempt: number, fraction: number, retryAfterMs = 0): number | undefined {
+export function stepRetryDelayMs(
+  policy: StepRetry,
+  attempt: number,
+  fraction: number,
+  retryAfterMs = 0,
+): number | undefined {
   if (attempt >= policy.maxAttempts) return undefined;
   // 2 ** 52 is far beyond any interval, and still a number.
   const intervalMs = Math.min(policy.initialIntervalMs * 2 ** Math.min(attempt - 1, 52), policy.maxIntervalMs);

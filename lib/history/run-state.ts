@@ -194,7 +194,8 @@ export class RunState {
 
   #set(wait: OpenWait): void {
     this.open.set(wait.waitId, wait);
-    if (wait.kind === 'remoteTask' || wait.kind === 'external' || wait.kind === 'child') this.openTokens.set(wait.waitId, wait);
+    if (wait.kind === 'remoteTask' || wait.kind === 'external' || wait.kind === 'child')
+      this.openTokens.set(wait.waitId, wait);
   }
 
   #change<Kind extends OpenWait['kind']>(
@@ -208,7 +209,8 @@ export class RunState {
 
   #retryAllAt(atMs: EpochMs): void {
     for (const wait of this.open.values()) {
-      if ((wait.kind === 'step' || wait.kind === 'remoteTask') && wait.retryAtMs !== undefined) this.#set({ ...wait, retryAtMs: atMs });
+      if ((wait.kind === 'step' || wait.kind === 'remoteTask') && wait.retryAtMs !== undefined)
+        this.#set({ ...wait, retryAtMs: atMs });
     }
   }
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { processesWithArgument } from './process-identity.js';
+import { isProcessOf, isRunning, type ProcessIdentity, processOf } from './process-identity.js';
 import { writeWhole } from './state-folder.js';
 
 const readyMaxMs = 10_000;
@@ -22,9 +22,9 @@ export interface Dynoxide {
 
 export interface DynoxideOptions {
   readonly binary: string;
-  /** Absolute. By it a process that a killed parent left behind is told from those of others. */
+  /** Absolute. */
   readonly databaseFile: string;
-  /** Gets `{ "pid": …, "port": … }` of the running process. */
+  /** Gets `{ "pid": …, "start": …, "port": … }` of the running process; by it one that a killed parent left is found. */
   readonly recordFile: string;
   readonly log: Log;
   /** The database ended again and again; it will not be started any more. */
@@ -112,16 +112,29 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
   };
 }
 
-/** Ends the database of a parent that was killed. */
-async function endLeftOver({ databaseFile, log }: DynoxideOptions): Promise<void> {
-  for (const pid of processesWithArgument(databaseFile)) {
-    log.warn('ending a database that a killed process left', { pid });
-    signal(pid, 'SIGTERM');
-    const lastResort = setTimeout(() => {
-      signal(pid, 'SIGKILL');
-    }, stopMaxMs);
-    while (processesWithArgument(databaseFile).includes(pid)) await sleep(20);
-    clearTimeout(lastResort);
+/**
+ * Ends the database that a killed parent left: the very process that is on record, if it still runs and is that program
+ * on that file. Whoever else has the file open is left alone.
+ */
+async function endLeftOver({ binary, databaseFile, recordFile, log }: DynoxideOptions): Promise<void> {
+  const left = recordedIn(recordFile);
+  if (left === undefined || !isRunning(left) || !isProcessOf(left.pid, binary, databaseFile)) return;
+  log.warn('ending a database that a killed process left', { pid: left.pid });
+  signal(left.pid, 'SIGTERM');
+  const lastResort = setTimeout(() => {
+    signal(left.pid, 'SIGKILL');
+  }, stopMaxMs);
+  while (isRunning(left)) await sleep(20);
+  clearTimeout(lastResort);
+}
+
+function recordedIn(recordFile: string): ProcessIdentity | undefined {
+  try {
+    const { pid, start } = JSON.parse(readFileSync(recordFile, 'utf8')) as { pid?: unknown; start?: unknown };
+    return typeof pid === 'number' && typeof start === 'string' ? { pid, start } : undefined;
+  } catch {
+    // None was started yet.
+    return undefined;
   }
 }
 
@@ -153,10 +166,17 @@ async function launch(options: DynoxideOptions, port: number): Promise<ChildProc
       );
     });
   });
-  await Promise.race([answers(port), ended]);
-  await writeWhole(options.recordFile, JSON.stringify({ pid: child.pid, port }));
   ended.catch(() => undefined);
-  return child;
+  try {
+    // Before it is ready: should this process be killed meanwhile, the next one finds what it left.
+    const identity = child.pid === undefined ? undefined : processOf(child.pid);
+    if (identity !== undefined) await writeWhole(options.recordFile, JSON.stringify({ ...identity, port }));
+    await Promise.race([answers(port), ended]);
+    return child;
+  } catch (error) {
+    await end(child);
+    throw error;
+  }
 }
 
 async function answers(port: number): Promise<void> {
@@ -195,7 +215,8 @@ function freePort(): Promise<number> {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  // Without a number it never began.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {
       resolve();

@@ -90,9 +90,9 @@ async function openTable(endpoint: string): Promise<Pick<OpenStore, 'table' | 'c
   };
 }
 
-async function openJournal({ folder, log }: OpenStoreOptions): Promise<OpenStore> {
+async function openJournal({ folder, log, onLost }: OpenStoreOptions): Promise<OpenStore> {
   const file = join(folder, 'journal.jsonl');
-  const { table, close } = await openJournaledTable({ file, log });
+  const { table, close } = await openJournaledTable({ file, log, onLost });
   return { table, close, description: `memory, ${shown(resolve(file))}` };
 }
 

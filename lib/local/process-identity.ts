@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 
 /** A process, told apart from a later one that was given the same number. */
@@ -61,35 +61,30 @@ function bootId(): string {
   }
 }
 
-/** Numbers of the processes that were started with `argument` as one of their arguments. */
-export function processesWithArgument(argument: string): number[] {
-  let names: string[];
-  try {
-    names = readdirSync('/proc');
-  } catch {
-    return listedWithArgument(argument);
-  }
-  return names.filter((name) => /^\d+$/.test(name) && argumentsOf(name).includes(argument)).map(Number);
+/** True when the process was started as `binary` with `argument` as one of its arguments. */
+export function isProcessOf(pid: number, binary: string, argument: string): boolean {
+  const args = argumentsOf(pid);
+  if (args !== undefined) return args[0] === binary && args.includes(argument);
+  const line = `${argumentLineOf(pid)} `;
+  return line.startsWith(`${binary} `) && line.includes(` ${argument} `);
 }
 
-function argumentsOf(pid: string): readonly string[] {
+function argumentsOf(pid: number): readonly string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    // It has ended, or it is another user's.
-    return [];
+    // It has ended, or there is no /proc.
+    return undefined;
   }
 }
 
-/** The same where there is no /proc. */
-function listedWithArgument(argument: string): number[] {
+function argumentLineOf(pid: number): string {
   try {
-    const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], {
+    return execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-    }).split('\n');
-    return lines.filter((line) => `${line} `.includes(` ${argument} `)).map((line) => Number.parseInt(line, 10));
+    }).trim();
   } catch {
-    return [];
+    return '';
   }
 }

@@ -41,7 +41,11 @@ async function closeWaits(
   const open = waitIds.filter((waitId) => !settled.has(waitId));
   await Promise.all(
     open.map((waitId) =>
-      deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), outcome: 'run_ended' }),
+      deps.store.close(runId, waitId, {
+        writerId: deps.random.hex(16),
+        atMs: deps.clock.nowMs(),
+        outcome: 'run_ended',
+      }),
     ),
   );
 }
@@ -86,7 +90,7 @@ async function startNextRun(
   { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
 ): Promise<void> {
   const unread = inbox.filter(({ inboxId }) => state.unreadSignals.has(inboxId));
-  for (const { dueAtMs: _marker, ...signal } of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
+  for (const signal of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
   const nowMs = deps.clock.nowMs();
   const next: RunHead = {
     runId: nextRunId,
@@ -113,7 +117,12 @@ async function startNextRun(
 async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
   if (head.parent === undefined) return;
   const { runId, waitId } = head.parent;
-  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'child', outcome: childOutcome(head, outcome) } as const;
+  const settlement = {
+    writerId: deps.random.hex(16),
+    atMs: deps.clock.nowMs(),
+    by: 'child',
+    outcome: childOutcome(head, outcome),
+  } as const;
   const { settled } = await deps.store.settle(runId, waitId, settlement);
   if (settled) await wakeRun(deps, runId);
 }
@@ -123,7 +132,10 @@ function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
   const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';
   const details: Record<string, JsonValue> = { childRunId: head.runId, status: outcome.status };
   if (outcome.status === 'failed') details['error'] = outcome.error as unknown as JsonValue;
-  return { kind: 'failed', error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details) };
+  return {
+    kind: 'failed',
+    error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details),
+  };
 }
 
 /**

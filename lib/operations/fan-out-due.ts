@@ -6,47 +6,63 @@ import { wakeRun, wakeRunAt } from './wake.js';
 
 const pageSize = 500;
 
-/**
- * The sweep: reads the due index and turns what is due by the next sweep into messages. It is what makes every other
- * message a mere hint. Sends one wake per run and minute; reads of remote tasks are delayed to their due instant.
- */
-export async function fanOutDue(deps: Deps): Promise<{ readonly wakes: number; readonly polls: number }> {
-  const nowMs = deps.clock.nowMs();
-  const shards = await Promise.all(Array.from({ length: dueShards }, (_, shard) => sweepShard(deps, shard, nowMs)));
-  return shards.reduce((sum, shard) => ({ wakes: sum.wakes + shard.wakes, polls: sum.polls + shard.polls }), {
-    wakes: 0,
-    polls: 0,
-  });
+interface Swept {
+  readonly wakes: number;
+  readonly polls: number;
 }
 
-async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<{ wakes: number; polls: number }> {
+/**
+ * The sweep: reads the due index and turns what is due by the next sweep into messages. It is what makes every other
+ * message a mere hint. Sends one wake per run and minute; reads of remote tasks are delayed to their due instant. A shard
+ * that cannot be read does not stop the others: its error is thrown when all are done.
+ */
+export async function fanOutDue(deps: Deps): Promise<Swept> {
+  const nowMs = deps.clock.nowMs();
+  const shards = await Promise.allSettled(
+    Array.from({ length: dueShards }, (_, shard) => sweepShard(deps, shard, nowMs)),
+  );
+  const failed = shards.find((shard) => shard.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return shards.reduce(
+    (sum, shard) =>
+      shard.status === 'rejected'
+        ? sum
+        : { wakes: sum.wakes + shard.value.wakes, polls: sum.polls + shard.value.polls },
+    { wakes: 0, polls: 0 },
+  );
+}
+
+async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swept> {
   const woken = new Set<RunId>();
   let polls = 0;
   let cursor: string | undefined;
   do {
     const page = await deps.store.listDue(shard, nowMs + sweepIntervalMs, pageSize, cursor);
+    // Side by side, so that the queues can carry many in one request.
+    const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
       if (entry.kind === 'token' && !entry.settled) {
-        await sendPoll(deps, entry, nowMs);
+        sends.push(sendPoll(deps, entry, nowMs));
         polls++;
       } else if (entry.dueAtMs > nowMs) {
-        await wakeRunAt(deps, entry.runId, entry.dueAtMs);
+        sends.push(wakeRunAt(deps, entry.runId, entry.dueAtMs));
       } else if (!woken.has(entry.runId)) {
         woken.add(entry.runId);
         // One sweep wake per run and minute, however often the schedule fires.
-        await wakeRun(deps, entry.runId, `sweep-${entry.runId}-${Math.floor(nowMs / sweepIntervalMs)}`);
+        sends.push(wakeRun(deps, entry.runId, `sweep-${entry.runId}-${Math.floor(nowMs / sweepIntervalMs)}`));
       }
     }
+    await Promise.all(sends);
     cursor = page.cursor;
   } while (cursor !== undefined);
   return { wakes: woken.size, polls };
 }
 
 async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>, nowMs: number): Promise<void> {
-  const { runId, waitId, dueAtMs } = entry;
+  const { runId, waitId, server, dueAtMs } = entry;
   try {
     await deps.queues.sendWork(
-      { kind: 'poll', runId, waitId, dueAtMs },
+      { kind: 'poll', runId, waitId, ...(server === undefined ? {} : { server }), dueAtMs },
       Math.min(Math.max(0, dueAtMs - nowMs), queueDelayMaxMs),
     );
   } catch (error) {

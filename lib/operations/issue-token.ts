@@ -20,5 +20,8 @@ export async function issueToken(
     ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
     pollErrors: 0,
   });
-  return { token, issued: { type: 'ExternalWaitIssued', atMs: deps.clock.nowMs(), waitId, keyId: deps.tokens.currentKeyId } };
+  return {
+    token,
+    issued: { type: 'ExternalWaitIssued', atMs: deps.clock.nowMs(), waitId, keyId: deps.tokens.currentKeyId },
+  };
 }

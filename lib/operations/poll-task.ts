@@ -25,7 +25,8 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     if (token.dueAtMs !== undefined) await wakeRun(deps, runId);
     return 'stale';
   }
-  if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs) return settle(deps, token, 'timeout', { kind: 'timed_out' });
+  if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
+    return settle(deps, token, 'timeout', { kind: 'timed_out' });
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const claimedDueAtMs =
@@ -54,10 +55,11 @@ async function handleReply(
   reply: PollReply,
 ): Promise<PollResult> {
   const { runId, waitId } = token;
+  const { server } = token.handle;
   const nowMs = deps.clock.nowMs();
   switch (reply.kind) {
     case 'ended':
-      return settle(deps, token, 'poll', outcomeOf(reply.end, token.handle.server));
+      return settle(deps, token, 'poll', outcomeOf(reply.end, server));
     case 'working': {
       const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
       const hintMs = pollHint(reply.pollAfterMs);
@@ -69,7 +71,7 @@ async function handleReply(
           pollErrors: 0,
           pollHintMs: hintMs,
         });
-        if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: nextAtMs }, nextAtMs);
+        if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
         return 'working';
       }
       const hop = (message.hop?.count ?? 0) + 1;
@@ -77,7 +79,7 @@ async function handleReply(
       if (nextAtMs + hintMs < claimedDueAtMs && hop <= pollHopsMax) {
         await pollAt(
           deps,
-          { kind: 'poll', runId, waitId, dueAtMs: claimedDueAtMs, hop: { count: hop, claimedDueAtMs } },
+          { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop: { count: hop, claimedDueAtMs } },
           nextAtMs,
         );
       }
@@ -89,13 +91,13 @@ async function handleReply(
       deps.log.warn('remote task not readable', {
         runId,
         waitId,
-        server: token.handle.server,
+        server,
         attempt: pollErrors,
         code: reply.error.code,
         reason: reply.error.message,
       });
       const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors });
-      if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, dueAtMs: nextAtMs }, nextAtMs);
+      if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
       return 'failed';
     }
   }

@@ -6,8 +6,14 @@ import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
-import { runStatuses, type ParentWait,
-  type RunRecords, type RunStatus, type RunSummary, type TokenRecord } from '../store/records.js';
+import {
+  runStatuses,
+  type ParentWait,
+  type RunRecords,
+  type RunStatus,
+  type RunSummary,
+  type TokenRecord,
+} from '../store/records.js';
 import type { Deps } from './deps.js';
 
 /** What an open wait of a run waits for, for a person. */
@@ -74,7 +80,9 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(state.progress === undefined ? {} : { progress: state.progress }),
     ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
     ...pick(head, ['startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
-    ...(state.unreadSignals.size === 0 ? {} : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
+    ...(state.unreadSignals.size === 0
+      ? {}
+      : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
     waits: isOver ? [] : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId))),
   };
 }
@@ -84,30 +92,49 @@ export interface HistoryView {
   readonly workflow: string;
   readonly version: string;
   readonly input?: JsonValue;
-  /** With the number of the commit that holds it; a settlement is written out at the event that took it in. */
-  readonly events: readonly (HistoryEvent & {
-    readonly seq: number;
-    readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
-  })[];
+  /** Of the run's random numbers: with it the history can be replayed elsewhere. */
+  readonly seed: string;
+  readonly events: readonly ExportedEvent[];
 }
+
+/** An event with the number of its commit, and what it refers to written out: a settlement, the payload of a signal. */
+export type ExportedEvent = HistoryEvent & {
+  readonly seq: number;
+  readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
+  readonly payload?: JsonValue;
+};
 
 /** @throws EngineError `RUN_NOT_FOUND` */
 export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView> {
-  const { head, commits, tokens } = await load(deps, runId);
-  const settlements = new Map(tokens.map((token) => [token.waitId, token.settlement]));
+  const records = await load(deps, runId);
+  const { head, commits } = records;
+  const references = referencesOf(records);
   return {
     runId,
     workflow: head.workflow,
     version: head.version,
     ...(head.input === undefined ? {} : { input: head.input }),
-    events: commits.flatMap(({ seq, events }) =>
-      events.map((event) => {
-        const settlement = event.type === 'TokenSettled' ? settlements.get(event.waitId) : undefined;
-        if (settlement === undefined) return { seq, ...event };
-        const { by, atMs, outcome } = settlement;
-        return { seq, ...event, settlement: { by, atMs, outcome } };
-      }),
-    ),
+    seed: head.seed,
+    events: commits.flatMap(({ seq, events }) => events.map((event) => ({ seq, ...event, ...references(event) }))),
+  };
+}
+
+/** What events of a run refer to. */
+function referencesOf({
+  tokens,
+  inbox,
+}: RunRecords): (event: HistoryEvent) => Pick<ExportedEvent, 'settlement' | 'payload'> {
+  const settlements = new Map(tokens.map((token) => [token.waitId, token.settlement]));
+  const signals = new Map(inbox.map((item) => [item.inboxId, item]));
+  return (event) => {
+    if (event.type === 'TokenSettled') {
+      const settlement = settlements.get(event.waitId);
+      if (settlement === undefined) return {};
+      const { by, atMs, outcome } = settlement;
+      return { settlement: { by, atMs, outcome } };
+    }
+    const signal = event.type === 'SignalReceived' ? signals.get(event.inboxId) : undefined;
+    return signal?.kind !== 'signal' || signal.payload === undefined ? {} : { payload: signal.payload };
   };
 }
 
@@ -209,8 +236,13 @@ export async function listExternalWaits(deps: Deps, runId: RunId): Promise<reado
 }
 
 /** The listed properties that are there. */
-function pick<Source extends object, Name extends keyof Source>(source: Source, names: readonly Name[]): Pick<Source, Name> {
-  return Object.fromEntries(names.filter((name) => source[name] !== undefined).map((name) => [name, source[name]])) as Pick<Source, Name>;
+function pick<Source extends object, Name extends keyof Source>(
+  source: Source,
+  names: readonly Name[],
+): Pick<Source, Name> {
+  return Object.fromEntries(
+    names.filter((name) => source[name] !== undefined).map((name) => [name, source[name]]),
+  ) as Pick<Source, Name>;
 }
 
 async function load(deps: Deps, runId: RunId): Promise<RunRecords> {

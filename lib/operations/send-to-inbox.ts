@@ -32,7 +32,11 @@ export async function requestStop(deps: Deps, { runId, kind, requestId, reason }
  * Pauses a run (for at most 24 h), resumes it, or tries what waits for its next attempt at once.
  * @throws EngineError `RUN_NOT_FOUND`
  */
-export async function requestControl(deps: Deps, runId: RunId, kind: 'pause' | 'resume' | 'retryNow'): Promise<Accepted> {
+export async function requestControl(
+  deps: Deps,
+  runId: RunId,
+  kind: 'pause' | 'resume' | 'retryNow',
+): Promise<Accepted> {
   return send(deps, runId, `${kind}-${idOf(deps, undefined)}`, { kind });
 }
 
@@ -56,12 +60,17 @@ export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest)
 
 /** The inbox item of a signal. */
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
-  if (name === '' || name.length > 128) throw new EngineError('INPUT_INVALID', 'the name of a signal must be 1 to 128 characters');
+  if (name === '' || name.length > 128)
+    throw new EngineError('INPUT_INVALID', 'the name of a signal must be 1 to 128 characters');
   const sizeBytes = payload === undefined ? 0 : utf8Bytes(JSON.stringify(payload));
   if (sizeBytes > signalMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `the payload of the signal is ${sizeBytes} bytes of JSON, the limit is ${signalMaxBytes}`, {
-      details: { sizeBytes, limitBytes: signalMaxBytes },
-    });
+    throw new EngineError(
+      'PAYLOAD_TOO_LARGE',
+      `the payload of the signal is ${sizeBytes} bytes of JSON, the limit is ${signalMaxBytes}`,
+      {
+        details: { sizeBytes, limitBytes: signalMaxBytes },
+      },
+    );
   }
   const atMs = deps.clock.nowMs();
   // The name in the id: a key is one signal of one name, and no other kind of request can take its place.
@@ -93,7 +102,10 @@ async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
 function idOf(deps: Deps, given: string | undefined): string {
   if (given === undefined) return deps.random.hex(16);
   if (given !== '' && given.length <= requestIdMaxChars) return given;
-  throw new EngineError('INPUT_INVALID', `the id of a request must be 1 to ${requestIdMaxChars} characters, got ${given.length}`);
+  throw new EngineError(
+    'INPUT_INVALID',
+    `the id of a request must be 1 to ${requestIdMaxChars} characters, got ${given.length}`,
+  );
 }
 
 function checkRunId(runId: RunId): RunId {

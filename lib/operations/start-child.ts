@@ -18,7 +18,12 @@ export interface ChildResult {
  * Starts the child of a wait that is in the log. The token item is there before the child, whose end settles it; the
  * child's id is a function of the wait, so a repeat finds the child that is there.
  */
-export async function startChild(deps: Deps, parent: RunHead, wait: OpenChild, command: StartChild): Promise<ChildResult> {
+export async function startChild(
+  deps: Deps,
+  parent: RunHead,
+  wait: OpenChild,
+  command: StartChild,
+): Promise<ChildResult> {
   const { waitId } = wait;
   const { token } = await deps.store.putToken({
     runId: parent.runId,
@@ -34,12 +39,25 @@ export async function startChild(deps: Deps, parent: RunHead, wait: OpenChild, c
   let head: RunHead;
   try {
     const { childRunId: runId, workflow, input } = command;
-    head = await newHead(deps, { runId, workflow, ...(input === undefined ? {} : { input }), parent: { runId: parent.runId, waitId } });
+    head = await newHead(deps, {
+      runId,
+      workflow,
+      ...(input === undefined ? {} : { input }),
+      parent: { runId: parent.runId, waitId },
+    });
   } catch (error) {
     if (!isEngineError(error)) throw error;
     const cause = toStoredError(error, 'INPUT_INVALID') as unknown as JsonValue;
-    const failed = storedError('CHILD_FAILED', `child "${command.workflow}" could not be started: ${error.message}`, { status: 'failed', error: cause });
-    const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'start', outcome: { kind: 'failed', error: failed } } as const;
+    const failed = storedError('CHILD_FAILED', `child "${command.workflow}" could not be started: ${error.message}`, {
+      status: 'failed',
+      error: cause,
+    });
+    const settlement = {
+      writerId: deps.random.hex(16),
+      atMs: deps.clock.nowMs(),
+      by: 'start',
+      outcome: { kind: 'failed', error: failed },
+    } as const;
     return { token: (await deps.store.settle(parent.runId, waitId, settlement)).token ?? token };
   }
   const { created } = await deps.store.createRun(head, deps.random.hex(16));

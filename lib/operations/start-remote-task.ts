@@ -133,7 +133,8 @@ async function takeReply(
         dueAtMs,
         ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
       });
-      if (stored) await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, dueAtMs }, dueAtMs);
+      if (stored)
+        await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, server: command.server, dueAtMs }, dueAtMs);
       else await cancelUnwanted(deps, start, transport, reply.handle);
       return { token: now ?? token };
     }

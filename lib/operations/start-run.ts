@@ -114,13 +114,22 @@ function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {
 
 function checkDelay(delayMs: number): number {
   if (Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= startDelayMaxMs) return delayMs;
-  throw new EngineError('INPUT_INVALID', `the delay of a start must be from 0 to ${startDelayMaxMs} ms, got ${delayMs}`);
+  throw new EngineError(
+    'INPUT_INVALID',
+    `the delay of a start must be from 0 to ${startDelayMaxMs} ms, got ${delayMs}`,
+  );
 }
 
 function checkTags(tags: Readonly<Record<string, string>>): void {
   const entries = Object.entries(tags);
-  const fits = entries.length <= tagsMax && entries.every(([name, value]) => name !== '' && name.length <= 64 && value.length <= 256);
-  if (!fits) throw new EngineError('INPUT_INVALID', `tags must be at most ${tagsMax}, with names of 1 to 64 characters and values of at most 256`);
+  const fits =
+    entries.length <= tagsMax &&
+    entries.every(([name, value]) => name !== '' && name.length <= 64 && value.length <= 256);
+  if (!fits)
+    throw new EngineError(
+      'INPUT_INVALID',
+      `tags must be at most ${tagsMax}, with names of 1 to 64 characters and values of at most 256`,
+    );
 }
 
 function checkKey(key: string): void {

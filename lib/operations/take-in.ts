@@ -83,7 +83,12 @@ function toEvent(item: InboxRecord): HistoryEvent {
     case 'cancel':
       return { type: 'CancelRequested', atMs, inboxId, ...(item.reason === undefined ? {} : { reason: item.reason }) };
     case 'terminate':
-      return { type: 'TerminateRequested', atMs, inboxId, ...(item.reason === undefined ? {} : { reason: item.reason }) };
+      return {
+        type: 'TerminateRequested',
+        atMs,
+        inboxId,
+        ...(item.reason === undefined ? {} : { reason: item.reason }),
+      };
     case 'signal':
       return { type: 'SignalReceived', atMs, inboxId, name: item.name };
     case 'pause':
@@ -113,7 +118,12 @@ function dueNews({ state, isWaitedFor }: Known, nowMs: EpochMs): HistoryEvent[] 
     const { waitId } = wait;
     if (wait.kind === 'timer' && wait.firesAtMs <= nowMs && isWaitedFor(wait)) {
       news.push({ type: 'TimerFired', atMs: wait.firesAtMs, waitId });
-    } else if (wait.kind === 'signal' && wait.deadlineAtMs !== undefined && wait.deadlineAtMs <= nowMs && isWaitedFor(wait)) {
+    } else if (
+      wait.kind === 'signal' &&
+      wait.deadlineAtMs !== undefined &&
+      wait.deadlineAtMs <= nowMs &&
+      isWaitedFor(wait)
+    ) {
       news.push({ type: 'SignalWaitTimedOut', atMs: wait.deadlineAtMs, waitId });
     }
   }

@@ -11,20 +11,43 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
     case 'startTimer': {
       const { until } = command;
       // An instant that has passed is now.
-      return { type: 'TimerStarted', atMs, waitId, firesAtMs: 'atMs' in until ? Math.max(until.atMs, atMs) : atMs + until.durationMs };
+      return {
+        type: 'TimerStarted',
+        atMs,
+        waitId,
+        firesAtMs: 'atMs' in until ? Math.max(until.atMs, atMs) : atMs + until.durationMs,
+      };
     }
     case 'waitForSignal':
       return { type: 'SignalWaitStarted', atMs, waitId, name: command.name, ...deadline(command, atMs) };
     case 'startRemoteTask': {
       const { server, name, digest, input, timeoutMs } = command;
       const small = input === undefined ? {} : { input };
-      return { type: 'RemoteTaskRequested', atMs, waitId, server, name, digest, ...small, deadlineAtMs: atMs + timeoutMs };
+      return {
+        type: 'RemoteTaskRequested',
+        atMs,
+        waitId,
+        server,
+        name,
+        digest,
+        ...small,
+        deadlineAtMs: atMs + timeoutMs,
+      };
     }
     case 'issueToken':
       return { type: 'ExternalWaitRequested', atMs, waitId, name: command.name, ...deadline(command, atMs) };
     case 'startChild': {
       const { workflow, digest, childRunId, parentClose } = command;
-      return { type: 'ChildRequested', atMs, waitId, workflow, digest, childRunId, parentClose, ...deadline(command, atMs) };
+      return {
+        type: 'ChildRequested',
+        atMs,
+        waitId,
+        workflow,
+        digest,
+        childRunId,
+        parentClose,
+        ...deadline(command, atMs),
+      };
     }
   }
 }

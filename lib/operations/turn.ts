@@ -13,9 +13,17 @@ import {
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs, waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
-import type { OpenChild, OpenExternal, OpenRemoteTask, OpenStep, OpenTokenWait, OpenWait, RunState } from '../history/run-state.js';
+import type {
+  OpenChild,
+  OpenExternal,
+  OpenRemoteTask,
+  OpenStep,
+  OpenTokenWait,
+  OpenWait,
+  RunState,
+} from '../history/run-state.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
-import { Execution, replayBehaviors } from '../replay/execution.js';
+import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
@@ -90,9 +98,11 @@ export class Turn {
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
     const terminate = newInbox(this.#known).find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
-    if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs) return this.#end(this.#takeIn(), timedOut(this.#head));
+    if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
+      return this.#end(this.#takeIn(), timedOut(this.#head));
 
-    if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs) return this.#restUntil(this.#head.startAtMs);
+    if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
+      return this.#restUntil(this.#head.startAtMs);
     const pausedUntil = pausedUntilMs(this.#known, nowMs);
     if (pausedUntil !== undefined) return this.#pause(pausedUntil);
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
@@ -119,7 +129,9 @@ export class Turn {
       if (execution.status.kind === 'ended') {
         return this.#end([...events, ...execution.takeDerived(execution.lastRecordedWait)], execution.status.outcome);
       }
-      const requested = execution.newCommands(requestsPerCommit).map((command) => toRequest(command, this.#deps.clock.nowMs()));
+      const requested = execution
+        .newCommands(requestsPerCommit)
+        .map((command) => toRequest(command, this.#deps.clock.nowMs()));
       const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
       const commit = [...events, ...requested, ...derived];
       if (commit.length > 0) {
@@ -163,7 +175,11 @@ export class Turn {
 
   async #commit(events: readonly HistoryEvent[]): Promise<boolean> {
     const seq = this.#state.seq + 1;
-    const committed = await this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events });
+    const committed = await this.#deps.store.commit(this.#head.runId, {
+      seq,
+      writerId: this.#deps.random.hex(16),
+      events,
+    });
     if (committed) this.#state.applyCommit(seq, events);
     return committed;
   }
@@ -177,7 +193,9 @@ export class Turn {
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
     const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
-    const hasOpenWaits = [...this.#state.openTokens.keys()].some((waitId) => this.#tokens.get(waitId)?.settlement === undefined);
+    const hasOpenWaits = [...this.#state.openTokens.keys()].some(
+      (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
+    );
     if (hasOpenWaits) {
       if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
       await finishRun(this.#deps, runId, this.#options.limits);
@@ -283,7 +301,8 @@ export class Turn {
   }
 
   #beginExternal(wait: OpenExternal): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel)
+      return;
     this.#run(wait, 'outside', async () => {
       const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait);
       this.#tokens.set(wait.waitId, token);
@@ -292,7 +311,8 @@ export class Turn {
   }
 
   #beginChild(wait: OpenChild, command: StartChild): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel)
+      return;
     this.#run(wait, 'outside', async () => {
       const { token, started } = await startChild(this.#deps, this.#head, wait, command);
       this.#tokens.set(wait.waitId, token);
@@ -304,9 +324,15 @@ export class Turn {
   #expire(wait: OpenExternal | OpenChild): boolean {
     const { waitId } = wait;
     // Before its item is there it is not settled, but put first.
-    if (wait.deadlineAtMs === undefined || wait.deadlineAtMs > this.#deps.clock.nowMs() || !this.#tokens.has(waitId)) return false;
+    if (wait.deadlineAtMs === undefined || wait.deadlineAtMs > this.#deps.clock.nowMs() || !this.#tokens.has(waitId))
+      return false;
     this.#run(wait, 'outside', async () => {
-      const settlement = { writerId: this.#deps.random.hex(16), atMs: this.#deps.clock.nowMs(), by: 'timeout', outcome: { kind: 'timed_out' } } as const;
+      const settlement = {
+        writerId: this.#deps.random.hex(16),
+        atMs: this.#deps.clock.nowMs(),
+        by: 'timeout',
+        outcome: { kind: 'timed_out' },
+      } as const;
       const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement);
       if (token !== undefined) this.#tokens.set(waitId, token);
     });
@@ -317,7 +343,11 @@ export class Turn {
   #letGo(wait: OpenWait): void {
     if (wait.kind === 'step' || wait.kind === 'timer' || wait.kind === 'signal' || this.#isSettled(wait)) return;
     this.#run(wait, 'outside', async () => {
-      const close = { writerId: this.#deps.random.hex(16), atMs: this.#deps.clock.nowMs(), outcome: 'abandoned' } as const;
+      const close = {
+        writerId: this.#deps.random.hex(16),
+        atMs: this.#deps.clock.nowMs(),
+        outcome: 'abandoned',
+      } as const;
       const token = await this.#deps.store.close(this.#head.runId, wait.waitId, close);
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
     });
@@ -347,7 +377,8 @@ export class Turn {
   async #someEffect(): Promise<void> {
     // What is as good as done needs no timer.
     await this.#deps.drain();
-    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined) await this.#waitForEffect();
+    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined)
+      await this.#waitForEffect();
     if (this.#effectError !== undefined) throw this.#effectError;
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
@@ -363,7 +394,7 @@ export class Turn {
       ...[...this.#effects.values()].map((effect) => effect.done),
       this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal),
     ]);
-    cut.abort();
+    cut.abort('done');
   }
 
   async #outsideDone(): Promise<void> {
@@ -386,7 +417,8 @@ export class Turn {
     if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
       await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
     }
-    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);
+    if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
+      await wakeRunAt(this.#deps, runId, dueAtMs);
     await this.#clearMarkers(
       (token) => this.#state.settled.has(token.waitId),
       (item) => this.#state.takenInbox.has(item.inboxId),
@@ -413,7 +445,9 @@ export class Turn {
   /** Takes in that the run is paused and nothing else; what has come meanwhile waits where it is. */
   async #pause(untilMs: EpochMs): Promise<boolean> {
     const atMs = this.#deps.clock.nowMs();
-    const control = takeIn(this.#known, [], atMs).filter((event) => event.type === 'RunPaused' || event.type === 'RunResumed');
+    const control = takeIn(this.#known, [], atMs).filter(
+      (event) => event.type === 'RunPaused' || event.type === 'RunResumed',
+    );
     if (control.length > 0 && !(await this.#commit([...this.#firstEvents(atMs), ...control]))) return false;
     return this.#restUntil(untilMs);
   }
@@ -439,7 +473,12 @@ export class Turn {
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
     const sinceMs = typeof blocked?.details?.['sinceMs'] === 'number' ? blocked.details['sinceMs'] : nowMs;
-    this.#deps.log.error('run blocked', { runId, workflow: this.#head.workflow, code: error.code, reason: error.message });
+    this.#deps.log.error('run blocked', {
+      runId,
+      workflow: this.#head.workflow,
+      code: error.code,
+      reason: error.message,
+    });
     const parked = await this.#deps.store.setBlocked(
       runId,
       this.#state.seq,
@@ -478,14 +517,25 @@ const keptWhenParked: ReadonlySet<HistoryEvent['type']> = new Set([
 ] as const);
 
 /** The end of a step that must not be run again: its process died during an attempt that was recorded beforehand. */
-function interruptedEnd(wait: OpenStep, { policy, name }: RunStep, attempt: number, atMs: EpochMs): HistoryEvent | undefined {
+function interruptedEnd(
+  wait: OpenStep,
+  { policy, name }: RunStep,
+  attempt: number,
+  atMs: EpochMs,
+): HistoryEvent | undefined {
   const { waitId } = wait;
   if (policy.atMostOnce && wait.interrupted > 0) {
-    const error = storedError('STEP_INTERRUPTED', `step "${name}" was begun, its process died, and it may run at most once`, { step: name });
+    const error = storedError(
+      'STEP_INTERRUPTED',
+      `step "${name}" was begun, its process died, and it may run at most once`,
+      { step: name },
+    );
     return { type: 'StepFailed', atMs, waitId, attempt, error };
   }
   if (wait.interrupted >= poisonStrikes) {
-    const error = storedError('STEP_POISONED', `step "${name}" took its process with it ${wait.interrupted} times`, { step: name });
+    const error = storedError('STEP_POISONED', `step "${name}" took its process with it ${wait.interrupted} times`, {
+      step: name,
+    });
     return { type: 'StepFailed', atMs, waitId, attempt, error };
   }
   return undefined;
@@ -500,7 +550,10 @@ function terminated({ reason }: { readonly reason?: string }): RunOutcome {
 }
 
 function timedOut({ workflow }: RunHead): RunOutcome {
-  return { status: 'failed', error: storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`) };
+  return {
+    status: 'failed',
+    error: storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`),
+  };
 }
 
 function workflowMissing(name: string): StoredError {

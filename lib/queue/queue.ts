@@ -11,6 +11,8 @@ export interface PollMessage {
   readonly kind: 'poll';
   readonly runId: RunId;
   readonly waitId: WaitId;
+  /** Of the remote task, by its name: reads are limited by server. */
+  readonly server?: string;
   /** The due instant it was sent for; a message for another instant than the item's is stale. Missing: poll now (a poke). */
   readonly dueAtMs?: EpochMs;
   /** Set when a worker delayed itself within its claim: how often, and the due instant that it claimed. */

@@ -1,7 +1,8 @@
-import { SendMessageCommand, type SendMessageCommandInput, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
 import type { Queues, TurnMessage, WorkMessage } from './queue.js';
+import { type OutgoingMessage, SqsBatches } from './sqs-batches.js';
 
 export interface SqsQueueUrls {
   /** FIFO. */
@@ -10,19 +11,21 @@ export interface SqsQueueUrls {
   readonly work: string;
 }
 
-/** Sends to SQS; receiving is Lambda's. Throws EngineError `INTERNAL` when a queue does not take the message. */
+/**
+ * Sends to SQS; receiving is Lambda's. Messages that are sent side by side share requests.
+ * Throws EngineError `INTERNAL` when a queue does not take the message.
+ */
 export class SqsQueues implements Queues {
-  readonly #client: SQSClient;
-  readonly #urls: SqsQueueUrls;
+  readonly #turn: SqsBatches;
+  readonly #work: SqsBatches;
 
   constructor(client: SQSClient, urls: SqsQueueUrls) {
-    this.#client = client;
-    this.#urls = urls;
+    this.#turn = new SqsBatches(client, urls.turn);
+    this.#work = new SqsBatches(client, urls.work);
   }
 
   async sendTurn(message: TurnMessage, dedupId: string): Promise<void> {
-    await this.#send('turn', {
-      QueueUrl: this.#urls.turn,
+    await send('turn', this.#turn, {
       MessageBody: JSON.stringify(message),
       MessageGroupId: message.runId,
       MessageDeduplicationId: dedupId,
@@ -33,19 +36,18 @@ export class SqsQueues implements Queues {
     if (!(delayMs >= 0 && delayMs <= queueDelayMaxMs)) {
       throw new EngineError('INTERNAL', `the work queue takes a delay of 0 to ${queueDelayMaxMs} ms, got ${delayMs}`);
     }
-    await this.#send('work', {
-      QueueUrl: this.#urls.work,
+    await send('work', this.#work, {
       MessageBody: JSON.stringify(message),
       DelaySeconds: Math.ceil(delayMs / 1_000),
     });
   }
+}
 
-  async #send(queue: 'turn' | 'work', input: SendMessageCommandInput): Promise<void> {
-    try {
-      await this.#client.send(new SendMessageCommand(input));
-    } catch (error) {
-      const reason = error instanceof Error ? error.name : 'unknown';
-      throw new EngineError('INTERNAL', `the ${queue} queue did not take a message (${reason})`, { cause: error });
-    }
+async function send(queue: 'turn' | 'work', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
+  try {
+    await batches.send(message);
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : 'unknown';
+    throw new EngineError('INTERNAL', `the ${queue} queue did not take a message (${reason})`, { cause: error });
   }
 }

@@ -37,6 +37,6 @@ export function tooLarge(what: string, bytes: number): EngineError {
 }
 
 export function checkName(name: unknown, what: string): void {
-  if (typeof name !== 'string' || name === '' || name.length > 128) throw invalid(`${what} must be 1 to 128 characters`);
+  if (typeof name !== 'string' || name === '' || name.length > 128)
+    throw invalid(`${what} must be 1 to 128 characters`);
 }
-

@@ -41,7 +41,10 @@ export async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: 
       await shielded.step(name, work, options).catch(() => failed.push(name));
     }
     if (failed.length === 0) throw error;
-    throw new EngineError('COMPENSATION_FAILED', `compensations failed: ${failed.join(', ')}`, { cause: error, details: { failed } });
+    throw new EngineError('COMPENSATION_FAILED', `compensations failed: ${failed.join(', ')}`, {
+      cause: error,
+      details: { failed },
+    });
   }
 }
 
@@ -58,4 +61,3 @@ export function handled<Args extends unknown[], Result>(
     return promise;
   };
 }
-

@@ -1,7 +1,13 @@
 import { EngineError, ExternalWaitFailed, RunCancelled, storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
-import { continueAsNewEvents, inputPreviewBytes, mapConcurrency, payloadMaxBytes, progressMaxBytes } from '../base/limits.js';
+import {
+  continueAsNewEvents,
+  inputPreviewBytes,
+  mapConcurrency,
+  payloadMaxBytes,
+  progressMaxBytes,
+} from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type {
@@ -95,9 +101,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     checkTurn('race');
     const scopes = branches.map(() => new Scope(scope));
     try {
-      return await Promise.race(
-        branches.map((branch, at) => branch(createContext(host, scopes[at] ?? scope))),
-      );
+      return await Promise.race(branches.map((branch, at) => branch(createContext(host, scopes[at] ?? scope))));
     } finally {
       for (const loser of scopes) waits.cancelScope(loser, cancelled('another branch of the race was first'));
     }
@@ -125,19 +129,26 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
         timeoutMs,
         retrySafe: call.retrySafe === true,
       }));
-      if (call.resultSchema !== undefined && !outcome.isError) await checkResult(call.resultSchema, call.server, outcome.result);
+      if (call.resultSchema !== undefined && !outcome.isError)
+        await checkResult(call.resultSchema, call.server, outcome.result);
       return outcome;
     }),
 
     step,
 
-    map: handled(async (items, fn, options = {}) => {
-      checkTurn('map');
-      const concurrency = options.concurrency ?? mapConcurrency;
-      if (!Number.isInteger(concurrency) || concurrency < 1)
-        throw invalid(`the concurrency of a map must be a whole number of at least 1, got ${concurrency}`);
-      return mapInOrder(items, fn, concurrency);
-    }) as WorkflowContext['map'],
+    map: handled(
+      async (
+        items: readonly unknown[],
+        fn: (item: unknown, index: number) => Promise<unknown>,
+        options: { readonly concurrency?: number } = {},
+      ) => {
+        checkTurn('map');
+        const concurrency = options.concurrency ?? mapConcurrency;
+        if (!Number.isInteger(concurrency) || concurrency < 1)
+          throw invalid(`the concurrency of a map must be a whole number of at least 1, got ${concurrency}`);
+        return mapInOrder(items, fn, concurrency);
+      },
+    ) as WorkflowContext['map'],
 
     sleep: handled(async (duration: Duration) => {
       checkTurn('sleep');
@@ -163,7 +174,10 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       });
       if (waits.isOpen(asked)) {
         const { where } = options;
-        signals.wait(name, { waitId: asked, accepts: where === undefined ? () => true : (value) => where(value ?? null) });
+        signals.wait(name, {
+          waitId: asked,
+          accepts: where === undefined ? () => true : (value) => where(value ?? null),
+        });
       }
       return payload;
     }) as WorkflowContext['signal'],
@@ -198,7 +212,9 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       }));
     }) as WorkflowContext['child'],
 
-    race: handled(race) as WorkflowContext['race'],
+    race: handled((branches: readonly ((ctx: WorkflowContext) => Promise<unknown>)[]) =>
+      race(branches),
+    ) as WorkflowContext['race'],
 
     scope: handled(async (body: (ctx: WorkflowContext, handle: ScopeHandle) => Promise<unknown>) => {
       checkTurn('scope');
@@ -238,7 +254,9 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     },
     progress: (progress) => {
       checkTurn('progress');
-      host.reportProgress(typeof progress === 'string' ? cutUtf8(progress, progressMaxBytes) : json(progress, 'progress'));
+      host.reportProgress(
+        typeof progress === 'string' ? cutUtf8(progress, progressMaxBytes) : json(progress, 'progress'),
+      );
     },
 
     now: () => host.nowMs(),
@@ -281,4 +299,3 @@ function cancelled(why: string): RunCancelled {
 function timeoutOf(timeout: Duration | undefined, what: string): { readonly timeoutMs?: number } {
   return timeout === undefined ? {} : { timeoutMs: toMs(timeout, what) };
 }
-

@@ -15,7 +15,14 @@ import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import type { EpochMs } from '../base/time.js';
-import type { HistoryEvent, PatchRecorded, ProgressReported, RunOutcome, SignalDelivered, TokenSettled } from '../history/event.js';
+import type {
+  HistoryEvent,
+  PatchRecorded,
+  ProgressReported,
+  RunOutcome,
+  SignalDelivered,
+  TokenSettled,
+} from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteOutcome } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
@@ -86,7 +93,8 @@ export class Execution {
   #eventCount = 0;
   #lastRecorded = 0;
   #cancelled: { readonly reason?: string } | undefined;
-  readonly #cancelError = new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel');
+  /** Made when a cancel comes: an error takes its stack with it, and few runs need one. */
+  #cancelError: RunCancelled | undefined;
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
@@ -112,7 +120,10 @@ export class Execution {
     if (deliveries.length === 0 && this.#derived.length === 0) return [];
     const derived = this.#derived;
     this.#derived = [];
-    return [...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })), ...derived];
+    return [
+      ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })),
+      ...derived,
+    ];
   }
 
   /** Number of the last wait whose request an applied event records. */
@@ -129,12 +140,19 @@ export class Execution {
   query(name: string, input: JsonValue | undefined): JsonValue | undefined {
     const handler = this.#queries.get(name);
     if (handler === undefined) {
-      throw new EngineError('QUERY_NOT_FOUND', `the workflow answers no query "${name}"; there is ${[...this.#queries.keys()].join(', ') || 'none'}`);
+      throw new EngineError(
+        'QUERY_NOT_FOUND',
+        `the workflow answers no query "${name}"; there is ${[...this.#queries.keys()].join(', ') || 'none'}`,
+      );
     }
     try {
       return toJson(handler(input));
     } catch (error) {
-      throw new EngineError('QUERY_FAILED', `query "${name}" failed: ${error instanceof Error ? error.message : 'not an error'}`, { cause: error });
+      throw new EngineError(
+        'QUERY_FAILED',
+        `query "${name}" failed: ${error instanceof Error ? error.message : 'not an error'}`,
+        { cause: error },
+      );
     }
   }
 
@@ -151,7 +169,12 @@ export class Execution {
     switch (event.type) {
       case 'RunStarted':
         if (event.behaviors > replayBehaviors) {
-          this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `the history follows replay rules ${event.behaviors}, this version knows those up to ${replayBehaviors}`));
+          this.#block(
+            storedError(
+              'HISTORY_FORMAT_UNKNOWN',
+              `the history follows replay rules ${event.behaviors}, this version knows those up to ${replayBehaviors}`,
+            ),
+          );
           return;
         }
         return this.#advance(() => {
@@ -180,11 +203,17 @@ export class Execution {
         });
       case 'SignalWaitTimedOut':
         return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait'));
+          this.#waits.reject(
+            waitId,
+            new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait'),
+          );
         });
       case 'SignalReceived':
         return this.#advance(() => {
-          this.#signals.receive(event.name, { inboxId: event.inboxId, payload: this.#options.signalPayloadOf?.(event.inboxId) });
+          this.#signals.receive(event.name, {
+            inboxId: event.inboxId,
+            payload: this.#options.signalPayloadOf?.(event.inboxId),
+          });
         });
       case 'SignalDelivered':
         if (!this.#live && !this.#signals.takeRecorded(event)) this.#block(deliveryMismatch(event));
@@ -201,9 +230,8 @@ export class Execution {
         return this.#settleToken(event);
       case 'CancelRequested':
         this.#cancelled ??= event.reason === undefined ? {} : { reason: event.reason };
-        return this.#advance(() => {
-          this.#waits.cancelRun(this.#cancelError);
-        });
+        this.#cancelError ??= new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel');
+        return this.#cancelWith(this.#cancelError);
       // A terminate ends a run without its code; the others are for the log's reader.
       case 'TerminateRequested':
       case 'StepStarted':
@@ -287,10 +315,16 @@ export class Execution {
       return { status: 'continued', nextRunId, ...(error.input === undefined ? {} : { input: error.input }) };
     }
     // The cancel came through, as itself or as the cause of what cleanup threw.
-    if (this.#cancelled !== undefined && isOrWraps(error, this.#cancelError)) {
+    if (this.#cancelError !== undefined && isOrWraps(error, this.#cancelError)) {
       return { status: 'cancelled', ...this.#cancelled };
     }
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
+  }
+
+  async #cancelWith(error: RunCancelled): Promise<void> {
+    await this.#advance(() => {
+      this.#waits.cancelRun(error);
+    });
   }
 
   async #settle(waitId: WaitId, settle: (waitId: WaitId) => void): Promise<void> {
@@ -306,7 +340,9 @@ export class Execution {
     if (command === undefined) return;
     const outcome = this.#options.settlementOf(waitId);
     if (outcome === undefined) {
-      this.#block(storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`));
+      this.#block(
+        storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`),
+      );
       return;
     }
     await this.#settle(waitId, () => {
@@ -376,7 +412,10 @@ function completed(result: unknown): RunOutcome {
     json = toJson(result);
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    return { status: 'failed', error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${why}`) };
+    return {
+      status: 'failed',
+      error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${why}`),
+    };
   }
   const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
   if (sizeBytes > payloadMaxBytes) {
@@ -419,7 +458,11 @@ function externalResult({ name }: IssueToken, outcome: TokenOutcome): Given {
     case 'completed':
       return { value: { result: outcome.result, isError: outcome.isError } };
     case 'failed':
-      return new ExternalWaitFailed('EXTERNAL_FAILED', outcome.error.message, outcome.error.details === undefined ? {} : { details: outcome.error.details });
+      return new ExternalWaitFailed(
+        'EXTERNAL_FAILED',
+        outcome.error.message,
+        outcome.error.details === undefined ? {} : { details: outcome.error.details },
+      );
     case 'timed_out':
     case 'abandoned':
     case 'run_ended':
@@ -432,7 +475,11 @@ function childResult({ workflow }: StartChild, outcome: TokenOutcome): Given {
     case 'completed':
       return { value: outcome.result };
     case 'failed':
-      return new ChildFailed('CHILD_FAILED', outcome.error.message, outcome.error.details === undefined ? {} : { details: outcome.error.details });
+      return new ChildFailed(
+        'CHILD_FAILED',
+        outcome.error.message,
+        outcome.error.details === undefined ? {} : { details: outcome.error.details },
+      );
     case 'timed_out':
     case 'abandoned':
     case 'run_ended':

@@ -12,12 +12,7 @@ import type { Command } from './command.js';
 
 /** The events that record a command. */
 export type RequestEvent =
-  | StepRequested
-  | TimerStarted
-  | SignalWaitStarted
-  | RemoteTaskRequested
-  | ExternalWaitRequested
-  | ChildRequested;
+  StepRequested | TimerStarted | SignalWaitStarted | RemoteTaskRequested | ExternalWaitRequested | ChildRequested;
 
 const requestTypes: Record<RequestEvent['type'], Command['kind']> = {
   StepRequested: 'runStep',

@@ -47,7 +47,15 @@ export function remoteTimeoutMs(timeout: Duration | undefined): number {
 export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
   const { issues } = await schema['~standard'].validate(result);
   if (issues === undefined) return;
-  const list = issues.map(({ message, path }) => `${(path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: ${message}`).join('; ');
-  throw new RemoteResultInvalid('REMOTE_RESULT_INVALID', `the result of the remote task on "${server}" does not fit its schema: ${list}`, { details: { server, result } });
+  const list = issues
+    .map(
+      ({ message, path }) =>
+        `${(path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: ${message}`,
+    )
+    .join('; ');
+  throw new RemoteResultInvalid(
+    'REMOTE_RESULT_INVALID',
+    `the result of the remote task on "${server}" does not fit its schema: ${list}`,
+    { details: { server, result } },
+  );
 }
-

@@ -19,7 +19,7 @@ export class Scope {
   /** True when nothing between this scope and `outer`, this one included, is a shield. */
   isReachedFrom(outer: Scope): boolean {
     if (outer === this) return true;
-    return !this.isShielded && this.parent !== undefined && this.parent.isReachedFrom(outer);
+    return !this.isShielded && this.parent?.isReachedFrom(outer) === true;
   }
 
   /** The error of the nearest cancelled scope that reaches this one. */

@@ -35,7 +35,8 @@ export function createCipher(keys: readonly PayloadKey[]): PayloadCipher {
     if (!/^[A-Za-z0-9_-]{1,32}$/.test(keyId)) {
       throw new EngineError('CONFIG_INVALID', 'a payload key id must be 1 to 32 letters, digits, "-" or "_"');
     }
-    if (secret.length !== 32) throw new EngineError('CONFIG_INVALID', `payload key ${keyId} must be 32 bytes, got ${secret.length}`);
+    if (secret.length !== 32)
+      throw new EngineError('CONFIG_INVALID', `payload key ${keyId} must be 32 bytes, got ${secret.length}`);
   }
   const byId = new Map(keys.map((key) => [key.keyId, key]));
   return {

@@ -162,13 +162,28 @@ export function inboxItem(record: InboxRecord): Item {
   return {
     ...inboxKey(record.runId, record.inboxId),
     kind: record.kind,
-    ...('reason' in record && record.reason !== undefined ? { reason: record.reason } : {}),
-    ...('name' in record ? { name: record.name } : {}),
-    ...('payload' in record && record.payload !== undefined ? { payload: encodePayload(record.payload) } : {}),
+    ...requestAttributes(record),
     atMs: record.atMs,
     ...(record.order === undefined ? {} : { order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
+}
+
+function requestAttributes(request: InboxRequest): Record<string, Scalar> {
+  switch (request.kind) {
+    case 'cancel':
+    case 'terminate':
+      return request.reason === undefined ? {} : { reason: request.reason };
+    case 'pause':
+    case 'resume':
+    case 'retryNow':
+      return {};
+    case 'signal':
+      return {
+        name: request.name,
+        ...(request.payload === undefined ? {} : { payload: encodePayload(request.payload) }),
+      };
+  }
 }
 
 export function toInbox(item: Item): InboxRecord {
@@ -205,6 +220,7 @@ export function toDueEntry(item: Item): DueEntry {
       kind: 'token',
       runId,
       waitId: item.sk.slice(tokenPrefix.length),
+      ...optional('server', optionalText(item, 'server')),
       dueAtMs,
       settled: item['settledAtMs'] !== undefined,
     };

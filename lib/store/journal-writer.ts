@@ -11,14 +11,16 @@ export interface JournalFile {
 /** The lines that are not yet on the disk, and the one write at a time that brings them there. */
 export class JournalWriter {
   readonly #file: JournalFile;
+  readonly #onFailed: (error: EngineError) => void;
   #waiting: string[] = [];
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #failed = false;
   #closed = false;
 
-  constructor(file: JournalFile) {
+  constructor(file: JournalFile, onFailed: (error: EngineError) => void = () => undefined) {
     this.#file = file;
+    this.#onFailed = onFailed;
   }
 
   append(items: readonly Item[]): void {
@@ -62,7 +64,10 @@ export class JournalWriter {
       await this.#file.appendFile(lines.join(''));
       await this.#file.datasync();
     } catch (error) {
-      this.#failed = true;
+      if (!this.#failed) {
+        this.#failed = true;
+        this.#onFailed(unavailable(error));
+      }
       throw error;
     }
   }

@@ -20,6 +20,8 @@ export interface JournalOptions {
   /** Created when it is missing; its folder must exist. One process at a time: the caller holds the lock. */
   readonly file: string;
   readonly log: Log;
+  /** A write to the journal has failed: the table takes no call any more. */
+  readonly onLost?: (error: EngineError) => void;
 }
 
 export interface JournaledTable {
@@ -33,7 +35,7 @@ export interface JournaledTable {
  * removed, and `log` is told. Throws EngineError `HISTORY_FORMAT_UNKNOWN` for a journal of another version and
  * `CONFIG_INVALID` for a file that is none or is damaged before its last line; the file is then left as it is.
  */
-export async function openJournaledTable({ file, log }: JournalOptions): Promise<JournaledTable> {
+export async function openJournaledTable({ file, log, onLost }: JournalOptions): Promise<JournaledTable> {
   // Opened as it is, created if missing; appended to by position of the end.
   let handle = await open(file, 'a+');
   try {
@@ -46,7 +48,7 @@ export async function openJournaledTable({ file, log }: JournalOptions): Promise
       handle = await compact(file, items);
       log.info('journal compacted', { file, lines, items: items.length });
     }
-    const writer = new JournalWriter(handle);
+    const writer = new JournalWriter(handle, onLost);
     journal.current = writer;
     return { table: durableTable(memory, writer), close: () => writer.close() };
   } catch (error) {

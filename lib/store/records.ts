@@ -120,6 +120,8 @@ export type DueEntry =
       readonly kind: 'token';
       readonly runId: RunId;
       readonly waitId: WaitId;
+      /** Of a wait for a remote task. */
+      readonly server?: string;
       readonly dueAtMs: EpochMs;
       readonly settled: boolean;
     };

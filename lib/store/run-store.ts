@@ -84,9 +84,9 @@ export class RunStore {
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
   }
 
-  /** A signal for a run whose head is put next, with an `inboxCount` that counts it. */
+  /** A signal for a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
   async seedInbox(record: InboxRecord): Promise<void> {
-    await this.#table.write({ kind: 'put', item: items.inboxItem(record), conditions: [itemAbsent] });
+    await this.#table.write({ kind: 'put', item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
   }
 
   // ----- reading -----
@@ -255,7 +255,12 @@ export class RunStore {
     waitId: WaitId,
     close: { readonly writerId: string; readonly atMs: EpochMs; readonly outcome: 'run_ended' | 'abandoned' },
   ): Promise<TokenRecord | undefined> {
-    const settlement: Settlement = { writerId: close.writerId, atMs: close.atMs, by: 'end', outcome: { kind: close.outcome } };
+    const settlement: Settlement = {
+      writerId: close.writerId,
+      atMs: close.atMs,
+      by: 'end',
+      outcome: { kind: close.outcome },
+    };
     const { token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
       conditions: [notSettled],
@@ -397,6 +402,11 @@ export class RunStore {
     });
     return { rows: page.items.map(items.toSummary), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
   }
+}
+
+function withoutMarker(record: InboxRecord): InboxRecord {
+  const { dueAtMs, ...rest } = record;
+  return dueAtMs === undefined ? record : rest;
 }
 
 function commitItem(runId: RunId, commit: NewCommit): Item {

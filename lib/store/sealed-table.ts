@@ -86,7 +86,11 @@ export class SealedTable implements Table {
       Array.from({ length: count }, (_, at) =>
         this.#table.write({
           kind: 'put',
-          item: { pk: blobPartitionOf(pk), sk: chunkKey(id, at), chunk: text.slice(at * chunkBytes, (at + 1) * chunkBytes) },
+          item: {
+            pk: blobPartitionOf(pk),
+            sk: chunkKey(id, at),
+            chunk: text.slice(at * chunkBytes, (at + 1) * chunkBytes),
+          },
           conditions: [],
         }),
       ),
@@ -106,7 +110,10 @@ export class SealedTable implements Table {
         continue;
       }
       if (this.#cipher === undefined) {
-        throw new EngineError('PAYLOAD_UNREADABLE', 'a stored payload cannot be read: it is encrypted, and no payload key is configured');
+        throw new EngineError(
+          'PAYLOAD_UNREADABLE',
+          'a stored payload cannot be read: it is encrypted, and no payload key is configured',
+        );
       }
       changed = { ...changed, [name]: this.#cipher.open(sealed, `${item.pk} ${name}`) };
     }
@@ -116,7 +123,10 @@ export class SealedTable implements Table {
   async #readChunks(pk: string, [, id = '', count, form]: RegExpExecArray): Promise<string> {
     const chunks = await this.#table.queryPartition(blobPartitionOf(pk), `${id}#`);
     if (chunks.length !== Number(count)) {
-      throw new EngineError('PAYLOAD_UNREADABLE', `a stored payload cannot be read: ${chunks.length} of its ${count ?? ''} chunks are there`);
+      throw new EngineError(
+        'PAYLOAD_UNREADABLE',
+        `a stored payload cannot be read: ${chunks.length} of its ${count ?? ''} chunks are there`,
+      );
     }
     const text = chunks.map(({ chunk }) => String(chunk)).join('');
     return form === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;

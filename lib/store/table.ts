@@ -6,7 +6,7 @@ export interface Key {
   readonly pk: string;
   readonly sk: string;
 }
-export type Item = Key & { readonly [attribute: string]: Scalar | undefined };
+export type Item = Key & Readonly<Record<string, Scalar | undefined>>;
 
 /** One clause of a condition on the old item. All clauses of a write must hold. Clauses on attributes fail when they are absent, unless they say so. */
 export type Condition =
@@ -49,7 +49,7 @@ export type TransactResult =
 
 /** Both indexes are sparse: an item is in one as long as it has both attributes. */
 export const tableIndexes = {
-  due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs'] },
+  due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs', 'server'] },
   list: {
     partition: 'listPartition',
     sort: 'listSort',

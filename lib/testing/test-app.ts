@@ -11,8 +11,10 @@ import type { Deps } from '../operations/deps.js';
 import { drainMicrotasks } from '../operations/drain.js';
 import { fanOutDue } from '../operations/fan-out-due.js';
 import { handleWork } from '../operations/handle-work.js';
-import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
-import { requestStop } from '../operations/send-to-inbox.js';
+import { listExternalWaits, readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
+import { queryRun, replayRecords } from '../operations/query-run.js';
+import { requestStop, signalRun } from '../operations/send-to-inbox.js';
+import { settleToken } from '../operations/settle-token.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
@@ -117,20 +119,64 @@ export class TestApp {
   }
 
   /**
-   * Runs everything until the run has ended, skipping time, and gives its outcome.
+   * Runs everything until the run has ended, skipping time, and gives its outcome. Then replays its history and expects
+   * the same (`replay: false` leaves that out).
    * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
    */
-  async runToEnd(runId: RunId, options: { readonly within?: Duration } = {}): Promise<RunOutcome> {
+  async runToEnd(
+    runId: RunId,
+    options: { readonly within?: Duration; readonly replay?: boolean } = {},
+  ): Promise<RunOutcome> {
     const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
     for (;;) {
       await this.settleDown();
       const run = await this.show(runId);
-      if (run.endedAtMs !== undefined && run.outcome !== undefined) return run.outcome;
+      if (run.endedAtMs !== undefined && run.outcome !== undefined) {
+        if (options.replay !== false) await this.#expectCleanReplay(runId);
+        return run.outcome;
+      }
       const nextAtMs = await this.#nextAtMs();
       if (run.blocked !== undefined) throw new Error(`the run is blocked: ${run.blocked.message}`);
       if (nextAtMs > untilMs) throw new Error(`the run has not ended; it waits for ${JSON.stringify(run.waits)}`);
       this.clock.moveTo(nextAtMs);
     }
+  }
+
+  async #expectCleanReplay(runId: RunId): Promise<void> {
+    const records = await this.deps.store.readRun(runId);
+    if (records === undefined) return;
+    const { status } = await replayRecords(this.deps, records);
+    if (status.kind === 'blocked') throw new Error(`the history does not replay: ${status.error.message}`);
+  }
+
+  /** Gives a run a signal. False: the run has ended. */
+  async signal(runId: RunId, name: string, payload?: JsonValue, key?: string): Promise<boolean> {
+    const signal = { name, ...(payload === undefined ? {} : { payload }), ...(key === undefined ? {} : { key }) };
+    return (await signalRun(this.deps, runId, signal)).accepted;
+  }
+
+  /** Settles the wait of a token. False: somebody else was first, or the run has ended. */
+  async settle(token: string, result: JsonValue, isError = false): Promise<boolean> {
+    return (await settleToken(this.deps, { token, outcome: { kind: 'completed', result, isError } })).settled;
+  }
+
+  /** Settles the wait of a token as failed. */
+  async fail(token: string, message: string): Promise<boolean> {
+    return (await settleToken(this.deps, { token, outcome: { kind: 'failed', message } })).settled;
+  }
+
+  /** The token of the one open external or remote wait of that name. @throws Error when there is none, or more than one */
+  async tokenOf(runId: RunId, name: string): Promise<string> {
+    const waits = (await listExternalWaits(this.deps, runId)).filter((wait) => wait.name === name);
+    const [wait] = waits;
+    if (wait === undefined || waits.length > 1)
+      throw new Error(`the run has ${waits.length} open waits named "${name}"`);
+    return wait.token;
+  }
+
+  /** Asks the workflow as it stands. */
+  async query(runId: RunId, name: string, input?: JsonValue): Promise<JsonValue | undefined> {
+    return queryRun(this.deps, runId, name, input);
   }
 
   /** Lets `duration` pass: everything due in it happens at its instant. */

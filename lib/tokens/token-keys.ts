@@ -23,7 +23,11 @@ export class TokenKeys {
   readonly #keys: ReadonlyMap<string, TokenKey>;
   readonly #current: TokenKey;
 
-  /** The first key signs; all verify. @throws EngineError `CONFIG_INVALID` */
+  /**
+   * The first key signs; all verify. The last one also makes the run ids of starts with an idempotency key, so it must
+   * stay the last for good: without it a repeated key starts a second run. A new key goes in front.
+   * @throws EngineError `CONFIG_INVALID`
+   */
   constructor(keys: readonly TokenKey[]) {
     const [current] = keys;
     if (current === undefined) throw new EngineError('CONFIG_INVALID', 'at least one token key is needed');

@@ -82,14 +82,14 @@ describe('a remote task that ends', () => {
     expect(reports.starts).toHaveLength(1);
   });
 
-  it('with a result over 300 KB fails the call and names size and limit (S0-95)', async () => {
-    const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: 'x'.repeat(307_199) } });
+  it('with a result over 2 MiB fails the call and names size and limit (S0-95)', async () => {
+    const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: 'x'.repeat(2_097_151) } });
     expect(await resultWith(reports)).toEqual({
       status: 'failed',
       error: {
         code: 'PAYLOAD_TOO_LARGE',
-        message: 'the result of the remote task on "reports" is 307201 bytes of JSON, the limit is 307200',
-        details: { server: 'reports', taskId: 'task-1', sizeBytes: 307_201, limitBytes: 307_200 },
+        message: 'the result of the remote task on "reports" is 2097153 bytes of JSON, the limit is 2097152',
+        details: { server: 'reports', taskId: 'task-1', sizeBytes: 2_097_153, limitBytes: 2_097_152 },
       },
     });
   });

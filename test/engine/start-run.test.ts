@@ -134,11 +134,11 @@ describe('a start that is refused', () => {
     });
   });
 
-  it('names size and limit of an input over 300 KB', async () => {
+  it('names size and limit of an input over 2 MiB', async () => {
     const { app } = anApp();
-    await expect(startRun(app.deps, { workflow: 'free', input: 'x'.repeat(307_199) })).rejects.toMatchObject({
+    await expect(startRun(app.deps, { workflow: 'free', input: 'x'.repeat(2_097_151) })).rejects.toMatchObject({
       code: 'PAYLOAD_TOO_LARGE',
-      details: { sizeBytes: 307_201, limitBytes: 307_200 },
+      details: { sizeBytes: 2_097_153, limitBytes: 2_097_152 },
     });
   });
 

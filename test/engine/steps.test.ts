@@ -64,9 +64,9 @@ describe('the result of a step', () => {
 
   it.each<[string, () => unknown, object]>([
     [
-      'over 300 KB',
-      () => 'x'.repeat(307_199),
-      { code: 'PAYLOAD_TOO_LARGE', message: 'the result of step "a" is 307201 bytes of JSON, the limit is 307200' },
+      'over 2 MiB',
+      () => 'x'.repeat(2_097_151),
+      { code: 'PAYLOAD_TOO_LARGE', message: 'the result of step "a" is 2097153 bytes of JSON, the limit is 2097152' },
     ],
     [
       'no JSON',
@@ -86,10 +86,10 @@ describe('the result of a step', () => {
     expect(attempts).toBe(1);
   });
 
-  it('may be 300 KB', async () => {
-    const flow = aFlow(async (ctx) => (await ctx.step('a', () => 'x'.repeat(307_198))).length);
+  it('may be 2 MiB', async () => {
+    const flow = aFlow(async (ctx) => (await ctx.step('a', () => 'x'.repeat(2_097_150))).length);
     const { app, runId } = await started(flow);
-    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 307_198 });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 2_097_150 });
   });
 });
 

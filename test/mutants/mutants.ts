@@ -46,10 +46,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
-          await finishRun(this.#deps, runId);
+          await finishRun(this.#deps, runId, this.#options.limits);
           return true;`,
         replace: `await Promise.all(
-            [...this.#state.openRemoteTasks.keys()].map((waitId) => this.#deps.store.close(runId, waitId, { writerId: this.#deps.random.hex(16), atMs })),
+            [...this.#state.openTokens.keys()].map((waitId) => this.#deps.store.close(runId, waitId, { writerId: this.#deps.random.hex(16), atMs, outcome: 'run_ended' })),
           );`,
       },
     ],
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     name: 'no-close',
     rule: 'waits are closed before the terminal commit',
     file: endRun,
-    edits: [{ find: 'await closeWaits(deps, runId, [...state.openRemoteTasks.keys()], records.tokens);', replace: '' }],
+    edits: [{ find: 'await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);', replace: '' }],
     caughtBy: rules('ending', 'end effects'),
   },
   {
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
     name: 'ended-run-not-cleaned',
     rule: 'a turn of an ended run does the end effects and clears every marker',
     file: runTurn,
-    edits: [{ find: 'if (state.ended) { await afterEnd(deps, runId);', replace: 'if (state.ended) {' }],
+    edits: [{ find: 'if (state.ended) { await afterEnd(deps, runId, options.limits);', replace: 'if (state.ended) {' }],
     caughtBy: rules('ending', 'end effects'),
   },
   {
@@ -274,14 +274,14 @@ export const mutants: readonly Mutant[] = [
     name: 'start-without-marker',
     rule: 'a start leaves a marker that guards its wake',
     file: 'lib/operations/start-run.ts',
-    edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
+    edits: [{ find: 'dueAtMs: startAtMs ?? nowMs,', replace: '' }],
     caughtBy: rules('markers', 'start marker'),
   },
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
     file: 'lib/operations/send-to-inbox.ts',
-    edits: [{ find: 'dueAtMs: nowMs,', replace: '' }],
+    edits: [{ find: 'atMs, dueAtMs: atMs, ...request', replace: 'atMs, ...request' }],
     caughtBy: rules('markers', 'inbox marker'),
   },
   {
@@ -403,7 +403,7 @@ export const mutants: readonly Mutant[] = [
     name: 'no-hand-cancel',
     rule: 'the task of a refused handle is cancelled with the handle in hand',
     file: startRemoteTask,
-    edits: [{ find: 'await transport.cancel(reply.handle);', replace: '' }],
+    edits: [{ find: 'await transport.cancel(handle);', replace: `{ kind: 'done' };` }],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
   {
@@ -431,8 +431,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'token?.handle !== undefined || token?.settlement !== undefined',
-        replace: 'token?.settlement !== undefined',
+        find: 'wait.handle !== undefined || this.#tokens.get(wait.waitId)?.handle !== undefined || this.#isSettled(wait)',
+        replace: 'wait.handle !== undefined || this.#isSettled(wait)',
       },
     ],
     caughtBy: rules('starting', 'handle on the item'),
@@ -485,13 +485,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'takes-in-unrequested',
     rule: 'items not requested in the commits read are left alone',
-    file: turn,
+    file: 'lib/operations/take-in.ts',
     edits: [
       {
-        find: `for (const waitId of this.#state.openRemoteTasks.keys()) {
+        find: `for (const waitId of state.openTokens.keys()) {
           const settlement`,
-        replace: `for (const waitId of this.#tokens.keys()) {
-          if (this.#state.settled.has(waitId)) continue;
+        replace: `for (const waitId of tokens.keys()) {
+          if (state.settled.has(waitId)) continue;
           const settlement`,
       },
     ],

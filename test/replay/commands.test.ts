@@ -279,11 +279,11 @@ describe('bad arguments', () => {
     expect(asked(execution)).toEqual([]);
   });
 
-  it('of more than 300 KiB fail the call and name size and limit', async () => {
+  it('of more than 2 MiB fail the call and name size and limit', async () => {
     const run: Run = async (ctx) =>
-      ctx.callRemoteTask({ server: 's', tool: 't', arguments: { text: 'x'.repeat(307_200) } });
+      ctx.callRemoteTask({ server: 's', tool: 't', arguments: { text: 'x'.repeat(2_097_152) } });
     expect((await replay(run, [runStarted()])).status).toMatchObject({
-      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 307_250, limitBytes: 307_200 } } },
+      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 2_097_202, limitBytes: 2_097_152 } } },
     });
   });
 });
@@ -312,14 +312,14 @@ describe('the result of a workflow', () => {
     });
   });
 
-  it('fails the run when it is over 300 KiB, and names size and limit', async () => {
-    const execution = await replay(async () => 'x'.repeat(307_200), [runStarted()]);
+  it('fails the run when it is over 2 MiB, and names size and limit', async () => {
+    const execution = await replay(async () => 'x'.repeat(2_097_152), [runStarted()]);
     expect(execution.status).toMatchObject({
       outcome: {
         status: 'failed',
         error: {
           code: 'PAYLOAD_TOO_LARGE',
-          message: 'the result of the workflow is 307202 bytes of JSON, the limit is 307200',
+          message: 'the result of the workflow is 2097154 bytes of JSON, the limit is 2097152',
         },
       },
     });

@@ -83,14 +83,30 @@ test('numbered attempts: only the one who put the item calls a server that does 
 });
 
 test('numbered attempts: the one who called does not call again when it reads again', async () => {
-  // The answer to the write of the handle does not come, so the turn drops what it knows.
+  // No write of the handle is answered, so the turn cancels the task and drops what it knows.
   const { world, outcome, violations, unplayed } = await play({
     run: async (ctx) => call(ctx, 'r1'),
     dedupes: false,
-    script: [{ who: 'turn 1', at: 'update t#1 handle', what: 'lateApply' }],
+    script: Array.from({ length: 6 }, () => ({ who: 'turn 1', at: 'update t#1 handle', what: 'lateApply' as const })),
   });
-  expect(world.remote.tasks).toHaveLength(1);
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
   expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('handle in hand: a write of the handle that gets no answer is made again, and the task is kept', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 30 },
+    dedupes: false,
+    script: [
+      { who: 'turn 1', at: 'update t#1 handle', what: 'lateApply' },
+      { who: 'turn 1', at: 'update t#1 handle', what: 'throttle' },
+    ],
+  });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([false]);
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });

@@ -200,7 +200,10 @@ it('declares the table with both sparse indexes', () => {
           { AttributeName: 'listPartition', KeyType: 'HASH' },
           { AttributeName: 'listSort', KeyType: 'RANGE' },
         ],
-        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs'] },
+        Projection: {
+          ProjectionType: 'INCLUDE',
+          NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+        },
       },
     ],
   });

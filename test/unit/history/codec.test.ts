@@ -36,13 +36,72 @@ const oneOfEach: readonly HistoryEvent[] = [
   { type: 'TokenSettled', atMs: 12, waitId: '4' },
   { type: 'CancelRequested', atMs: 13, inboxId: 'cancel-1', reason: 'too dear' },
   { type: 'TerminateRequested', atMs: 13, inboxId: 'terminate-1' },
+  { type: 'StepStarted', atMs: 13, waitId: '5', attempt: 1 },
+  { type: 'SignalWaitStarted', atMs: 13, waitId: '6', name: 'go', deadlineAtMs: 20 },
+  { type: 'SignalWaitTimedOut', atMs: 13, waitId: '6' },
+  { type: 'SignalReceived', atMs: 13, inboxId: 'signal-go-1', name: 'go' },
+  { type: 'SignalDelivered', atMs: 13, waitId: '7', inboxId: 'signal-go-1' },
+  { type: 'ExternalWaitRequested', atMs: 13, waitId: '8', name: 'approval' },
+  { type: 'ExternalWaitIssued', atMs: 13, waitId: '8', keyId: 'k1' },
+  {
+    type: 'ChildRequested',
+    atMs: 13,
+    waitId: '9',
+    workflow: 'child',
+    digest: 'd',
+    childRunId: '0'.repeat(32),
+    parentClose: 'cancel',
+  },
+  { type: 'ChildStarted', atMs: 13, waitId: '9' },
+  { type: 'PatchRecorded', atMs: 13, patchId: 'p' },
+  { type: 'ProgressReported', atMs: 13, progress: { done: 1 } },
+  { type: 'RunPaused', atMs: 13, inboxId: 'pause-1', untilMs: 99 },
+  { type: 'RunResumed', atMs: 13, inboxId: 'resume-1' },
+  { type: 'RetryNowRequested', atMs: 13, inboxId: 'retryNow-1' },
   { type: 'RunEnding', atMs: 14, outcome: { status: 'completed', result: 1 } },
   { type: 'RunEnded', atMs: 14, status: 'completed' },
 ];
 
+/** Does not compile without each kind of event. */
+const every: Record<HistoryEvent['type'], true> = {
+  RunStarted: true,
+  StepRequested: true,
+  StepStarted: true,
+  StepAttemptFailed: true,
+  StepCompleted: true,
+  StepFailed: true,
+  TimerStarted: true,
+  TimerFired: true,
+  RemoteTaskRequested: true,
+  RemoteTaskStarted: true,
+  RemoteTaskStartFailed: true,
+  TokenSettled: true,
+  SignalWaitStarted: true,
+  SignalWaitTimedOut: true,
+  SignalReceived: true,
+  SignalDelivered: true,
+  ExternalWaitRequested: true,
+  ExternalWaitIssued: true,
+  ChildRequested: true,
+  ChildStarted: true,
+  PatchRecorded: true,
+  ProgressReported: true,
+  RunPaused: true,
+  RunResumed: true,
+  RetryNowRequested: true,
+  CancelRequested: true,
+  TerminateRequested: true,
+  RunEnding: true,
+  RunEnded: true,
+};
+
 describe('the events of a commit', () => {
   it('come back as they were, also through JSON', () => {
     expect(decodeEvents(JSON.parse(JSON.stringify(encodeEvents(oneOfEach))) as JsonValue)).toEqual(oneOfEach);
+  });
+
+  it('are of every kind that there is', () => {
+    expect(Object.keys(every).sort()).toEqual([...new Set(oneOfEach.map(({ type }) => type))].sort());
   });
 
   it('are stored with the version of their format', () => {
@@ -52,7 +111,7 @@ describe('the events of a commit', () => {
   it.each<[string, JsonValue]>([
     ['this version reads history format 1, the commit has 2', { format: 2, events: [] }],
     ['this version reads history format 1, the commit has undefined', { events: [] }],
-    ['this version does not know the event "SignalReceived"', { format: 1, events: [{ type: 'SignalReceived' }] }],
+    ['this version does not know the event "MoonRisen"', { format: 1, events: [{ type: 'MoonRisen' }] }],
     ['this version does not know the event "toString"', { format: 1, events: [{ type: 'toString' }] }],
     ['this version does not know the event undefined', { format: 1, events: [1] }],
     ['a commit must hold a list of events', { format: 1 }],

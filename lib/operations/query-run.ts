@@ -1,0 +1,47 @@
+import { EngineError } from '../base/errors.js';
+import { isRunId, type RunId } from '../base/ids.js';
+import type { JsonValue } from '../base/json.js';
+import { foldHistory } from '../history/run-state.js';
+import type { Execution } from '../replay/execution.js';
+import type { RunRecords } from '../store/records.js';
+import type { Deps } from './deps.js';
+import { openExecution } from './open-execution.js';
+
+/**
+ * Asks a run's workflow, as its history stands, without writing anything; also after its end.
+ * @throws EngineError `RUN_NOT_FOUND`, `WORKFLOW_NOT_FOUND`, `NONDETERMINISM` or `WORKFLOW_STUCK` when this deployment
+ * does not fit the history, `QUERY_NOT_FOUND`, `QUERY_FAILED`
+ */
+export async function queryRun(
+  deps: Deps,
+  runId: RunId,
+  name: string,
+  input: JsonValue | undefined,
+): Promise<JsonValue | undefined> {
+  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  const execution = await replayRecords(deps, records);
+  if (execution.status.kind === 'blocked') {
+    const { code, message, details } = execution.status.error;
+    throw new EngineError(code, message, details === undefined ? {} : { details });
+  }
+  return execution.query(name, input);
+}
+
+/** The workflow of a run, replayed up to where its history ends. */
+export async function replayRecords(deps: Deps, { head, commits, tokens, inbox }: RunRecords): Promise<Execution> {
+  const workflow = deps.app.workflows.get(head.workflow);
+  if (workflow === undefined) {
+    throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${head.workflow}" in this deployment`);
+  }
+  const execution = openExecution(
+    deps,
+    workflow,
+    head,
+    foldHistory(commits),
+    new Map(tokens.map((token) => [token.waitId, token])),
+    new Map(inbox.map((item) => [item.inboxId, item])),
+  );
+  for (const commit of commits) for (const event of commit.events) await execution.apply(event);
+  return execution;
+}

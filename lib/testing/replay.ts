@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto';
+import { drainMicrotasks } from '../operations/drain.js';
+import type { HistoryView } from '../operations/read-runs.js';
+import { replayHistory as replay, type ReplayedHistory } from '../operations/replay-history.js';
+import type { App } from '../workflow/app.js';
+
+/** Replays an exported history against the code of an app; runs no step and calls nobody. */
+export function replayHistory(app: App, history: HistoryView): Promise<ReplayedHistory> {
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+  return replay({ drain: drainMicrotasks, digest }, app, history);
+}
