@@ -2,18 +2,28 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/dev-command.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
+import { plainJson, plainLines } from './cli/plain.js';
+import { addDoctorCommand } from './cli/doctor-command.js';
+import { addInitCommand } from './cli/init-command.js';
+import { addReadCommands } from './cli/read-commands.js';
+import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
 
 /** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('outwait');
+  const version = packageVersion();
   program
     .description('Durable workflows that wait on tasks of other servers')
-    .version(packageVersion())
+    .version(version)
     .showHelpAfterError('(outwait --help lists the commands and options)')
     .exitOverride();
   addDevCommand(program);
   addRunCommands(program);
+  addReadCommands(program);
+  addReplayCommand(program);
+  addDoctorCommand(program);
+  addInitCommand(program, version);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
@@ -25,10 +35,10 @@ function report(error: unknown): number {
   // Commander has printed it. Help and version that were asked for are no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CliError) {
-    console.error(error.asJson === undefined ? `outwait: ${error.message}` : JSON.stringify(error.asJson));
+    console.error(error.asJson === undefined ? plainLines(`outwait: ${error.message}`) : plainJson(error.asJson));
     return error.exitCode;
   }
-  console.error(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  console.error(plainLines(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
   return exitCodes.failed;
 }
 

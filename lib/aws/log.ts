@@ -38,10 +38,7 @@ function redact(value: unknown, depth: number): unknown {
   if (depth >= depthMax) return '[deep]';
   if (Array.isArray(value)) return value.map((element) => redact(element, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      isSecret(name) ? '[redacted]' : redact(inner, depth + 1),
-    ]),
+    Object.entries(value).map(([name, inner]) => [name, isSecret(name) ? '[redacted]' : redact(inner, depth + 1)]),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.js';
-import { cutUtf8 } from './json.js';
+import { cutUtf8, toJson } from './json.js';
 import { failureTextBytes } from './limits.js';
 
 /**
@@ -150,11 +150,41 @@ export function storedError(code: EngineErrorCode, message: string, details?: Js
   return { code, message: cutUtf8(message, failureTextBytes), ...(details === undefined ? {} : { details }) };
 }
 
-/** The stored form of whatever was thrown; a foreign error gets `fallback` as its code and keeps its class name. */
+/**
+ * The stored form of whatever was thrown; a foreign error gets `fallback` as its code and keeps its class name. Never
+ * throws: what an author throws may be a Proxy, or an error whose fields are no strings and no JSON.
+ */
 export function toStoredError(thrown: unknown, fallback: EngineErrorCode): StoredError {
-  if (isEngineError(thrown)) return storedError(thrown.code, thrown.message, thrown.details);
-  if (thrown instanceof Error) return { ...storedError(fallback, thrown.message), name: thrown.name };
-  return storedError(fallback, typeof thrown === 'string' ? thrown : `a ${typeof thrown} was thrown`);
+  try {
+    if (isEngineError(thrown)) return storedError(thrown.code, textOf(thrown.message), storableDetails(thrown.details));
+    if (thrown instanceof Error)
+      return { ...storedError(fallback, textOf(thrown.message)), name: cutUtf8(textOf(thrown.name), 128) };
+    return storedError(fallback, typeof thrown === 'string' ? thrown : `a ${typeof thrown} was thrown`);
+  } catch {
+    return storedError(fallback, 'what was thrown cannot be read');
+  }
+}
+
+/** What was thrown, or an error in its place if it throws when it is looked at: an author may throw a Proxy. */
+export function readable(thrown: unknown): unknown {
+  try {
+    if (thrown instanceof Error) void [thrown.name, thrown.message, thrown.cause, brand in thrown];
+    return thrown;
+  } catch {
+    return new Error('what was thrown cannot be read');
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.toWellFormed() : `a ${typeof value}`;
+}
+
+function storableDetails(details: JsonObject | undefined): JsonObject | undefined {
+  try {
+    return toJson(details) as JsonObject | undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** True for an error of outwait, whichever copy of the package threw it; false for another library's with such a code. */

@@ -8,6 +8,9 @@ export const progressMaxBytes = KiB;
 /** Longest delay of a start. */
 export const startDelayMaxMs = 365 * 24 * 3_600_000;
 export const tagsMax = 10;
+/** Problems of an input that are listed, and the text of each. */
+export const issuesMax = 20;
+export const issueTextBytes = 200;
 /** Of a signal key, or the id of a request to stop. */
 export const requestIdMaxChars = 128;
 /** Payload of a signal. */
@@ -31,7 +34,14 @@ export const inputPreviewBytes = 512;
 /** Text of a failure, of a remote or of a step, cut on a character boundary. */
 export const failureTextBytes = 4 * KiB;
 
-/** Request body of `complete`: a result may be as large as the gateway lets through. */
+/** Pages of the index that one call of `GET /runs` reads: a filter that matches little must not scan the table. */
+export const listPagesMax = 10;
+/** Events of one page of a history; a page holds whole commits, so it can have some more. */
+export const historyPageEvents = 1_000;
+/** A page of a history ends with the commit that reaches this: an answer of Lambda is at most 6 MB. */
+export const historyPageBytes = 2 * MiB;
+
+/** Request body of a start, of `complete` and of `settle`: inputs and results may be as large as the gateway lets through. */
 export const inboundCompleteMaxBytes = 4 * MiB;
 /** Request body of every other management route. */
 export const inboundMaxBytes = 1 * MiB;

@@ -1,13 +1,50 @@
 import { InvalidArgumentError } from 'commander';
-import { isRunId } from '../base/ids.js';
+import { isRunId, isWaitId } from '../base/ids.js';
 import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { idempotencyKeyMaxBytes } from '../base/limits.js';
+import { idempotencyKeyMaxBytes, tagsMax } from '../base/limits.js';
+import { type Duration, durationToMs } from '../base/time.js';
 
 // Parsers of arguments. Commander puts what was given before the message and ends with a usage error.
 
 export function runIdArgument(text: string): string {
   if (!isRunId(text)) throw new InvalidArgumentError('A run id is 32 characters of 0-9 and a-f.');
   return text;
+}
+
+export function waitIdArgument(text: string): string {
+  if (!isWaitId(text)) throw new InvalidArgumentError('The number of a wait is 1, 2, 3 …; outwait why shows it.');
+  return text;
+}
+
+export function nameArgument(text: string): string {
+  // A URL takes the last two for steps along a path.
+  if (text === '' || text.length > 128 || text === '.' || text === '..')
+    throw new InvalidArgumentError('A name is 1 to 128 characters.');
+  return text;
+}
+
+export function durationArgument(text: string): Duration {
+  try {
+    const given = JSON.parse(text) as unknown;
+    if (typeof given !== 'object' || given === null) throw new TypeError('no object');
+    durationToMs(given, 'It');
+    return given;
+  } catch {
+    throw new InvalidArgumentError(`It must be a length of time, at most 10 years, for example '{"minutes":5}'.`);
+  }
+}
+
+/** Collects options of the form name=value. */
+export function tagsArgument(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const match = /^([^=]{1,64})=([^]{0,256})$/.exec(text);
+  const [, name, tag] = match ?? [];
+  if (name === undefined || tag === undefined) throw new InvalidArgumentError('A tag has the form name=value.');
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The tag ${name} is given twice.`);
+  if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`There are at most ${tagsMax} tags.`);
+  return { ...before, [name]: tag };
 }
 
 export function jsonArgument(text: string): JsonValue {

@@ -1,24 +1,53 @@
 import type { JsonValue } from '../base/json.js';
 import type { RunOutcome } from '../history/event.js';
+import type { RunExplanation } from '../operations/explain-run.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/read-runs.js';
+import { plain, plainJson } from './plain.js';
 
-// What the commands print for a person.
+// What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
 
 const valueMaxChars = 400;
 
+type Row = readonly [name: string, text: string];
+
 export function formatRun(run: RunView): string {
-  const rows: [string, string][] = [
+  const rows: Row[] = [
     ['run', run.runId],
     ['workflow', `${run.workflow} (version ${run.version})`],
     ['status', run.status],
     ['started', time(run.createdAtMs)],
   ];
+  if (run.key !== undefined) rows.push(['key', run.key]);
+  if (run.tags !== undefined) rows.push(['tags', formatTags(run.tags)]);
+  if (run.startAtMs !== undefined) rows.push(['not before', time(run.startAtMs)]);
+  if (run.deadlineAtMs !== undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.endedAtMs !== undefined) rows.push(['ended', time(run.endedAtMs)]);
+  if (run.parent !== undefined) rows.push(['parent', `${run.parent.runId} (wait ${run.parent.waitId})`]);
+  if (run.previousRunId !== undefined) rows.push(['before it', run.previousRunId]);
   if (run.input !== undefined) rows.push(['input', value(run.input)]);
+  if (run.progress !== undefined) rows.push(['progress', value(run.progress)]);
+  if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
   for (const wait of run.waits) rows.push(['waits for', formatWait(wait)]);
+  if (run.unreadSignals !== undefined) rows.push(['unread', `signals ${run.unreadSignals.join(', ')}`]);
   if (run.blocked !== undefined) rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
-  return rows.map(([name, text]) => `${name.padEnd(10)} ${text}`).join('\n');
+  return formatRows(rows);
+}
+
+/** Why a run is where it is: one line for each reason. */
+export function formatWhy(run: RunExplanation): string {
+  const rows: Row[] = [['status', run.status]];
+  if (run.blocked !== undefined) {
+    rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
+    rows.push(['', 'it goes on by itself after a deploy that fits its history']);
+  }
+  if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}, or a resume`]);
+  if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
+  for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
+  if (run.deadlineAtMs !== undefined && run.outcome === undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
+  if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
+  if (rows.length === 1) rows.push(['', 'it waits for nothing: a turn of it is under way or due']);
+  return formatRows(rows);
 }
 
 export function formatOutcome(outcome: RunOutcome): string {
@@ -26,19 +55,22 @@ export function formatOutcome(outcome: RunOutcome): string {
     case 'completed':
       return outcome.result === undefined ? 'completed' : `completed: ${value(outcome.result)}`;
     case 'failed':
-      return `failed: ${outcome.error.message} (${outcome.error.code})`;
+      return plain(`failed: ${outcome.error.message} (${outcome.error.code})`);
     case 'continued':
-      return `continued as ${outcome.nextRunId}`;
+      return plain(`continued as ${outcome.nextRunId}`);
     case 'cancelled':
     case 'terminated':
-      return outcome.reason === undefined ? outcome.status : `${outcome.status}: ${outcome.reason}`;
+      return outcome.reason === undefined ? outcome.status : plain(`${outcome.status}: ${outcome.reason}`);
   }
 }
 
 function formatWait(wait: WaitView): string {
   const parts = [wait.kind === 'remoteTask' ? 'remote task' : wait.kind];
-  if (wait.name !== undefined) parts.push(wait.name);
+  // A timer has no name of its own.
+  if (wait.name !== undefined && wait.kind !== 'timer') parts.push(wait.name);
   if (wait.server !== undefined) parts.push(`on ${wait.server}`);
+  if (wait.taskId !== undefined) parts.push(`task ${wait.taskId}`);
+  if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
   parts.push(`since ${time(wait.sinceMs)}`);
   if (wait.nextAtMs !== undefined) parts.push(`next ${time(wait.nextAtMs)}`);
   if (wait.deadlineAtMs !== undefined) parts.push(`deadline ${time(wait.deadlineAtMs)}`);
@@ -47,8 +79,15 @@ function formatWait(wait: WaitView): string {
   return parts.join(', ');
 }
 
+function formatTags(tags: Readonly<Record<string, string>>): string {
+  return Object.entries(tags)
+    .map(([name, text]) => `${name}=${text}`)
+    .join(' ');
+}
+
 export function formatList({ runs, cursor }: RunList): string {
-  if (runs.length === 0) return 'no runs';
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  if (runs.length === 0) return `no runs${more}`;
   const table = formatTable([
     ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED'],
     ...runs.map((run) => [
@@ -59,7 +98,7 @@ export function formatList({ runs, cursor }: RunList): string {
       run.endedAtMs === undefined ? '' : time(run.endedAtMs),
     ]),
   ]);
-  return cursor === undefined ? table : `${table}\n(there may be more: --limit)`;
+  return table + more;
 }
 
 export function formatHistory({ events }: HistoryView): string {
@@ -75,9 +114,14 @@ export function formatHistory({ events }: HistoryView): string {
   ]);
 }
 
+function formatRows(rows: readonly Row[]): string {
+  return rows.map(([name, text]) => `${name.padEnd(10)} ${plain(text)}`).join('\n');
+}
+
 function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows
+  const cells = rows.map((row) => row.map(plain));
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  return cells
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -87,12 +131,14 @@ function formatTable(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/** A remote engine may say anything. */
 function time(atMs: number): string {
-  return new Date(atMs).toISOString();
+  const date = new Date(atMs);
+  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString();
 }
 
-/** JSON in one line, which also keeps control characters of a stranger's text away from the terminal. */
-function value(given: JsonValue): string {
-  const text = JSON.stringify(given);
+/** JSON in one line. */
+export function value(given: JsonValue): string {
+  const text = plainJson(given);
   return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)}…`;
 }

@@ -50,7 +50,6 @@ export class RunState {
   /** Number of the last commit; 0 before the first. */
   seq = 0;
   eventCount = 0;
-  startedAtMs: EpochMs | undefined;
   lastEventAtMs: EpochMs | undefined;
   readonly open = new Map<WaitId, OpenWait>();
   /** Those of `open` that end by a settlement. */
@@ -78,7 +77,6 @@ export class RunState {
     this.lastEventAtMs = event.atMs;
     switch (event.type) {
       case 'RunStarted':
-        this.startedAtMs = event.atMs;
         break;
       case 'StepRequested':
         this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, interrupted: 0 });

@@ -5,7 +5,7 @@ import type { EpochMs } from '../base/time.js';
 /** What a wait was given by whoever settled its token first. */
 export type TokenOutcome =
   | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean; readonly taskId?: string }
-  | { readonly kind: 'failed'; readonly error: StoredError; readonly retryable?: boolean }
+  | { readonly kind: 'failed'; readonly error: StoredError }
   | { readonly kind: 'timed_out' }
   /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
   | { readonly kind: 'abandoned' }

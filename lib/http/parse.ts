@@ -28,12 +28,18 @@ export function parseAs<Schema extends z.ZodMiniType>(schema: Schema, value: unk
 
 /**
  * The query as an object of the names that `schema` knows. A name given twice or without a value is refused with the
- * rest, as is an unknown one: a filter with a typing error would silently list everything.
+ * rest, as is an unknown one: a filter with a typing error would silently list everything. A name of `repeatable` is a
+ * list.
  */
-export function parseQuery<Schema extends z.ZodMiniType>(schema: Schema, query: URLSearchParams): z.infer<Schema> {
-  const names = [...query.keys()];
+export function parseQuery<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  query: URLSearchParams,
+  repeatable: readonly string[] = [],
+): z.infer<Schema> {
+  const names = [...query.keys()].filter((name) => !repeatable.includes(name));
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
   if (repeated !== undefined)
     throw new EngineError('INPUT_INVALID', `the query names "${cutUtf8(repeated, issueTextBytes)}" twice`);
-  return parseAs(schema, Object.fromEntries(query), 'the query');
+  const lists = repeatable.filter((name) => query.has(name)).map((name) => [name, query.getAll(name)] as const);
+  return parseAs(schema, { ...Object.fromEntries(query), ...Object.fromEntries(lists) }, 'the query');
 }

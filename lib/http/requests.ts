@@ -2,7 +2,9 @@ import * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { idempotencyKeyMaxBytes } from '../base/limits.js';
+import { historyPageEvents, idempotencyKeyMaxBytes, requestIdMaxChars, tagsMax } from '../base/limits.js';
+import { type Duration, durationToMs } from '../base/time.js';
+import { listStatuses } from '../operations/read-runs.js';
 
 // The bodies and queries of the management API. Strict: an unknown field is refused, since it was meant to do something.
 
@@ -14,10 +16,43 @@ const key = z.string().check(
   z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
 );
 
+/** Of a signal. Part of the key of its item, beside the name. */
+const signalKey = z.string().check(
+  z.minLength(1),
+  z.maxLength(requestIdMaxChars),
+  z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
+);
+
+const lengthOfTime = z.optional(z.number().check(z.nonnegative()));
+const duration = z.strictObject({
+  days: lengthOfTime,
+  hours: lengthOfTime,
+  minutes: lengthOfTime,
+  seconds: lengthOfTime,
+  milliseconds: lengthOfTime,
+});
+
 export const startBody = z.strictObject({
   workflow: z.string().check(z.minLength(1), z.maxLength(64)),
   input: z.optional(z.custom<JsonValue>()),
   key: z.optional(key),
+  /** Nothing of the run happens before this long has passed. */
+  delay: z.optional(duration),
+  /** The run fails if it has not ended this long after its start. */
+  timeout: z.optional(duration),
+  tags: z.optional(
+    z
+      .record(z.string().check(z.minLength(1), z.maxLength(64)), z.string().check(z.maxLength(256)))
+      .check(z.refine((tags) => Object.keys(tags).length <= tagsMax, `must be at most ${tagsMax} tags`)),
+  ),
+  /** With `key`: starts the run of the key, or finds it, and gives it this signal. */
+  signal: z.optional(
+    z.strictObject({
+      name: z.string().check(z.minLength(1), z.maxLength(128)),
+      payload: z.optional(z.custom<JsonValue>()),
+      key: z.optional(signalKey),
+    }),
+  ),
 });
 
 export const keyHeader = key;
@@ -31,35 +66,59 @@ export const stopBody = z.strictObject({
   ),
 });
 
-export const completeBody = z.strictObject({
-  output: z.strictObject({
-    result: json,
-    isError: z.optional(z.boolean()),
-    /** The same in the spelling of other relays. */
-    is_error: z.optional(z.boolean()),
-  }),
+export const emptyBody = z.strictObject({});
+
+export const signalBody = z.strictObject({
+  payload: z.optional(z.custom<JsonValue>()),
+  /** Two signals of one name with the same key are one. */
+  key: z.optional(signalKey),
 });
+
+export const queryBody = z.strictObject({ input: z.optional(z.custom<JsonValue>()) });
+
+const output = z.strictObject({
+  result: json,
+  isError: z.optional(z.boolean()),
+  /** The same in the spelling of other relays. */
+  is_error: z.optional(z.boolean()),
+});
+
+export const completeBody = z.strictObject({ output });
 
 export const failBody = z.strictObject({
   error: z.string().check(z.minLength(1)),
   retryable: z.optional(z.boolean()),
 });
 
+/** What an operator says of a wait: one of the two. */
+export const settleBody = z.union([completeBody, failBody]);
+
 /** Most rows of a page of `GET /runs`; also the default is here. */
 const pageMax = 100;
 const pageDefault = 20;
 
+const wholeNumber = (max: number, pattern: RegExp, from: number) =>
+  z.pipe(
+    z.string().check(z.regex(pattern, `must be a whole number from ${from} to ${max}`)),
+    z.pipe(z.transform(Number), z.number().check(z.maximum(max))),
+  );
+
 export const listQuery = z.strictObject({
-  status: z.optional(z.enum(['running', 'ending', 'completed', 'failed', 'cancelled', 'terminated'])),
+  status: z.optional(z.enum(listStatuses)),
   workflow: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
-  limit: z._default(
-    z.pipe(
-      z.string().check(z.regex(/^[1-9][0-9]{0,2}$/, `must be a whole number from 1 to ${pageMax}`)),
-      z.pipe(z.transform(Number), z.number().check(z.maximum(pageMax))),
-    ),
-    pageDefault,
+  /** `name:value`; given more than once, all must hold. */
+  tag: z.optional(
+    z
+      .array(z.string().check(z.regex(/^[^:]{1,64}:[^]{0,256}$/, 'must have the form name:value')))
+      .check(z.maxLength(tagsMax)),
   ),
+  limit: z._default(wholeNumber(pageMax, /^[1-9][0-9]{0,2}$/, 1), pageDefault),
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
+});
+
+export const historyQuery = z.strictObject({
+  after: z.optional(wholeNumber(999_999_999, /^(0|[1-9][0-9]{0,8})$/, 0)),
+  limit: z.optional(wholeNumber(historyPageEvents, /^[1-9][0-9]{0,3}$/, 1)),
 });
 
 export const noQuery = z.strictObject({});
@@ -69,4 +128,25 @@ export const externalQuery = z.strictObject({ run: z.string() });
 export function runIdFrom(text: string): RunId {
   if (!isRunId(text)) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
   return text;
+}
+
+/** @throws EngineError `INPUT_INVALID` that names `what` */
+export function durationFrom(given: z.infer<typeof duration>, what: string): number {
+  try {
+    return durationToMs(given as Duration, what);
+  } catch (error) {
+    throw new EngineError('INPUT_INVALID', error instanceof TypeError ? error.message : `${what} is not a duration`);
+  }
+}
+
+/** `name:value` as a record; a name given twice with two values matches nothing, and is refused. @throws EngineError `INPUT_INVALID` */
+export function tagsFrom(texts: readonly string[]): Readonly<Record<string, string>> {
+  const tags = new Map<string, string>();
+  for (const text of texts) {
+    const colon = text.indexOf(':');
+    const name = text.slice(0, colon);
+    if (tags.has(name)) throw new EngineError('INPUT_INVALID', `the query asks for tag "${name}" twice`);
+    tags.set(name, text.slice(colon + 1));
+  }
+  return Object.fromEntries(tags);
 }

@@ -1,27 +1,10 @@
 import { type Context, Hono } from 'hono';
 import { EngineError } from '../base/errors.js';
-import type { JsonValue } from '../base/json.js';
-import { inboundCompleteMaxBytes, inboundMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
-import { listExternalWaits, listRuns, readHistory, showRun } from '../operations/read-runs.js';
-import { requestStop } from '../operations/send-to-inbox.js';
-import { settleToken } from '../operations/settle-token.js';
-import { startRun } from '../operations/start-run.js';
 import { requireBearer, requireLoopback } from './access.js';
-import { parseAs, parseQuery } from './parse.js';
 import { json, problemResponse } from './problem.js';
-import { readJsonBody } from './read-body.js';
-import {
-  completeBody,
-  externalQuery,
-  failBody,
-  keyHeader,
-  listQuery,
-  noQuery,
-  runIdFrom,
-  startBody,
-  stopBody,
-} from './requests.js';
+import * as relays from './relay-routes.js';
+import * as runs from './run-routes.js';
 
 export interface RouteOptions {
   /**
@@ -44,15 +27,22 @@ interface Route {
 /** Every route, as a table: what is not in it does not exist. */
 const routes: readonly Route[] = [
   { method: 'GET', path: '/healthz', access: 'open', handle: () => json(200, { status: 'ok' }) },
-  { method: 'POST', path: '/runs', access: 'management', handle: start },
-  { method: 'GET', path: '/runs', access: 'management', handle: list },
-  { method: 'GET', path: '/runs/:runId', access: 'management', handle: show },
-  { method: 'GET', path: '/runs/:runId/history', access: 'management', handle: history },
-  { method: 'POST', path: '/runs/:runId/cancel', access: 'management', handle: stop('cancel') },
-  { method: 'POST', path: '/runs/:runId/terminate', access: 'management', handle: stop('terminate') },
-  { method: 'GET', path: '/activities/external', access: 'management', handle: externalWaits },
-  { method: 'POST', path: '/activities/external/:token/complete', access: 'capability', handle: complete },
-  { method: 'POST', path: '/activities/external/:token/fail', access: 'capability', handle: fail },
+  { method: 'POST', path: '/runs', access: 'management', handle: runs.start },
+  { method: 'GET', path: '/runs', access: 'management', handle: runs.list },
+  { method: 'GET', path: '/runs/:runId', access: 'management', handle: runs.show },
+  { method: 'GET', path: '/runs/:runId/why', access: 'management', handle: runs.why },
+  { method: 'GET', path: '/runs/:runId/history', access: 'management', handle: runs.history },
+  { method: 'POST', path: '/runs/:runId/cancel', access: 'management', handle: runs.stop('cancel') },
+  { method: 'POST', path: '/runs/:runId/terminate', access: 'management', handle: runs.stop('terminate') },
+  { method: 'POST', path: '/runs/:runId/pause', access: 'management', handle: runs.control('pause') },
+  { method: 'POST', path: '/runs/:runId/resume', access: 'management', handle: runs.control('resume') },
+  { method: 'POST', path: '/runs/:runId/retry-now', access: 'management', handle: runs.control('retryNow') },
+  { method: 'POST', path: '/runs/:runId/signals/:name', access: 'management', handle: runs.signal },
+  { method: 'POST', path: '/runs/:runId/queries/:name', access: 'management', handle: runs.query },
+  { method: 'POST', path: '/runs/:runId/waits/:waitId/settle', access: 'management', handle: relays.settle },
+  { method: 'GET', path: '/activities/external', access: 'management', handle: relays.externalWaits },
+  { method: 'POST', path: '/activities/external/:token/complete', access: 'capability', handle: relays.complete },
+  { method: 'POST', path: '/activities/external/:token/fail', access: 'capability', handle: relays.fail },
 ];
 
 /**
@@ -87,122 +77,4 @@ function methodNotAllowed(deps: Deps, allowed: readonly string[]): Response {
   const response = problemResponse(new EngineError('METHOD_NOT_ALLOWED', `the route takes ${methods}`), deps.log);
   response.headers.set('allow', methods);
   return response;
-}
-
-async function start(deps: Deps, context: Context): Promise<Response> {
-  noQueryIn(context);
-  const body = parseAs(startBody, await readJsonBody(context.req.raw, { maxBytes: inboundMaxBytes }), 'the body');
-  const key = keyOf(context.req.header('idempotency-key'), body.key);
-  const { runId, deduplicated } = await startRun(deps, {
-    workflow: body.workflow,
-    ...(body.input === undefined ? {} : { input: body.input }),
-    ...(key === undefined ? {} : { key }),
-  });
-  return deduplicated ? json(200, { runId, deduplicated }) : json(201, { runId }, { location: `/runs/${runId}` });
-}
-
-function keyOf(header: string | undefined, inBody: string | undefined): string | undefined {
-  const inHeader = header === undefined ? undefined : parseAs(keyHeader, header, 'the header Idempotency-Key');
-  if (inHeader !== undefined && inBody !== undefined && inHeader !== inBody) {
-    throw new EngineError('INPUT_INVALID', 'key and the header Idempotency-Key differ');
-  }
-  return inHeader ?? inBody;
-}
-
-async function list(deps: Deps, context: Context): Promise<Response> {
-  const { status, workflow, limit, cursor } = parseQuery(listQuery, new URL(context.req.url).searchParams);
-  const page = await listRuns(deps, {
-    limit,
-    ...(status === undefined ? {} : { status }),
-    ...(workflow === undefined ? {} : { workflow }),
-    ...(cursor === undefined ? {} : { cursor }),
-  });
-  return json(200, page);
-}
-
-async function show(deps: Deps, context: Context): Promise<Response> {
-  noQueryIn(context);
-  return json(200, await showRun(deps, runIdIn(context)));
-}
-
-async function history(deps: Deps, context: Context): Promise<Response> {
-  noQueryIn(context);
-  return json(200, await readHistory(deps, runIdIn(context)));
-}
-
-function stop(kind: 'cancel' | 'terminate'): Route['handle'] {
-  return async (deps, context) => {
-    noQueryIn(context);
-    const runId = runIdIn(context);
-    const body = parseAs(
-      stopBody,
-      await readJsonBody(context.req.raw, { maxBytes: inboundMaxBytes, emptyAllowed: true }),
-      'the body',
-    );
-    const { accepted } = await requestStop(deps, {
-      runId,
-      kind,
-      ...(body.requestId === undefined ? {} : { requestId: body.requestId }),
-      ...(body.reason === undefined ? {} : { reason: body.reason }),
-    });
-    return json(202, { accepted });
-  };
-}
-
-async function externalWaits(deps: Deps, context: Context): Promise<Response> {
-  const { run } = parseQuery(externalQuery, new URL(context.req.url).searchParams);
-  return json(200, { waits: await listExternalWaits(deps, runIdFrom(run)) });
-}
-
-async function complete(deps: Deps, context: Context): Promise<Response> {
-  noQueryIn(context);
-  const token = tokenIn(deps, context);
-  const { output } = parseAs(
-    completeBody,
-    await readJsonBody(context.req.raw, { maxBytes: inboundCompleteMaxBytes }),
-    'the body',
-  );
-  if (output.isError !== undefined && output.is_error !== undefined && output.isError !== output.is_error) {
-    throw new EngineError('INPUT_INVALID', 'output.isError and output.is_error differ');
-  }
-  const result: JsonValue = output.result;
-  return json(
-    200,
-    await settleToken(deps, {
-      token,
-      outcome: { kind: 'completed', result, isError: output.isError ?? output.is_error ?? false },
-    }),
-  );
-}
-
-async function fail(deps: Deps, context: Context): Promise<Response> {
-  noQueryIn(context);
-  const token = tokenIn(deps, context);
-  const { error, retryable } = parseAs(
-    failBody,
-    await readJsonBody(context.req.raw, { maxBytes: inboundMaxBytes }),
-    'the body',
-  );
-  return json(
-    200,
-    await settleToken(deps, {
-      token,
-      outcome: { kind: 'failed', message: error, ...(retryable === undefined ? {} : { retryable }) },
-    }),
-  );
-}
-
-function noQueryIn(context: Context): void {
-  parseQuery(noQuery, new URL(context.req.url).searchParams);
-}
-
-function runIdIn(context: Context): string {
-  return runIdFrom(context.req.param('runId') ?? '');
-}
-
-/** The token of the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */
-function tokenIn(deps: Deps, context: Context): string {
-  const token = context.req.param('token') ?? '';
-  deps.tokens.parseSettleToken(token);
-  return token;
 }

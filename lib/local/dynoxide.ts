@@ -27,6 +27,8 @@ export interface DynoxideOptions {
   /** Gets `{ "pid": …, "start": …, "port": … }` of the running process; by it one that a killed parent left is found. */
   readonly recordFile: string;
   readonly log: Log;
+  /** Longest wait for its first answer; default 10,000. */
+  readonly readyMaxMs?: number;
   /** The database ended again and again; it will not be started any more. */
   readonly onLost: (error: EngineError) => void;
 }
@@ -68,6 +70,7 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
   let child = await launch(options, port);
   let stopping = false;
   let restarts = 0;
+  let restarting: Promise<void> = Promise.resolve();
 
   const watch = (): void => {
     const startedAtMs = performance.now();
@@ -75,7 +78,7 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
       if (stopping) return;
       options.log.error('database ended', { code, signal: signalName });
       if (performance.now() - startedAtMs > restartsForgottenMs) restarts = 0;
-      void restart();
+      restarting = restart();
     });
   };
   const restart = async (): Promise<void> => {
@@ -86,7 +89,7 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
       if (isStopping()) return;
       try {
         child = await launch(options, port);
-        watch();
+        if (!isStopping()) watch();
         return;
       } catch (error) {
         options.log.error('database not started', { error });
@@ -107,6 +110,8 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
     stop: async () => {
       stopping = true;
       process.off('exit', killNow);
+      // One that is just being started is not left behind either.
+      await restarting;
       await end(child);
     },
   };
@@ -171,7 +176,7 @@ async function launch(options: DynoxideOptions, port: number): Promise<ChildProc
     // Before it is ready: should this process be killed meanwhile, the next one finds what it left.
     const identity = child.pid === undefined ? undefined : processOf(child.pid);
     if (identity !== undefined) await writeWhole(options.recordFile, JSON.stringify({ ...identity, port }));
-    await Promise.race([answers(port), ended]);
+    await Promise.race([answers(port, options.readyMaxMs ?? readyMaxMs), ended]);
     return child;
   } catch (error) {
     await end(child);
@@ -179,11 +184,11 @@ async function launch(options: DynoxideOptions, port: number): Promise<ChildProc
   }
 }
 
-async function answers(port: number): Promise<void> {
-  const deadlineAtMs = performance.now() + readyMaxMs;
+async function answers(port: number, maxMs: number): Promise<void> {
+  const deadlineAtMs = performance.now() + maxMs;
   while (!(await accepts(port))) {
     if (performance.now() > deadlineAtMs)
-      throw new EngineError('STORE_UNAVAILABLE', `the database does not answer within ${readyMaxMs} ms`);
+      throw new EngineError('STORE_UNAVAILABLE', `the database does not answer within ${maxMs} ms`);
     await sleep(10);
   }
 }

@@ -48,8 +48,8 @@ export interface LocalEngine {
 
 const host = '127.0.0.1';
 const stopMaxMs = 10_000;
-/** As many invocations side by side as do a laptop good; the topology's numbers are for a cloud. */
-const concurrencyMax = 16;
+/** Turns mostly wait for a remote server or for the table, so one that hangs must not keep the others from their slots. */
+const concurrencyMax = 64;
 
 /**
  * The functions of a deployment in this process: the same handlers, fed by the same kinds of events, on queues in memory

@@ -37,6 +37,13 @@ export async function lockFolder(folder: string): Promise<void> {
   }
 }
 
+/** The process that has the folder now, if one does; takes nothing. */
+export async function ownerOf(folder: string): Promise<ProcessIdentity | undefined> {
+  const highest = Math.max(0, ...(await lockNumbers(folder)));
+  const owner = highest === 0 ? undefined : await readOwner(fileOf(folder, highest));
+  return owner !== undefined && owner !== 'gone' && isRunning(owner) ? owner : undefined;
+}
+
 /** Creates the file with its whole content, or gives false when it is there. */
 async function createOnce(folder: string, file: string, content: string): Promise<boolean> {
   const draft = join(folder, `lock-draft-${randomUUID()}`);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 
 /** A process, told apart from a later one that was given the same number. */
@@ -69,11 +69,11 @@ export function isProcessOf(pid: number, binary: string, argument: string): bool
   return line.startsWith(`${binary} `) && line.includes(` ${argument} `);
 }
 
-function argumentsOf(pid: number): readonly string[] | undefined {
+function argumentsOf(pid: number | string): readonly string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    // It has ended, or there is no /proc.
+    // It has ended, it is another user's, or there is no /proc.
     return undefined;
   }
 }
@@ -86,5 +86,29 @@ function argumentLineOf(pid: number): string {
     }).trim();
   } catch {
     return '';
+  }
+}
+
+/** Numbers of the processes that were started with `argument` as one of their arguments. */
+export function processesWithArgument(argument: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc');
+  } catch {
+    return listedWithArgument(argument);
+  }
+  return names.filter((name) => /^\d+$/.test(name) && (argumentsOf(name)?.includes(argument) ?? false)).map(Number);
+}
+
+/** The same where there is no /proc. */
+function listedWithArgument(argument: string): number[] {
+  try {
+    const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).split('\n');
+    return lines.filter((line) => `${line} `.includes(` ${argument} `)).map((line) => Number.parseInt(line, 10));
+  } catch {
+    return [];
   }
 }

@@ -18,13 +18,16 @@ export async function openStateFolder(folder: string): Promise<void> {
       `the folder ${folder} cannot be created (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
     );
   }
-  const file = join(folder, 'format.json');
+  if ((await formatOf(folder)) !== undefined) return;
+  await writeWhole(join(folder, '.gitignore'), '*\n');
+  await writeWhole(formatFileOf(folder), JSON.stringify({ format: 'outwait-state', version: formatVersion }));
+}
+
+/** Version of what is in the folder; undefined when nothing is. @throws EngineError `CONFIG_INVALID` for a newer one */
+export async function formatOf(folder: string): Promise<number | undefined> {
+  const file = formatFileOf(folder);
   const found = await readJson(file);
-  if (found === undefined) {
-    await writeWhole(join(folder, '.gitignore'), '*\n');
-    await writeWhole(file, JSON.stringify({ format: 'outwait-state', version: formatVersion }));
-    return;
-  }
+  if (found === undefined) return undefined;
   const { version } = found as { version?: unknown };
   if (typeof version !== 'number') throw new EngineError('CONFIG_INVALID', `${file} does not name a version`);
   if (version > formatVersion) {
@@ -33,7 +36,10 @@ export async function openStateFolder(folder: string): Promise<void> {
       `${folder} was written by a newer version of outwait (format ${version}, this one knows ${formatVersion}); update outwait, or choose another folder with --state`,
     );
   }
+  return version;
 }
+
+const formatFileOf = (folder: string): string => join(folder, 'format.json');
 
 /** The key of this folder's tokens, made at the first call. @throws EngineError `CONFIG_INVALID` that names a damaged file */
 export async function loadTokenKeys(folder: string): Promise<TokenKeys> {

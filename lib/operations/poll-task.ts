@@ -61,6 +61,7 @@ async function handleReply(
     case 'ended':
       return settle(deps, token, 'poll', outcomeOf(reply.end, server));
     case 'working': {
+      deps.log.debug('remote task goes on', { runId, waitId, server, state: reply.state });
       const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
       const hintMs = pollHint(reply.pollAfterMs);
       // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.

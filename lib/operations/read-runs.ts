@@ -1,13 +1,13 @@
 import { EngineError, type StoredError } from '../base/errors.js';
 import { isRunId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
+import { listPagesMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
 import {
-  runStatuses,
   type ParentWait,
   type RunRecords,
   type RunStatus,
@@ -40,6 +40,8 @@ export interface RunView {
   readonly workflow: string;
   readonly version: string;
   readonly status: RunStatus;
+  /** Of its start, if that had one. */
+  readonly key?: string;
   readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
   readonly input?: JsonValue;
@@ -79,7 +81,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(head.blocked === undefined ? {} : { blocked: head.blocked }),
     ...(state.progress === undefined ? {} : { progress: state.progress }),
     ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
-    ...pick(head, ['startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
+    ...pick(head, ['key', 'startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
     ...(state.unreadSignals.size === 0
       ? {}
       : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
@@ -138,9 +140,20 @@ function referencesOf({
   };
 }
 
+/** `ending` is none: the index has such a run under `running` until it has ended. */
+export type ListStatus = Exclude<RunStatus, 'ending'>;
+export const listStatuses = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'terminated',
+  'continued',
+] as const satisfies readonly ListStatus[];
+
 export interface ListQuery {
   /** Default: all. */
-  readonly status?: RunStatus;
+  readonly status?: ListStatus;
   readonly workflow?: string;
   /** Runs that carry all of these. */
   readonly tags?: Readonly<Record<string, string>>;
@@ -152,7 +165,7 @@ export interface ListQuery {
 
 export interface RunList {
   readonly runs: readonly RunSummary[];
-  /** There may be more. A page can be shorter than the limit. */
+  /** There may be more. A page can be shorter than the limit, also empty: a call looks through a limited number of runs. */
   readonly cursor?: string;
 }
 
@@ -162,10 +175,11 @@ export interface RunList {
  * @throws EngineError `INPUT_INVALID` for a cursor that is not one of ours
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
-  const statuses: readonly RunStatus[] = query.status === undefined ? runStatuses : [query.status];
+  const statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
   const start = parseCursor(query.cursor, statuses);
   const runs: RunSummary[] = [];
   let { cursor } = start;
+  let pagesRead = 0;
   for (let at = start.at; at < statuses.length; at++) {
     const status = statuses[at];
     if (status === undefined) break;
@@ -173,7 +187,8 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
       const page = await deps.store.listRuns(status, query.limit - runs.length, cursor);
       runs.push(...page.rows.filter((run) => matches(run, query)));
       cursor = page.cursor;
-      if (runs.length >= query.limit) return { runs, ...nextCursor(statuses, at, cursor) };
+      pagesRead += 1;
+      if (runs.length >= query.limit || pagesRead >= listPagesMax) return { runs, ...nextCursor(statuses, at, cursor) };
     } while (cursor !== undefined);
   }
   return { runs };
@@ -184,7 +199,7 @@ function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
   return Object.entries(tags ?? {}).every(([name, value]) => run.tags?.[name] === value);
 }
 
-function nextCursor(statuses: readonly RunStatus[], at: number, cursor: string | undefined): { cursor?: string } {
+function nextCursor(statuses: readonly ListStatus[], at: number, cursor: string | undefined): { cursor?: string } {
   if (cursor !== undefined) return { cursor: `${statuses[at] ?? ''}.${cursor}` };
   const next = statuses[at + 1];
   return next === undefined ? {} : { cursor: `${next}.` };
@@ -192,11 +207,11 @@ function nextCursor(statuses: readonly RunStatus[], at: number, cursor: string |
 
 function parseCursor(
   cursor: string | undefined,
-  statuses: readonly RunStatus[],
+  statuses: readonly ListStatus[],
 ): { at: number; cursor: string | undefined } {
   if (cursor === undefined) return { at: 0, cursor: undefined };
   const dot = cursor.indexOf('.');
-  const at = statuses.indexOf(cursor.slice(0, Math.max(dot, 0)) as RunStatus);
+  const at = statuses.indexOf(cursor.slice(0, Math.max(dot, 0)) as ListStatus);
   if (at < 0) throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
   const rest = cursor.slice(dot + 1);
   return { at, cursor: rest === '' ? undefined : rest };

@@ -1,4 +1,4 @@
-import { EngineError, storedError, toStoredError, type StoredError } from '../base/errors.js';
+import { EngineError, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
 import { stepKeyOf, type RunId } from '../base/ids.js';
 import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { payloadMaxBytes } from '../base/limits.js';
@@ -35,7 +35,8 @@ export async function runStep(
       attempt,
       ...(result === undefined ? {} : { result }),
     };
-  } catch (thrown) {
+  } catch (raw) {
+    const thrown = readable(raw);
     const atMs = deps.clock.nowMs();
     const error = toStepError(step, thrown);
     const retryAtMs = nextAttemptAtMs(deps, wait, step, thrown, atMs);

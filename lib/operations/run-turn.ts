@@ -1,5 +1,6 @@
-import { EngineError, hasCode } from '../base/errors.js';
+import { EngineError, hasCode, isEngineError, storedError, type EngineErrorCode } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
+import { blockedRetryAtMs } from '../decide/deadline.js';
 import type { TurnMessage } from '../queue/queue.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun } from './end-run.js';
@@ -28,12 +29,33 @@ export async function runTurn(deps: Deps, { runId }: TurnMessage, limits: TurnLi
     try {
       if (await runPass(deps, runId, { turnId, called, limits })) return;
     } catch (error) {
+      if (isEngineError(error) && isOfTheRun.has(error.code)) return parkUnreadable(deps, runId, error);
       // The write may or may not be in the log: what is there decides.
       if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       deps.log.warn('store result unknown, reading again', { runId });
     }
   }
   throw new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through in ${maxPasses} passes`);
+}
+
+/** Trouble that lies in the run itself: another delivery of the message would meet it again. */
+const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
+  'PAYLOAD_TOO_LARGE',
+  'PAYLOAD_UNREADABLE',
+  'HISTORY_FORMAT_UNKNOWN',
+  'INTERNAL',
+] as const);
+
+/** Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. */
+async function parkUnreadable(deps: Deps, runId: RunId, error: EngineError): Promise<void> {
+  const head = await deps.store.readHead(runId);
+  if (head === undefined) return;
+  const nowMs = deps.clock.nowMs();
+  const since = head.blocked?.details?.['sinceMs'];
+  const sinceMs = typeof since === 'number' ? since : nowMs;
+  deps.log.error('run blocked', { runId, workflow: head.workflow, code: error.code, reason: error.message });
+  const blocked = storedError(error.code, error.message, { sinceMs });
+  await deps.store.setBlocked(runId, head.dueSeq, blocked, blockedRetryAtMs(sinceMs, nowMs));
 }
 
 interface PassOptions {

@@ -1,7 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
-import { utf8Bytes, type JsonValue } from '../base/json.js';
-import { requestIdMaxChars, signalMaxBytes } from '../base/limits.js';
+import { cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
+import { failureTextBytes, requestIdMaxChars, signalMaxBytes } from '../base/limits.js';
 import type { InboxRecord, InboxRequest } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { wakeRun } from './wake.js';
@@ -25,7 +25,8 @@ export interface Accepted {
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
  */
 export async function requestStop(deps: Deps, { runId, kind, requestId, reason }: StopRequest): Promise<Accepted> {
-  return send(deps, runId, `${kind}-${idOf(deps, requestId)}`, { kind, ...(reason === undefined ? {} : { reason }) });
+  const why = reason === undefined ? {} : { reason: cutUtf8(reason.toWellFormed(), failureTextBytes) };
+  return send(deps, runId, `${kind}-${idOf(deps, requestId)}`, { kind, ...why });
 }
 
 /**
@@ -60,7 +61,7 @@ export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest)
 
 /** The inbox item of a signal. */
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
-  if (name === '' || name.length > 128)
+  if (name === '' || name.length > 128 || !name.isWellFormed())
     throw new EngineError('INPUT_INVALID', 'the name of a signal must be 1 to 128 characters');
   const sizeBytes = payload === undefined ? 0 : utf8Bytes(JSON.stringify(payload));
   if (sizeBytes > signalMaxBytes) {
@@ -73,8 +74,8 @@ export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: S
     );
   }
   const atMs = deps.clock.nowMs();
-  // The name in the id: a key is one signal of one name, and no other kind of request can take its place.
-  const inboxId = `signal-${name}-${idOf(deps, key)}`;
+  // A key is one signal of one name, and no other kind of request can take its place. The length keeps name and key apart.
+  const inboxId = `signal-${name.length}-${name}-${idOf(deps, key)}`;
   return { runId, inboxId, kind: 'signal', name, ...(payload === undefined ? {} : { payload }), atMs, dueAtMs: atMs };
 }
 
@@ -101,7 +102,7 @@ async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
 
 function idOf(deps: Deps, given: string | undefined): string {
   if (given === undefined) return deps.random.hex(16);
-  if (given !== '' && given.length <= requestIdMaxChars) return given;
+  if (given !== '' && given.length <= requestIdMaxChars && given.isWellFormed()) return given;
   throw new EngineError(
     'INPUT_INVALID',
     `the id of a request must be 1 to ${requestIdMaxChars} characters, got ${given.length}`,

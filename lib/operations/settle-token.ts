@@ -10,6 +10,7 @@ export interface SettleRequest {
   readonly token: string;
   readonly outcome:
     | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean }
+    /** `retryable`: whether the caller thinks that another attempt could do better; the workflow finds it in the error's details. */
     | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
 }
 
@@ -35,8 +36,11 @@ export async function settleToken(deps: Deps, request: SettleRequest): Promise<S
 
 function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
   if (given.kind === 'failed') {
-    const error = storedError('REMOTE_TASK_FAILED', `remote task failed: ${given.message}`);
-    return { kind: 'failed', error, ...(given.retryable === undefined ? {} : { retryable: given.retryable }) };
+    const details = given.retryable === undefined ? undefined : { retryable: given.retryable };
+    return {
+      kind: 'failed',
+      error: storedError('REMOTE_TASK_FAILED', `remote task failed: ${given.message}`, details),
+    };
   }
   const sizeBytes = utf8Bytes(JSON.stringify(given.result));
   if (sizeBytes > payloadMaxBytes) {

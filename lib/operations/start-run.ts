@@ -1,7 +1,14 @@
 import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
-import { canonicalJson, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
-import { idempotencyKeyMaxBytes, payloadMaxBytes, startDelayMaxMs, tagsMax } from '../base/limits.js';
+import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
+import {
+  idempotencyKeyMaxBytes,
+  issuesMax,
+  issueTextBytes,
+  payloadMaxBytes,
+  startDelayMaxMs,
+  tagsMax,
+} from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { RunHead } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
@@ -133,10 +140,10 @@ function checkTags(tags: Readonly<Record<string, string>>): void {
 }
 
 function checkKey(key: string): void {
-  if (key === '' || utf8Bytes(key) > idempotencyKeyMaxBytes) {
+  if (key === '' || !key.isWellFormed() || utf8Bytes(key) > idempotencyKeyMaxBytes) {
     throw new EngineError(
       'INPUT_INVALID',
-      `an idempotency key must be 1 to ${idempotencyKeyMaxBytes} bytes, got ${utf8Bytes(key)}`,
+      `an idempotency key must be well-formed text of 1 to ${idempotencyKeyMaxBytes} bytes, got ${utf8Bytes(key)}`,
     );
   }
 }
@@ -159,12 +166,14 @@ async function validInput(workflow: AnyWorkflow, given: JsonValue | undefined): 
 async function parseInput(workflow: AnyWorkflow, given: JsonValue | undefined): Promise<JsonValue | undefined> {
   const parsed = await workflow.input?.['~standard'].validate(given);
   if (parsed?.issues !== undefined) {
-    const issues = parsed.issues.map((issue) => ({
+    // The first ones: a large input can be wrong in every part.
+    const issues = parsed.issues.slice(0, issuesMax).map((issue) => ({
       path: (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.'),
-      message: issue.message,
+      message: cutUtf8(issue.message, issueTextBytes),
     }));
     const list = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}`, {
+    const more = parsed.issues.length > issuesMax ? `; and ${parsed.issues.length - issuesMax} more` : '';
+    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}${more}`, {
       details: { issues },
     });
   }

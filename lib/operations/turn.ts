@@ -127,7 +127,8 @@ export class Turn {
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended') {
-        return this.#end([...events, ...execution.takeDerived(execution.lastRecordedWait)], execution.status.outcome);
+        // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
+        return this.#end([...events, ...execution.takeDerived(Infinity)], execution.status.outcome);
       }
       const requested = execution
         .newCommands(requestsPerCommit)
@@ -197,7 +198,8 @@ export class Turn {
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
     );
     if (hasOpenWaits) {
-      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
+      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
+        return this.#keepResults(events);
       await finishRun(this.#deps, runId, this.#options.limits);
       return true;
     }
@@ -212,8 +214,22 @@ export class Turn {
         ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
       },
     );
-    if (committed) await afterEnd(this.#deps, runId, this.#options.limits);
-    return committed;
+    if (!committed) return this.#keepResults(events);
+    await afterEnd(this.#deps, runId, this.#options.limits);
+    return true;
+  }
+
+  /**
+   * The end was refused: something was accepted that this pass has not seen, or another turn was first. What steps of
+   * this pass ended with is in no item, and they would run again; it is committed with what has come, if it still can be.
+   */
+  async #keepResults(events: readonly HistoryEvent[]): Promise<false> {
+    this.#results = events.filter((event) => isOnlyKnownHere.has(event.type));
+    if (this.#results.length === 0) return false;
+    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    // A terminate ends the run with the next pass; in a commit of its own it would be passed over.
+    if (!newInbox(this.#known).some(isTerminate)) await this.#commit(this.#takeIn());
+    return false;
   }
 
   #hasStandingMarker(): boolean {
@@ -452,9 +468,10 @@ export class Turn {
     return this.#restUntil(untilMs);
   }
 
-  /** The head's marker alone brings the run back. */
+  /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
   async #restUntil(untilMs: EpochMs): Promise<boolean> {
-    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, untilMs);
+    const dueAtMs = Math.min(untilMs, this.#head.deadlineAtMs ?? Infinity);
+    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, dueAtMs);
     await this.#clearMarkers(
       (token) => token.settlement !== undefined,
       () => true,
@@ -468,7 +485,7 @@ export class Turn {
    * would run again each time, and a start that was turned away would look like one of unknown fate.
    */
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
-    const results = taken.filter((event) => keptWhenParked.has(event.type));
+    const results = taken.filter((event) => isOnlyKnownHere.has(event.type));
     if (results.length > 0 && !(await this.#commit(results))) return false;
     const { runId, blocked } = this.#head;
     const nowMs = this.#deps.clock.nowMs();
@@ -509,7 +526,7 @@ export class Turn {
 }
 
 /** Events that only the turn which did the work knows of. */
-const keptWhenParked: ReadonlySet<HistoryEvent['type']> = new Set([
+const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
   'StepCompleted',
   'StepFailed',
   'StepAttemptFailed',

@@ -28,7 +28,6 @@ export interface WireCall {
 
 interface CallOptions {
   readonly freshConnection?: boolean;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** One configured server as something that answers JSON-RPC calls. Adds credentials, and takes them out of every error. */
@@ -77,7 +76,6 @@ export class RemoteEndpoint {
       allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
       freshConnection: options.freshConnection ?? false,
       enough: untilResponse(id),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     return exchangeOf(reply, id, clock.nowMs());
   }

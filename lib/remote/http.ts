@@ -212,6 +212,8 @@ function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
     if (thrown.addressRefused) return refusedHere('the name of the server has no address that is allowed');
     return { kind: 'not_sent', error: unreachable('no connection to the server', thrown.code) };
   }
+  // A mistake of ours must not pass for trouble on the network.
+  if (thrown instanceof TypeError || thrown instanceof ReferenceError) throw thrown;
   const code = codeOf(thrown);
   // undici checks its arguments before it writes anything.
   if (code === 'UND_ERR_INVALID_ARG') return refusedHere('the request has a header that cannot be sent');

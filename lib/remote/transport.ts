@@ -9,7 +9,6 @@ export interface StartRequest {
   readonly request: RemoteRequest;
   /** The same on every attempt of one call. */
   readonly idempotencyKey: string;
-  readonly signal?: AbortSignal;
 }
 
 export type { RemoteEnd };
@@ -47,9 +46,9 @@ export interface RemoteTaskTransport {
   /** One attempt, at most 30 s. Never waits for the task to end. */
   start(request: StartRequest): Promise<StartReply>;
   /** One read. */
-  get(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<PollReply>;
+  get(handle: RemoteTaskHandle): Promise<PollReply>;
   /** One best-effort request to stop the task. */
-  cancel(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<CancelReply>;
+  cancel(handle: RemoteTaskHandle): Promise<CancelReply>;
 }
 
 export interface RemoteTransports {

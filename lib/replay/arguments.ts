@@ -21,9 +21,10 @@ export function json(value: unknown, what: string): JsonValue {
   }
 }
 
+/** A name that goes to a remote server. */
 export function text(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw invalid(`${what} must be a non-empty string`);
-  return value;
+  if (typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()) return value;
+  throw invalid(`${what} must be a string of 1 to 256 characters`);
 }
 
 export function invalid(message: string): EngineError {
@@ -37,6 +38,6 @@ export function tooLarge(what: string, bytes: number): EngineError {
 }
 
 export function checkName(name: unknown, what: string): void {
-  if (typeof name !== 'string' || name === '' || name.length > 128)
-    throw invalid(`${what} must be 1 to 128 characters`);
+  const fits = typeof name === 'string' && name !== '' && name.length <= 128 && name.isWellFormed();
+  if (!fits) throw invalid(`${what} must be 1 to 128 characters`);
 }

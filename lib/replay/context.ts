@@ -1,6 +1,6 @@
 import { EngineError, ExternalWaitFailed, RunCancelled, storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
-import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
+import { canonicalJson, cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
 import {
   continueAsNewEvents,
   inputPreviewBytes,
@@ -99,6 +99,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
 
   async function race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result> {
     checkTurn('race');
+    if (branches.length === 0) throw invalid('a race needs at least one branch');
     const scopes = branches.map(() => new Scope(scope));
     try {
       return await Promise.race(branches.map((branch, at) => branch(createContext(host, scopes[at] ?? scope))));
@@ -238,7 +239,11 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
 
     continueAsNew: handled(async (input?: JsonValue) => {
       checkTurn('continueAsNew');
-      throw new ContinueAsNew(toJson(input));
+      if (input === undefined) throw new ContinueAsNew(undefined);
+      const next = json(input, 'the input of the next run');
+      const bytes = utf8Bytes(canonicalJson(next));
+      if (bytes > payloadMaxBytes) throw tooLarge('the inputs of the next run', bytes);
+      throw new ContinueAsNew(next);
     }),
     get shouldContinueAsNew() {
       return host.eventCount() >= continueAsNewEvents;
@@ -254,9 +259,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     },
     progress: (progress) => {
       checkTurn('progress');
-      host.reportProgress(
-        typeof progress === 'string' ? cutUtf8(progress, progressMaxBytes) : json(progress, 'progress'),
-      );
+      host.reportProgress(cutProgress(json(progress, 'progress')));
     },
 
     now: () => host.nowMs(),
@@ -290,6 +293,12 @@ function childInput(workflow: AnyWorkflow, input: unknown): JsonValue {
   const bytes = utf8Bytes(canonicalJson(given));
   if (bytes > payloadMaxBytes) throw tooLarge(`the input of child "${workflow.name}"`, bytes);
   return given;
+}
+
+/** What is too long is shown as text, cut. */
+function cutProgress(progress: JsonValue): JsonValue {
+  const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
+  return utf8Bytes(text) <= progressMaxBytes ? progress : cutUtf8(text, progressMaxBytes);
 }
 
 function cancelled(why: string): RunCancelled {

@@ -3,6 +3,8 @@ import {
   EngineError,
   ExternalWaitFailed,
   fromStoredError,
+  hasCode,
+  readable,
   RemoteTaskTimedOut,
   RunCancelled,
   StepFailed,
@@ -288,7 +290,7 @@ export class Execution {
         this.#end(() => completed(result));
       },
       (error: unknown) => {
-        this.#end(() => this.#failed(error));
+        this.#end(() => this.#failed(readable(error)));
       },
     );
   }
@@ -314,8 +316,9 @@ export class Execution {
       const nextRunId = this.#options.digest(`next ${this.#options.seed}`).slice(0, 32);
       return { status: 'continued', nextRunId, ...(error.input === undefined ? {} : { input: error.input }) };
     }
-    // The cancel came through, as itself or as the cause of what cleanup threw.
-    if (this.#cancelError !== undefined && isOrWraps(error, this.#cancelError)) {
+    // The cancel came through, as itself or as the cause of what cleanup threw. What was not undone must be heard of.
+    const isCancel = this.#cancelError !== undefined && isOrWraps(error, this.#cancelError);
+    if (isCancel && !hasCode(error, 'COMPENSATION_FAILED')) {
       return { status: 'cancelled', ...this.#cancelled };
     }
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
@@ -458,9 +461,10 @@ function externalResult({ name }: IssueToken, outcome: TokenOutcome): Given {
     case 'completed':
       return { value: { result: outcome.result, isError: outcome.isError } };
     case 'failed':
+      // Whoever settles a token does not say what its wait is for, so the text begins like that of a remote task.
       return new ExternalWaitFailed(
         'EXTERNAL_FAILED',
-        outcome.error.message,
+        outcome.error.message.replace(/^remote task failed: /, ''),
         outcome.error.details === undefined ? {} : { details: outcome.error.details },
       );
     case 'timed_out':

@@ -8,7 +8,7 @@ import type { RemoteRequest } from '../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
 
 export function toRequest(call: RemoteCall): RemoteRequest {
-  if (typeof call.server !== 'string' || call.server === '') throw invalid('callRemoteTask needs the name of a server');
+  text(call.server, 'the name of a server');
   const { tool, skill, message } = call as { tool?: unknown; skill?: unknown; message?: { parts?: unknown } };
   const given = [tool, skill, message].filter((field) => field !== undefined).length;
   if (given !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${given}`);

@@ -32,7 +32,7 @@ export class Signals {
 
   receive(name: string, signal: Signal): void {
     const waiting = (this.#waiting.get(name) ?? []).filter(({ waitId }) => this.#waits.isOpen(waitId));
-    const taker = waiting.find(({ accepts }) => accepts(signal.payload));
+    const taker = waiting.find((wait) => this.#accepts(wait, signal));
     this.#waiting.set(
       name,
       waiting.filter((wait) => wait !== taker),
@@ -44,8 +44,9 @@ export class Signals {
   /** Gives a wait that is open now the oldest signal that it accepts, or lets it wait. */
   wait(name: string, wait: SignalWait): void {
     const kept = this.#kept.get(name) ?? [];
-    const signal = kept.find(({ payload }) => wait.accepts(payload));
+    const signal = kept.find((one) => this.#accepts(wait, one));
     if (signal === undefined) {
+      if (!this.#waits.isOpen(wait.waitId)) return;
       this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), wait]);
       return;
     }
@@ -69,6 +70,17 @@ export class Signals {
     if (at < 0) return false;
     this.#deliveries.splice(at, 1);
     return true;
+  }
+
+  /** A predicate that throws fails its own wait and takes nothing. */
+  #accepts({ waitId, accepts }: SignalWait, { payload }: Signal): boolean {
+    if (!this.#waits.isOpen(waitId)) return false;
+    try {
+      return accepts(payload);
+    } catch (error) {
+      this.#waits.reject(waitId, error instanceof Error ? error : new Error('the predicate threw', { cause: error }));
+      return false;
+    }
   }
 
   #deliver(waitId: WaitId, { inboxId, payload }: Signal): void {

@@ -38,6 +38,13 @@ function isNonRetryable(error: unknown): boolean {
 
 function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boolean {
   if (nonRetryable === undefined) return false;
-  if (typeof nonRetryable === 'function') return nonRetryable(error);
+  if (typeof nonRetryable === 'function') {
+    try {
+      return nonRetryable(error);
+    } catch {
+      // It says nothing about the error then.
+      return false;
+    }
+  }
   return error instanceof Error && nonRetryable.includes(error.name);
 }

@@ -9,15 +9,6 @@ import type { Settlement, TokenOutcome } from '../history/settlement.js';
 
 /** Stored words; `ending` = the outcome is fixed, waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
-export const runStatuses = [
-  'running',
-  'ending',
-  'completed',
-  'failed',
-  'cancelled',
-  'terminated',
-  'continued',
-] as const satisfies readonly RunStatus[];
 
 /** Where a marker stands: the item that must next be looked at, and when. */
 export interface Marker {

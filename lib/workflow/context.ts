@@ -194,7 +194,7 @@ export interface WorkflowContext {
   patched(patchId: string): boolean;
   /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
   onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
-  /** Says how far the workflow has come; text is cut to 1 KiB. */
+  /** Says how far the workflow has come. Beyond 1 KiB it is kept as text, cut. */
   progress(progress: JsonValue): void;
 
   /** The time of the event that woke the workflow; the same on every replay. Never goes back. */

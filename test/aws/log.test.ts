@@ -48,6 +48,31 @@ describe('the log', () => {
     expect(text).toContain('https://[redacted]');
   });
 
+  it.each([
+    'accessToken',
+    'token_keys',
+    'clientSecret',
+    'dbPassword',
+    'X-Authorization',
+    'apiKey',
+    'x-api-key',
+    'API_KEY',
+    'bearerValue',
+    'Set-Cookie',
+    'payload',
+  ])('leaves out the value of a field named %s', (name) => {
+    const { log, lines, last } = aLog();
+    log.info('odd', { outer: { [name]: 'canary' } });
+    expect(lines[0]).not.toContain('canary');
+    expect(last()['outer']).toEqual({ [name]: '[redacted]' });
+  });
+
+  it('keeps fields that only look a little like it', () => {
+    const { log, last } = aLog();
+    log.info('fine', { key: 'k', bodyBytes: 3, runId: 'r' });
+    expect(last()).toMatchObject({ key: 'k', bodyBytes: 3, runId: 'r' });
+  });
+
   it('keeps name, code, stack and cause of an error', () => {
     const { log, last } = aLog();
     log.error('failed', {

@@ -1,13 +1,13 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
-import { main } from '../../lib/cli.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { runCli } from '../local/dev-process.js';
+import { type Result, run } from './in-process.js';
 
 const hello = defineWorkflow<{ name: string }>({
   name: 'hello',
@@ -32,34 +32,6 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-interface Result {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-const exitCode = (): NodeJS.Process['exitCode'] => process.exitCode;
-
-/** Runs the command line in this process. */
-async function run(...args: readonly string[]): Promise<Result> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const restore = [
-    vi.spyOn(console, 'log').mockImplementation((text: string) => void out.push(`${text}\n`)),
-    vi.spyOn(console, 'error').mockImplementation((text: string) => void err.push(`${text}\n`)),
-    vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean(out.push(String(text)))),
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(err.push(String(text)))),
-  ];
-  const before = exitCode();
-  process.exitCode = undefined;
-  try {
-    await main(['node', 'outwait', ...args]);
-    return { code: Number(exitCode() ?? 0), out: out.join(''), err: err.join('') };
-  } finally {
-    process.exitCode = before;
-    for (const spy of restore) spy.mockRestore();
-  }
-}
 const ask = (...args: readonly string[]) => run(...args, '--url', engine.url);
 const idIn = ({ out }: Result): string => /[0-9a-f]{32}/.exec(out)![0];
 
@@ -212,7 +184,7 @@ describe('bad arguments end with 2 and say what was expected', () => {
     [['list', 'x'], 'too many arguments'],
     [['list', '--limit', '0'], 'It must be a whole number from 1 to 100'],
     [['list', '--limit', '1e1'], 'It must be a whole number from 1 to 100'],
-    [['list', '--status', 'done'], 'Allowed choices are running, ending, completed, failed, cancelled, terminated'],
+    [['list', '--status', 'done'], 'Allowed choices are running, completed, failed, cancelled, terminated, continued'],
     [['show'], "missing required argument 'runId'"],
     [['show', 'x'], 'A run id is 32 characters of 0-9 and a-f'],
     [['show', someId, '--wait'], "unknown option '--wait'"],
@@ -223,6 +195,25 @@ describe('bad arguments end with 2 and say what was expected', () => {
     [['cancel', someId, '--reason', 'x'.repeat(1_001)], 'It must be at most 1000 characters'],
     [['terminate'], "missing required argument 'runId'"],
     [['terminate', '-x'], "unknown option '-x'"],
+    [['list', '--tag', 'team'], 'A tag has the form name=value'],
+    [['list', '--tag', 'a=1', '--tag', 'a=2'], 'The tag a is given twice'],
+    [['start', 'a', '--delay', '5'], 'It must be a length of time'],
+    [['start', 'a', '--delay', '{}'], 'It must be a length of time'],
+    [['start', 'a', '--timeout', '{"weeks":1}'], 'It must be a length of time'],
+    [['start', 'a', '--timeout', '{"days":4000}'], 'It must be a length of time'],
+    [['why'], "missing required argument 'runId'"],
+    [['pause', 'x'], 'A run id is 32 characters of 0-9 and a-f'],
+    [['resume', someId, 'x'], 'too many arguments'],
+    [['retry-now'], "missing required argument 'runId'"],
+    [['signal', someId], "missing required argument 'name'"],
+    [['signal', someId, ''], 'A name is 1 to 128 characters'],
+    [['signal', someId, 'go', '--payload', '{'], 'It must be JSON'],
+    [['query', someId], "missing required argument 'name'"],
+    [['settle', someId], "missing required argument 'waitId'"],
+    [['settle', someId, '0', '--error', 'x'], 'The number of a wait is'],
+    [['settle', someId, '1'], 'one of --output and --error is needed'],
+    [['settle', someId, '1', '--output', '1', '--error', 'x'], 'cannot be used with option'],
+    [['replay'], "missing required argument 'file'"],
     [['dev', '--port', '99999'], 'It must be a whole number from 0 to 65535'],
     [['dev', '--port', '-1'], 'It must be a whole number from 0 to 65535'],
     [['dev', '--store', 'oracle'], 'Allowed choices are dynamodb, memory'],

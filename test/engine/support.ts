@@ -1,9 +1,12 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type App, type Workflow, type WorkflowContext } from 'outwait';
 import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
+import type { JsonValue } from '../../lib/base/json.js';
 import type { Clock, EpochMs } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
+import { listRuns } from '../../lib/operations/read-runs.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
+import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { TestAppOptions } from '../../lib/testing/test-app.js';
 
 /** Takes any JSON. */
@@ -116,4 +119,29 @@ export async function endedAfterMs({ app, runId }: Started): Promise<number> {
 /** The types of the events of a run, in order. */
 export async function eventTypes({ app, runId }: Started): Promise<readonly string[]> {
   return (await app.history(runId)).events.map(({ type }) => type);
+}
+
+/** An app with these workflows and the servers of `anApp`, and a run of the first one. */
+export async function startedIn(
+  workflows: readonly AnyWorkflow[],
+  input: JsonValue = null,
+  servers: TestAppOptions['servers'] = {},
+): Promise<Started> {
+  const [first] = workflows;
+  if (first === undefined) throw new Error('an app needs a workflow');
+  const config = defineApp({
+    workflows,
+    servers: {
+      reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
+      supplier: a2aAgent({ url: 'https://supplier.example.com/a2a' }),
+    },
+  });
+  const app = createTestApp(config, { servers });
+  return { app, runId: await app.start(first, input) };
+}
+
+/** The status of every run of a workflow, sorted. */
+export async function statusesOf({ app }: Pick<Started, 'app'>, workflow: string): Promise<readonly string[]> {
+  const { runs } = await listRuns(app.deps, { limit: 100, workflow });
+  return runs.map(({ status }) => status).sort();
 }

@@ -5,9 +5,12 @@ import { apiHandler } from '../../lib/aws/api-handler.js';
 import { once } from '../../lib/aws/get-deps.js';
 import { pollHandler } from '../../lib/aws/poll-handler.js';
 import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
+import { system } from '../../lib/aws/system.js';
 import { turnHandler } from '../../lib/aws/turn-handler.js';
 import { EngineError } from '../../lib/base/errors.js';
 import { startRun } from '../../lib/operations/start-run.js';
+import { defineApp } from '../../lib/workflow/app.js';
+import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { aWorld, type World } from '../http/world.js';
 
 const fixture = (name: string): unknown =>
@@ -147,6 +150,37 @@ describe('the turn function', () => {
     expect(world.lines).toContainEqual(expect.objectContaining({ level: 'error', event: 'turn failed' }));
   });
 
+  it('fails a step that has taken three turns with it, by the count of deliveries', async () => {
+    const world = aWorld();
+    let ran = 0;
+    const kills = defineWorkflow({
+      name: 'kills',
+      run: (ctx) =>
+        ctx.step('kills', () => {
+          ran += 1;
+          return new Promise(() => undefined);
+        }),
+    });
+    const deps = { ...world.deps, delay: system.delay, app: defineApp({ workflows: [kills] }) };
+    const { runId } = await startRun(deps, { workflow: 'kills' });
+    const delivered = (count: number): SQSEvent => {
+      const { Records } = batch(fifo, [{ id: 'm1', body: JSON.stringify({ runId }), group: runId }]);
+      return {
+        Records: Records.map((record) => ({
+          ...record,
+          attributes: { ...record.attributes, ApproximateReceiveCount: String(count) },
+        })),
+      };
+    };
+    // The invocation never comes back, as if its process had died.
+    for (let count = 1; count <= 4; count++) {
+      void turnHandler(() => deps)(delivered(count), plenty);
+      for (let turn = 0; turn < 200 && ran < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await turnHandler(() => deps)(delivered(5), plenty)).toEqual({ batchItemFailures: [] });
+    expect(world.dump()).toContain('STEP_POISONED');
+  });
+
   it.each(['', 'null', '{', '{}', '{"runId":7}', '{"runId":"x"}', '["a"]'])(
     'reports a malformed body as failed and logs no text of it: %s',
     async (body) => {
@@ -230,6 +264,53 @@ describe('the poll function', () => {
     expect(await handled).toEqual({ batchItemFailures: [] });
   });
 
+  it('S0-73: a server that does not answer delays its own reads only', async () => {
+    const world = aWorld();
+    const runs: string[] = [];
+    for (let n = 0; n < 10; n++) runs.push(await aRun(world));
+    await world.runTurns();
+    const started: string[] = [];
+    const held: (() => void)[] = [];
+    world.reports.get = async (handle) => {
+      started.push(handle.taskId);
+      if (started.length <= 8) await new Promise<void>((resolve) => held.push(resolve));
+      return { kind: 'working', state: 'working' };
+    };
+    const body = (runId: string, server: string): string =>
+      JSON.stringify({ kind: 'poll', runId, waitId: '1', server });
+    const handled = pollHandler(() => world.deps)(
+      batch(
+        standard,
+        runs.map((runId, n) => ({ id: `m${n}`, body: body(runId, n < 9 ? 'hangs' : 'answers') })),
+      ),
+      plenty,
+    );
+    for (let turn = 0; turn < 200 && started.length < 9; turn++) await new Promise((resolve) => setImmediate(resolve));
+    // Eight of the one that hangs, and the one of the other behind its ninth.
+    expect(started).toHaveLength(9);
+    for (const answer of held) answer();
+    expect(await handled).toEqual({ batchItemFailures: [] });
+    expect(started).toHaveLength(10);
+  });
+
+  it('passes a wake on however little time is left', async () => {
+    const world = aWorld();
+    const hurried = { getRemainingTimeInMillis: () => 0 };
+    expect(await pollHandler(() => world.deps)(standard, hurried)).toEqual({ batchItemFailures: [] });
+    expect(world.queues.turn.size).toBe(1);
+  });
+
+  it('is told the server of each remote task, by the start and by the sweep', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    await world.runTurns();
+    world.clock.atMs = world.queues.work.nextChangeAtMs()!;
+    await scheduleHandler(() => world.deps)(scheduled);
+    const bodies = world.queues.work.receive(10).map((message) => JSON.parse(message.body) as unknown);
+    expect(bodies).toHaveLength(2);
+    for (const body of bodies) expect(body).toMatchObject({ kind: 'poll', runId, server: 'reports' });
+  });
+
   it('starts no read that the time left does not cover', async () => {
     const world = aWorld();
     const runId = await aRun(world);
@@ -250,6 +331,28 @@ describe('the schedule function', () => {
     world.queues.turn.deleteMessage(lost!.receiptHandle);
     await scheduleHandler(() => world.deps)(scheduled);
     expect(world.queues.turn.receive(1)[0]).toMatchObject({ groupId: runId });
+  });
+
+  it('sweeps the other shards when one cannot be read, and then throws', async () => {
+    const world = aWorld();
+    const runs: string[] = [];
+    for (let n = 0; n < 40; n++) runs.push(await aRun(world));
+    for (let [sent] = world.queues.turn.receive(1); sent !== undefined; [sent] = world.queues.turn.receive(1))
+      world.queues.turn.deleteMessage(sent.receiptHandle);
+    const shardOf = (runId: string): number => Number.parseInt(runId.slice(0, 4), 16) % 16;
+    const unreadable = shardOf(runs[0]!);
+    const listDue = world.deps.store.listDue.bind(world.deps.store);
+    world.deps.store.listDue = async (shard, ...rest) => {
+      if (shard === unreadable) throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+      return listDue(shard, ...rest);
+    };
+    await expect(scheduleHandler(() => world.deps)(scheduled)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    const woken: (string | undefined)[] = [];
+    for (let [sent] = world.queues.turn.receive(1); sent !== undefined; [sent] = world.queues.turn.receive(1)) {
+      woken.push(sent.groupId);
+      world.queues.turn.deleteMessage(sent.receiptHandle);
+    }
+    expect(woken.sort()).toEqual(runs.filter((runId) => shardOf(runId) !== unreadable).sort());
   });
 
   it('throws when the store does not answer, so that the event is repeated', async () => {

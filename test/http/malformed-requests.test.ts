@@ -45,6 +45,18 @@ const wrongJson = fc.oneof(
     { output: { result: 1 }, more: 1 },
     { error: 5 },
     { error: 'x', retryable: 'maybe' },
+    { error: 'x', output: { result: 1 } },
+    { workflow: 'echo', input: { text: 'x' }, delay: 5 },
+    { workflow: 'echo', input: { text: 'x' }, delay: {} },
+    { workflow: 'echo', input: { text: 'x' }, timeout: { days: 1e9 } },
+    { workflow: 'echo', input: { text: 'x' }, tags: { a: 1 } },
+    { workflow: 'echo', input: { text: 'x' }, signal: { name: 's' } },
+    { workflow: 'echo', input: { text: 'x' }, key: 'k', signal: { name: '' } },
+    { key: '' },
+    { key: 5, payload: 1 },
+    { key: 'x'.repeat(129) },
+    { payload: 1, more: 1 },
+    { input: 1, more: 1 },
     JSON.parse('{"__proto__":{"workflow":"echo"},"constructor":{"prototype":{}},"x":1}') as object,
   ),
 );
@@ -76,6 +88,11 @@ const badQuery = fc.oneof(
     'limit=1&limit=1',
     '=',
     '&&x',
+    'tag=x',
+    'tag=:',
+    'after=-1',
+    'after=1&after=1',
+    'limit=1e3&after=0',
   ),
   fc.string({ minLength: 1, maxLength: 40 }).map((text) => `x${text}`),
 );
@@ -152,10 +169,26 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
   const malformed: fc.Arbitrary<Malformed> = fc.oneof(
     request({ path: fc.constant('/runs'), body }),
     request({
-      path: fc.constantFrom(`/runs/${runId}/cancel`, `/runs/${runId}/terminate`),
+      path: fc.constantFrom(
+        ...['cancel', 'terminate', 'pause', 'resume', 'retry-now', 'signals/say', 'queries/said'].map(
+          (action) => `/runs/${runId}/${action}`,
+        ),
+      ),
       body: body.filter((text) => text !== ''),
     }),
-    request({ path: badId.map((id) => `/runs/${id}/cancel`), body }),
+    request({ path: fc.constantFrom(`/runs/${runId}/waits/1/settle`, `/runs/${runId}/waits/2/settle`), body }),
+    request({ path: badId.map((id) => `/runs/${runId}/waits/${id}/settle`), body }),
+    request({
+      path: fc
+        .tuple(badId, fc.constantFrom('cancel', 'pause', 'signals/say', 'queries/said', 'waits/1/settle'))
+        .map(([id, action]) => `/runs/${id}/${action}`),
+      body,
+    }),
+    request({
+      path: fc
+        .constantFrom('n'.repeat(129), 'é'.repeat(128), '%C3%A9'.repeat(200))
+        .map((name) => `/runs/${runId}/signals/${name}`),
+    }),
     request({
       path: fc.constantFrom(`/activities/external/${token}/complete`, `/activities/external/${token}/fail`),
       body,
@@ -168,10 +201,17 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
     }),
     request({
       method: fc.constant('GET'),
-      path: fc.constantFrom('/runs', '/activities/external', `/runs/${runId}`, `/runs/${runId}/history`),
+      path: fc.constantFrom(
+        '/runs',
+        '/activities/external',
+        ...['', '/history', '/why'].map((view) => `/runs/${runId}${view}`),
+      ),
       query: badQuery,
     }),
-    request({ method: fc.constant('GET'), path: badId.map((id) => `/runs/${id}/history`) }),
+    request({
+      method: fc.constant('GET'),
+      path: fc.tuple(badId, fc.constantFrom('history', 'why')).map(([id, view]) => `/runs/${id}/${view}`),
+    }),
     request({
       method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'CONNECT', 'BREW', 'post '),
       path: fc.constantFrom('/runs', '/healthz', `/runs/${runId}/cancel`, '/'),

@@ -45,6 +45,22 @@ const waits = defineWorkflow({
   run: (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } }),
 });
 
+/** Waits for a signal, then for somebody to settle a promise, and answers queries all the while. */
+const talks = defineWorkflow({
+  name: 'talks',
+  run: async (ctx) => {
+    let said: unknown = null;
+    ctx.onQuery('said', (input) => ({ said, input: input ?? null }));
+    ctx.onQuery('nothing', () => undefined);
+    ctx.onQuery('broken', () => {
+      throw new Error('no');
+    });
+    said = await ctx.signal('say');
+    const { promise } = await ctx.promise({ name: 'approval' });
+    return promise;
+  },
+});
+
 export function aWorld(): World {
   const clock = { atMs: 1_800_000_000_000 };
   const lines: Line[] = [];
@@ -71,7 +87,7 @@ export function aWorld(): World {
     fault: undefined,
     deps: {
       app: defineApp({
-        workflows: [echo, waits],
+        workflows: [echo, waits, talks],
         servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
       }),
       store: new RunStore(withFault(memory, () => world.fault)),

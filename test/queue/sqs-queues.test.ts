@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   ChangeMessageVisibilityCommand,
   CreateQueueCommand,
@@ -7,7 +10,8 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createSqsClient } from '../../lib/queue/sqs-client.js';
 import { SqsQueues } from '../../lib/queue/sqs-queues.js';
 import { describeQueues, type QueuesUnderTest, type Received } from '../contract/queues.suite.js';
 
@@ -91,6 +95,95 @@ describe('a send that SQS refuses', () => {
     expect(error).toMatchObject({
       code: 'INTERNAL',
       message: expect.stringMatching(/^the turn queue did not take a message \(\w+\)$/) as unknown,
+    });
+  });
+});
+
+/** A stand-in for SQS that says what the test wants it to. */
+async function aServer(answer: (request: SqsRequest) => object | undefined) {
+  const requests: SqsRequest[] = [];
+  const http = createServer((incoming, response) => {
+    let text = '';
+    incoming.on('data', (data: Buffer) => (text += data.toString()));
+    incoming.on('end', () => {
+      const request = {
+        action: String(incoming.headers['x-amz-target']).split('.')[1]!,
+        body: JSON.parse(text) as SqsRequest['body'],
+      };
+      requests.push(request);
+      const body = answer(request);
+      // None: it hangs.
+      if (body !== undefined)
+        response.setHeader('content-type', 'application/x-amz-json-1.0').end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const sqs = createSqsClient({ endpoint, maxAttempts: 1, requestTimeoutMs: 100 });
+  closers.push(() => {
+    sqs.destroy();
+    http.closeAllConnections();
+    http.close();
+  });
+  return { requests, queues: new SqsQueues(sqs, { turn: `${endpoint}/1/turn.fifo`, work: `${endpoint}/1/work` }) };
+}
+interface SqsRequest {
+  readonly action: string;
+  readonly body: { readonly QueueUrl: string; readonly Entries?: readonly { Id: string; MessageBody: string }[] };
+}
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+const taken = ({ Id, MessageBody }: { Id: string; MessageBody: string }) => ({
+  Id,
+  MessageId: `m${Id}`,
+  MD5OfMessageBody: md5(MessageBody),
+});
+const wakeOf = (n: number) => ({ kind: 'wake', runId: String(n).padStart(32, '0'), dueAtMs: 1 }) as const;
+
+describe('messages that are sent side by side', () => {
+  it('share requests of ten, and reach the queue once each', async () => {
+    const { queues, requests } = await aServer(({ body }) => ({ Successful: body.Entries?.map(taken), Failed: [] }));
+    await Promise.all(Array.from({ length: 25 }, (_, n) => queues.sendWork(wakeOf(n), 0)));
+    expect(requests.map(({ action }) => action)).toEqual(Array.from({ length: 3 }, () => 'SendMessageBatch'));
+    expect(requests.map(({ body }) => body.Entries?.length).sort()).toEqual([10, 10, 5]);
+    const sent = requests.flatMap(({ body }) => body.Entries!.map(({ MessageBody }) => MessageBody));
+    expect(new Set(sent).size).toBe(25);
+  });
+
+  it('fail alone: a refused one throws, those of its request do not', async () => {
+    const { queues } = await aServer(({ body: { Entries = [] } }) => ({
+      Successful: Entries.filter((_, at) => at === 0).map(taken),
+      Failed: [{ Id: '1', Code: 'InternalError', SenderFault: false, Message: 'no' }],
+    }));
+    const results = await Promise.allSettled(
+      [0, 1, 2].map((n) => queues.sendTurn({ runId: wakeOf(n).runId }, `w${n}`)),
+    );
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(results[1]).toMatchObject({
+      reason: { code: 'INTERNAL', message: 'the turn queue did not take a message (InternalError)' },
+    });
+    // The answer says nothing of the third.
+    expect(results[2]).toMatchObject({ reason: { message: 'the turn queue did not take a message (NotAnswered)' } });
+  });
+
+  it('are received as they were sent', async () => {
+    const { queues, receive } = await setup();
+    await Promise.all([0, 1, 2].map((n) => queues.sendTurn({ runId: wakeOf(n).runId }, `w${n}`)));
+    expect((await receive('turn')).map(({ body, groupId }) => [body, groupId])).toEqual(
+      [0, 1, 2].map((n) => [JSON.stringify({ runId: wakeOf(n).runId }), wakeOf(n).runId]),
+    );
+  });
+});
+
+describe('a queue that does not answer', () => {
+  it('is given up on', async () => {
+    const { queues } = await aServer(() => undefined);
+    await expect(queues.sendTurn({ runId: wakeOf(1).runId }, 'w1')).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: 'the turn queue did not take a message (TimeoutError)',
     });
   });
 });

@@ -34,7 +34,8 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
   if (before?.settlement !== undefined) return;
   if (runHasEnded) world.fail('settled-after-end', item.sk);
   const { outcome } = settlement;
-  if (outcome.kind === 'timed_out' && world.nowMs < (token.deadlineAtMs ?? Infinity)) world.fail('early-deadline', item.sk);
+  if (outcome.kind === 'timed_out' && world.nowMs < (token.deadlineAtMs ?? Infinity))
+    world.fail('early-deadline', item.sk);
   if (outcome.kind === 'failed' && outcome.error.code === 'REMOTE_START_AMBIGUOUS' && token.handle !== undefined)
     world.fail('ambiguous-despite-handle', item.sk);
   if (outcome.kind === 'run_ended' && !world.log(runId).some((event) => event.type === 'RunEnding'))

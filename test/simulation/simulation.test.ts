@@ -3,7 +3,7 @@ import { baselineEndMs, describe as describeWorld, simulateSeed } from './simula
 import { scenarios } from './scenarios.js';
 
 const first = Number(process.env['SIM_FIRST'] ?? 1);
-const count = Number(process.env['SIM_SEEDS'] ?? 20);
+const count = Number(process.env['SIM_SEEDS'] ?? 80);
 
 describe.each(scenarios)('$name', (scenario) => {
   test('ends cleanly without faults', async () => {

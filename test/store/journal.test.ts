@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { EngineError } from '../../lib/base/errors.js';
 import { type Log, silentLog } from '../../lib/base/log.js';
 import { type JournaledTable, openJournaledTable } from '../../lib/store/journal.js';
 import { durableTable, JournalWriter } from '../../lib/store/journal-writer.js';
@@ -233,15 +234,16 @@ function slowFile() {
   return { flushes, file: { appendFile, datasync, close: async () => undefined } };
 }
 
-function slowTable(): { table: Table; flushes: ReturnType<typeof slowFile>['flushes'] } {
+function slowTable(): { table: Table; flushes: ReturnType<typeof slowFile>['flushes']; lost: EngineError[] } {
   const { file: slow, flushes } = slowFile();
-  const writer = new JournalWriter(slow);
+  const lost: EngineError[] = [];
+  const writer = new JournalWriter(slow, (error) => lost.push(error));
   const memory = new MemoryTable({
     onApplied: (items: readonly Item[]) => {
       writer.append(items);
     },
   });
-  return { table: durableTable(memory, writer), flushes };
+  return { table: durableTable(memory, writer), flushes, lost };
 }
 
 /** Lets everything run that waits for nothing outside. */
@@ -283,8 +285,8 @@ describe('an acknowledgement of a journaled table', () => {
     expect(flushes).toHaveLength(2);
   });
 
-  it('never comes when the disk fails: the write is unknown, and the table takes nothing more', async () => {
-    const { table, flushes } = slowTable();
+  it('never comes when the disk fails: the write is unknown, the table takes nothing more, and its user is told once', async () => {
+    const { table, flushes, lost } = slowTable();
     const write = table.write(put('a'));
     const read = table.get({ pk: 'p', sk: 'a' });
     await drain();
@@ -297,5 +299,6 @@ describe('an acknowledgement of a journaled table', () => {
     await expect(table.get({ pk: 'p', sk: 'a' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await expect(table.write(put('c'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(flushes).toHaveLength(1);
+    expect(lost).toEqual([expect.objectContaining({ code: 'STORE_UNAVAILABLE', message })]);
   });
 });

@@ -95,8 +95,8 @@ function killingCalls(transports: RemoteTransports, killSwitch: KillSwitch): Rem
         dedupes: transport.dedupes,
         problemWith: (request) => transport.problemWith(request),
         start: (request) => killSwitch.around('start', () => transport.start(request)),
-        get: (handle, signal) => killSwitch.around('get', () => transport.get(handle, signal)),
-        cancel: (handle, signal) => killSwitch.around('cancel', () => transport.cancel(handle, signal)),
+        get: (handle) => killSwitch.around('get', () => transport.get(handle)),
+        cancel: (handle) => killSwitch.around('cancel', () => transport.cancel(handle)),
       };
     },
   };

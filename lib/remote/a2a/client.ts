@@ -40,30 +40,30 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
-  async start({ request, idempotencyKey, signal }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
     const call = wire.sendMessage({
       parts: partsOf(request),
       messageId: messageIdOf(idempotencyKey),
       idempotencyKey,
       tenant: this.#tenant,
     });
-    return this.#endpoint.ask(call, { freshConnection: true, signal }, (exchange) =>
+    return this.#endpoint.ask(call, { freshConnection: true }, (exchange) =>
       classifyStart(exchange, this.#endpoint.server),
     );
   }
 
-  async get(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<PollReply> {
+  async get(handle: RemoteTaskHandle): Promise<PollReply> {
     const problem = handleProblem(handle, this.protocol, wire.a2aWire);
     if (problem !== undefined) return { kind: 'unreadable', error: problem };
-    return this.#endpoint.ask(wire.getTask(handle.taskId, this.#tenant), { signal }, (exchange) =>
+    return this.#endpoint.ask(wire.getTask(handle.taskId, this.#tenant), {}, (exchange) =>
       classifyPoll(exchange, handle),
     );
   }
 
-  async cancel(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<CancelReply> {
+  async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     const problem = handleProblem(handle, this.protocol, wire.a2aWire);
     if (problem !== undefined) return { kind: 'retry', error: problem };
-    return this.#endpoint.ask(wire.cancelTask(handle.taskId, this.#tenant), { signal }, classifyCancel);
+    return this.#endpoint.ask(wire.cancelTask(handle.taskId, this.#tenant), {}, classifyCancel);
   }
 }
 

@@ -39,24 +39,24 @@ export class McpTransport implements RemoteTaskTransport {
     return request.tool === '' ? 'the name of the tool is empty' : undefined;
   }
 
-  async start({ request, idempotencyKey, signal }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
     if (request.kind !== 'tool') throw new TypeError(`an MCP server takes no ${request.kind}`);
     const call = toolsCall(request.tool, request.arguments, idempotencyKey);
-    return this.#endpoint.ask(call, { freshConnection: true, signal }, (exchange) =>
+    return this.#endpoint.ask(call, { freshConnection: true }, (exchange) =>
       classifyStart(exchange, this.#endpoint.server),
     );
   }
 
-  async get(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<PollReply> {
+  async get(handle: RemoteTaskHandle): Promise<PollReply> {
     const problem = handleProblem(handle, this.protocol, mcpWire);
     if (problem !== undefined) return { kind: 'unreadable', error: problem };
-    return this.#endpoint.ask(tasksGet(handle.taskId), { signal }, (exchange) => classifyPoll(exchange, handle));
+    return this.#endpoint.ask(tasksGet(handle.taskId), {}, (exchange) => classifyPoll(exchange, handle));
   }
 
-  async cancel(handle: RemoteTaskHandle, signal?: AbortSignal): Promise<CancelReply> {
+  async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     const problem = handleProblem(handle, this.protocol, mcpWire);
     if (problem !== undefined) return { kind: 'retry', error: problem };
-    return this.#endpoint.ask(tasksCancel(handle.taskId), { signal }, classifyCancel);
+    return this.#endpoint.ask(tasksCancel(handle.taskId), {}, classifyCancel);
   }
 }
 

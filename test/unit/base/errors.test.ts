@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   EngineError,
   engineErrorCodes,
@@ -67,13 +67,24 @@ describe('an error that crosses storage', () => {
   });
 });
 
-it('errors are told by their code, whichever copy of the package threw them', () => {
-  const foreign = Object.assign(new Error('no'), { code: 'RUN_NOT_FOUND' });
+it('errors are told by their code, whichever copy of the package threw them', async () => {
+  vi.resetModules();
+  const copy = await import('../../../lib/base/errors.js');
+  const foreign = new copy.EngineError('RUN_NOT_FOUND', 'no');
+  expect(foreign).not.toBeInstanceOf(EngineError);
   expect(isEngineError(foreign)).toBe(true);
   expect(hasCode(foreign, 'RUN_NOT_FOUND')).toBe(true);
   expect(hasCode(foreign, 'INTERNAL')).toBe(false);
-  expect(isEngineError(Object.assign(new Error('no'), { code: 'ENOENT' }))).toBe(false);
-  expect(isEngineError({ code: 'RUN_NOT_FOUND' })).toBe(false);
+});
+
+it.each([
+  Object.assign(new Error('no'), { code: 'ENOENT' }),
+  Object.assign(new Error('no'), { code: 'UNAUTHORIZED' }),
+  { code: 'RUN_NOT_FOUND' },
+  undefined,
+])('an error of another library is none of ours, whatever its code: %o', (thrown) => {
+  expect(isEngineError(thrown)).toBe(false);
+  expect(hasCode(thrown, 'UNAUTHORIZED')).toBe(false);
 });
 
 it('a NonRetryableError keeps its cause', () => {

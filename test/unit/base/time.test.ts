@@ -11,6 +11,7 @@ describe('durationToMs', () => {
     [{ days: 2, hours: 3, minutes: 4, seconds: 5, milliseconds: 6 }, 183_845_006],
     [{ minutes: 0.5 }, 30_000],
     [{ seconds: 0 }, 0],
+    [{ days: 3_650 }, 315_360_000_000],
   ])('%j is %i ms', (duration, ms) => {
     expect(durationToMs(duration, 'timeout')).toBe(ms);
   });
@@ -22,6 +23,9 @@ describe('durationToMs', () => {
 
   it.each<[unknown, string]>([
     [{}, 'timeout must be a duration such as { minutes: 5 }, got {}'],
+    [{ minutes: undefined }, 'timeout must be a duration such as { minutes: 5 }, got {}'],
+    [{ days: 3_650, milliseconds: 1 }, 'timeout must be at most 10 years (3,650 days)'],
+    [{ days: 1e300 }, 'timeout must be at most 10 years (3,650 days)'],
     [{ weeks: 1 }, 'timeout must be a duration such as { minutes: 5 }, got the unit "weeks"'],
     [{ constructor: 1 }, 'timeout must be a duration such as { minutes: 5 }, got the unit "constructor"'],
     [{ minutes: -1 }, 'timeout.minutes must be a number of at least 0, got -1'],

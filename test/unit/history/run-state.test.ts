@@ -24,9 +24,8 @@ function after(...events: readonly HistoryEvent[]): RunState {
 describe('the state of a run', () => {
   it('is empty before the first commit', () => {
     const state = foldHistory([]);
-    expect({ seq: state.seq, startedAtMs: state.startedAtMs, open: [...state.open] }).toEqual({
+    expect({ seq: state.seq, open: [...state.open] }).toEqual({
       seq: 0,
-      startedAtMs: undefined,
       open: [],
     });
   });
@@ -36,9 +35,8 @@ describe('the state of a run', () => {
       { seq: 1, events: [started] },
       { seq: 2, events: [{ ...stepRequested, atMs: 8 }] },
     ]);
-    expect({ seq: state.seq, startedAtMs: state.startedAtMs, lastEventAtMs: state.lastEventAtMs }).toEqual({
+    expect({ seq: state.seq, lastEventAtMs: state.lastEventAtMs }).toEqual({
       seq: 2,
-      startedAtMs: 5,
       lastEventAtMs: 8,
     });
   });

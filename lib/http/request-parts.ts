@@ -1,0 +1,40 @@
+import type { Context } from 'hono';
+import type * as z from 'zod/mini';
+import { inboundMaxBytes } from '../base/limits.js';
+import type { RunId } from '../base/ids.js';
+import { parseAs, parseQuery } from './parse.js';
+import { type BodyRule, readJsonBody } from './read-body.js';
+import { noQuery, runIdFrom } from './requests.js';
+
+// What handlers take from a request, each checked.
+
+/** @throws EngineError `INPUT_INVALID` for any query */
+export function noQueryIn(context: Context): void {
+  parseQuery(noQuery, queryOf(context));
+}
+
+export function queryOf(context: Context): URLSearchParams {
+  return new URL(context.req.url).searchParams;
+}
+
+/** @throws EngineError `RUN_NOT_FOUND` */
+export function runIdIn(context: Context): RunId {
+  return runIdFrom(context.req.param('runId') ?? '');
+}
+
+/** @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` */
+export async function bodyIn<Schema extends z.ZodMiniType>(
+  context: Context,
+  schema: Schema,
+  rule: Partial<BodyRule> = {},
+): Promise<z.infer<Schema>> {
+  return parseAs(schema, await readJsonBody(context.req.raw, { maxBytes: inboundMaxBytes, ...rule }), 'the body');
+}
+
+/** `object` without its undefined properties: what was not given is not there. */
+export function given<Given extends object>(object: Given): GivenOnly<Given> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as GivenOnly<Given>;
+}
+type GivenOnly<Given> = { [Name in keyof Given as undefined extends Given[Name] ? never : Name]: Given[Name] } & {
+  [Name in keyof Given as undefined extends Given[Name] ? Name : never]?: Exclude<Given[Name], undefined>;
+};

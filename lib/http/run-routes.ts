@@ -1,0 +1,122 @@
+import type { Context } from 'hono';
+import { EngineError } from '../base/errors.js';
+import { utf8Bytes } from '../base/json.js';
+import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
+import type { Deps } from '../operations/deps.js';
+import { explainRun } from '../operations/explain-run.js';
+import { pageHistory } from '../operations/page-history.js';
+import { queryRun } from '../operations/query-run.js';
+import { listRuns, showRun } from '../operations/read-runs.js';
+import { requestControl, requestStop, signalRun } from '../operations/send-to-inbox.js';
+import { type StartedRun, startOrSignal, startRun } from '../operations/start-run.js';
+import { parseAs, parseQuery } from './parse.js';
+import { json } from './problem.js';
+import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
+import {
+  durationFrom,
+  emptyBody,
+  historyQuery,
+  keyHeader,
+  listQuery,
+  queryBody,
+  signalBody,
+  startBody,
+  stopBody,
+  tagsFrom,
+} from './requests.js';
+
+// Handlers of the routes under /runs.
+
+type Handler = (deps: Deps, context: Context) => Promise<Response>;
+
+export async function start(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const { signal, ...body } = await bodyIn(context, startBody, { maxBytes: inboundCompleteMaxBytes });
+  const key = keyOf(context.req.header('idempotency-key'), body.key);
+  const request = {
+    workflow: body.workflow,
+    ...given({
+      input: body.input,
+      delayMs: body.delay === undefined ? undefined : durationFrom(body.delay, 'delay'),
+      timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
+      tags: body.tags,
+    }),
+  };
+  if (signal === undefined) return started(await startRun(deps, { ...request, ...given({ key }) }));
+  if (key === undefined) throw new EngineError('INPUT_INVALID', 'a start with a signal needs a key');
+  return started(await startOrSignal(deps, { ...request, key, signal: given(signal) }));
+}
+
+function started({ runId, deduplicated }: StartedRun): Response {
+  return deduplicated ? json(200, { runId, deduplicated }) : json(201, { runId }, { location: `/runs/${runId}` });
+}
+
+function keyOf(header: string | undefined, inBody: string | undefined): string | undefined {
+  const inHeader = header === undefined ? undefined : parseAs(keyHeader, header, 'the header Idempotency-Key');
+  if (inHeader !== undefined && inBody !== undefined && inHeader !== inBody) {
+    throw new EngineError('INPUT_INVALID', 'key and the header Idempotency-Key differ');
+  }
+  return inHeader ?? inBody;
+}
+
+export async function list(deps: Deps, context: Context): Promise<Response> {
+  const { limit, tag, ...filter } = parseQuery(listQuery, queryOf(context), ['tag']);
+  const tags = tag === undefined ? undefined : tagsFrom(tag);
+  return json(200, await listRuns(deps, { limit, ...given({ ...filter, tags }) }));
+}
+
+export async function show(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  return json(200, await showRun(deps, runIdIn(context)));
+}
+
+export async function why(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  return json(200, await explainRun(deps, runIdIn(context)));
+}
+
+export async function history(deps: Deps, context: Context): Promise<Response> {
+  const runId = runIdIn(context);
+  return json(200, await pageHistory(deps, runId, given(parseQuery(historyQuery, queryOf(context)))));
+}
+
+export function stop(kind: 'cancel' | 'terminate'): Handler {
+  return async (deps, context) => {
+    noQueryIn(context);
+    const runId = runIdIn(context);
+    const body = await bodyIn(context, stopBody, { emptyAllowed: true });
+    return json(202, await requestStop(deps, { runId, kind, ...given(body) }));
+  };
+}
+
+export function control(kind: 'pause' | 'resume' | 'retryNow'): Handler {
+  return async (deps, context) => {
+    noQueryIn(context);
+    const runId = runIdIn(context);
+    await bodyIn(context, emptyBody, { emptyAllowed: true });
+    return json(202, await requestControl(deps, runId, kind));
+  };
+}
+
+export async function signal(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const runId = runIdIn(context);
+  const name = nameIn(context, 'signal');
+  const body = await bodyIn(context, signalBody, { emptyAllowed: true });
+  return json(202, await signalRun(deps, runId, { name, ...given(body) }));
+}
+
+export async function query(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const runId = runIdIn(context);
+  const name = nameIn(context, 'query');
+  const { input } = await bodyIn(context, queryBody, { emptyAllowed: true });
+  return json(200, given({ result: await queryRun(deps, runId, name, input) }));
+}
+
+/** @throws EngineError `INPUT_INVALID` */
+function nameIn(context: Context, what: string): string {
+  const name = context.req.param('name') ?? '';
+  if (name !== '' && utf8Bytes(name) <= idempotencyKeyMaxBytes) return name;
+  throw new EngineError('INPUT_INVALID', `the name of a ${what} must be 1 to ${idempotencyKeyMaxBytes} bytes`);
+}

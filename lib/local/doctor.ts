@@ -1,0 +1,130 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { App, SecretReference } from '../workflow/app.js';
+import { dynoxideVersion, findDynoxide } from './dynoxide.js';
+import { ownerOf } from './folder-lock.js';
+import { loadApp } from './load-app.js';
+import { formatOf } from './state-folder.js';
+
+export interface DoctorOptions {
+  readonly port: number;
+  readonly configFile: string;
+  readonly stateFolder: string;
+  readonly nodeVersion: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Finding {
+  /** What was looked at. */
+  readonly check: string;
+  readonly ok: boolean;
+  /** What was found, and what to do about a problem. */
+  readonly text: string;
+}
+
+/** Looks at everything that local mode needs, without changing any of it. Each check stands alone: all are made. */
+export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+  const { nodeVersion, configFile, port, stateFolder, environment } = options;
+  const app = await examined('configuration', () => loadForLook(configFile), describeApp);
+  return [
+    await finding('node', () => checkNode(nodeVersion)),
+    app.finding,
+    ...(app.value === undefined ? [] : [await finding('secrets', () => checkSecrets(app.value, environment))]),
+    await finding('port', () => checkPort(port)),
+    await finding('database', () => checkDatabase()),
+    await finding('state', () => checkState(resolve(stateFolder))),
+  ];
+}
+
+async function examined<Value>(
+  check: string,
+  look: () => Promise<Value>,
+  describe: (value: Value) => string,
+): Promise<{ readonly finding: Finding; readonly value: Value | undefined }> {
+  try {
+    const value = await look();
+    return { value, finding: { check, ok: true, text: describe(value) } };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : 'unknown error';
+    return { value: undefined, finding: { check, ok: false, text } };
+  }
+}
+
+/** A check whose look gives the text, and throws what is wrong. */
+async function finding(check: string, look: () => Promise<string> | string): Promise<Finding> {
+  return (await examined(check, async () => look(), String)).finding;
+}
+
+function checkNode(version: string): string {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) throw new Error(`${version}; 20.19 or newer is needed`);
+  return version;
+}
+
+async function loadForLook(configFile: string): Promise<App> {
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-doctor-'));
+  try {
+    return await loadApp(configFile, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function describeApp({ workflows, servers }: App): string {
+  return `${count(workflows.size, 'workflow')}, ${count(Object.keys(servers).length, 'server')}`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+/** Names only; no value is read further than to see that it is there. */
+function checkSecrets(app: App | undefined, environment: DoctorOptions['environment']): string {
+  const names = new Set(
+    Object.values(app?.servers ?? {}).flatMap(({ auth }) =>
+      [auth?.bearer, ...Object.values(auth?.headers ?? {})].filter(isReference).map(({ secret }) => secret),
+    ),
+  );
+  const missing = [...names].filter((name) => (environment[name] ?? '') === '');
+  if (missing.length > 0) throw new Error(`not in the environment: ${missing.join(', ')}`);
+  return names.size === 0 ? 'the configuration names none' : `${[...names].join(', ')} set`;
+}
+
+function isReference(value: SecretReference | string | undefined): value is SecretReference {
+  return typeof value === 'object';
+}
+
+function checkPort(port: number): Promise<string> {
+  return new Promise((found, refused) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code ?? 'unknown'})`;
+      refused(new Error(`${port} ${why}; choose another with --port, or stop what uses it`));
+    });
+    server.listen(port, '127.0.0.1', () => {
+      server.close(() => {
+        found(port === 0 ? 'a free one will be taken' : `${port} is free`);
+      });
+    });
+  });
+}
+
+function checkDatabase(): string {
+  const binary = findDynoxide();
+  if (binary === undefined) return 'dynoxide is not installed; runs are kept in memory and in a journal';
+  return `${dynoxideVersion(binary)} runs`;
+}
+
+async function checkState(folder: string): Promise<string> {
+  if ((await readdir(folder).catch(ifMissing)) === undefined) return `${folder} is not there yet; it will be made`;
+  const version = await formatOf(folder);
+  const owner = await ownerOf(folder);
+  if (owner !== undefined) throw new Error(`${folder} is in use by an outwait dev (process ${owner.pid})`);
+  return version === undefined ? `${folder} holds nothing yet` : `${folder} has format ${version} and is not in use`;
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

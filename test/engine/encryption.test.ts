@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { listRuns } from '../../lib/operations/read-runs.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { createCipher, type PayloadCipher } from '../../lib/store/cipher.js';
+import { MemoryTable } from '../../lib/store/memory-table.js';
+import { RunStore } from '../../lib/store/run-store.js';
+import { SealedTable } from '../../lib/store/sealed-table.js';
+import type { Item } from '../../lib/store/table.js';
+import { aFlow, started, WatchedServer, type Started } from './support.js';
+
+const key = (keyId: string, byte: number) => ({ keyId, secret: new Uint8Array(32).fill(byte) });
+const flow = aFlow(async (ctx) => {
+  await ctx.step('make', () => 'secret-of-step');
+  await ctx.callRemoteTask({ server: 'reports', tool: 't', arguments: { q: 'secret-of-arguments' } });
+  ctx.progress('secret-of-progress');
+  await ctx.signal('go');
+  const { outcome } = await ctx.externalToken({ name: 'approval' });
+  await outcome;
+  await ctx
+    .step(
+      'fail',
+      () => {
+        throw new Error('secret-of-error');
+      },
+      { retry: { maxAttempts: 1 } },
+    )
+    .catch(() => undefined);
+  return 'secret-of-result';
+});
+
+interface Encrypted extends Started {
+  readonly items: ReadonlyMap<string, Item>;
+  readonly table: MemoryTable;
+  /** Deploys other keys over the same table. */
+  readonly use: (cipher: PayloadCipher | undefined) => void;
+}
+
+async function encrypted(cipher: PayloadCipher): Promise<Encrypted> {
+  const items = new Map<string, Item>();
+  const table = new MemoryTable({
+    onApplied: (applied) => {
+      for (const item of applied) items.set(`${item.pk} ${item.sk}`, item);
+    },
+  });
+  const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: 'secret-of-remote' } });
+  const { app } = await started(flow, { reports });
+  const use = (next: PayloadCipher | undefined): void => {
+    Object.assign(app.deps, { store: new RunStore(new SealedTable(table, next)) });
+  };
+  use(cipher);
+  return { app, runId: await app.start(flow, 'secret-of-input'), items, table, use };
+}
+
+async function upToToken(run: Encrypted): Promise<string> {
+  await run.app.pass({ hours: 1 });
+  await run.app.signal(run.runId, 'go', 'secret-of-signal');
+  await run.app.settleDown();
+  return run.app.tokenOf(run.runId, 'approval');
+}
+
+describe('encrypted payloads', () => {
+  it('leave nothing of input, results, signals and errors readable in the table', async () => {
+    const run = await encrypted(createCipher([key('k1', 1)]));
+    await run.app.settle(await upToToken(run), 'secret-of-token');
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'secret-of-result' });
+    const dump = JSON.stringify([...run.items.values()]);
+    expect(dump).not.toMatch(/secret-of/);
+    expect(dump).not.toContain(Buffer.from('secret-of').toString('base64').slice(0, 11));
+    expect(dump).toContain('1e:k1:');
+    const { events } = await run.app.history(run.runId);
+    expect(JSON.stringify(events)).toContain('secret-of-signal');
+  });
+
+  it('are read after the keys were rotated, and written under the new one', async () => {
+    const run = await encrypted(createCipher([key('k1', 1)]));
+    const token = await upToToken(run);
+    run.use(createCipher([key('k2', 2), key('k1', 1)]));
+    await run.app.settle(token, 'x');
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'secret-of-result' });
+    const stored = JSON.stringify([...run.items.values()]);
+    expect([stored.includes('1e:k1:'), stored.includes('1e:k2:')]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['no key', undefined, 'it is encrypted, and no payload key is configured'],
+    ['another key', createCipher([key('k9', 9)]), 'it is sealed under the key "k1", which is not configured'],
+    ['a wrong key of the same id', createCipher([key('k1', 9)]), 'the key "k1" does not open it, or it was changed'],
+  ])(
+    'with %s fail the turns of their run; other runs go on, and so does this one with the key back',
+    async (_, cipher, why) => {
+      const run = await encrypted(createCipher([key('k1', 1)]));
+      await upToToken(run);
+      run.use(cipher);
+      const other = await run.app.start(
+        aFlow(async () => 1),
+        null,
+      );
+      const limits = { remainingMs: () => 60_000 };
+      await expect(runTurn(run.app.deps, { runId: run.runId }, limits)).rejects.toMatchObject({
+        code: 'PAYLOAD_UNREADABLE',
+        message: `a stored payload cannot be read: ${why}`,
+      });
+      await runTurn(run.app.deps, { runId: other }, limits);
+      await fanOutDue(run.app.deps);
+      expect((await run.app.show(other)).waits.map(({ name }) => name)).toEqual(['t']);
+      expect((await listRuns(run.app.deps, { limit: 10 })).runs.map(({ runId }) => runId)).toContain(run.runId);
+
+      // The run was only read meanwhile, so nothing of it is written under the other key.
+      run.use(createCipher([key('k1', 1)]));
+      await run.app.settle(await run.app.tokenOf(run.runId, 'approval'), 'x');
+      expect((await run.app.runToEnd(run.runId)).status).toBe('completed');
+    },
+  );
+
+  it.each([
+    ['a byte was changed', (text: string) => `${text.slice(0, -6)}${text.at(-6) === 'A' ? 'B' : 'A'}${text.slice(-5)}`],
+    ['it was cut', (text: string) => text.slice(0, 20)],
+  ])('that were tampered with are refused: %s', async (_, change) => {
+    const run = await encrypted(createCipher([key('k1', 1)]));
+    await upToToken(run);
+    const item = run.items.get(`run#${run.runId} h#0000000001`);
+    const [name, stored] = Object.entries(item ?? {}).find(([, value]) => String(value).startsWith('1e:')) ?? [];
+    if (item === undefined || name === undefined) throw new Error('the commit is not encrypted');
+    await run.table.write({ kind: 'put', item: { ...item, [name]: change(String(stored)) }, conditions: [] });
+    await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+  });
+
+  it('that were moved to another run are refused', async () => {
+    const run = await encrypted(createCipher([key('k1', 1)]));
+    const other = await run.app.start(flow, 'other');
+    await run.app.settleDown();
+    const mine = run.items.get(`run#${run.runId} h#0000000002`);
+    const theirs = run.items.get(`run#${other} h#0000000002`);
+    if (mine === undefined || theirs === undefined) throw new Error('both runs must have a second commit');
+    await run.table.write({ kind: 'put', item: { ...theirs, pk: mine.pk, sk: mine.sk }, conditions: [] });
+    await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+  });
+});
