@@ -10,6 +10,7 @@ export type {
   ServerAuth,
   ServerConfig,
 } from './workflow/app.js';
+export type { OverlapPolicy, ScheduleConfig } from './workflow/schedule.js';
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 export type {

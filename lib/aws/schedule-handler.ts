@@ -1,5 +1,6 @@
 import type { ScheduledEvent } from 'aws-lambda';
 import { fanOutDue } from '../operations/fan-out-due.js';
+import { tickSchedules } from '../operations/tick-schedules.js';
 import type { GetDeps } from './get-deps.js';
 
 export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
@@ -9,6 +10,7 @@ export function scheduleHandler(getDeps: GetDeps): ScheduleHandler {
   return async () => {
     const deps = await getDeps();
     const { wakes, polls } = await fanOutDue(deps);
-    if (wakes + polls > 0) deps.log.info('swept', { wakes, polls });
+    const { started } = await tickSchedules(deps);
+    if (wakes + polls + started > 0) deps.log.info('swept', { wakes, polls, started });
   };
 }

@@ -7,6 +7,8 @@ const MiB = 1024 * KiB;
 export const progressMaxBytes = KiB;
 /** Longest delay of a start. */
 export const startDelayMaxMs = 365 * 24 * 3_600_000;
+/** Longest extension of one heartbeat. */
+export const heartbeatMaxMs = 7 * 24 * 3_600_000;
 export const tagsMax = 10;
 /** Problems of an input that are listed, and the text of each. */
 export const issuesMax = 20;

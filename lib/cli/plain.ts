@@ -1,7 +1,6 @@
 // Text of a remote server or of an author goes to a terminal, which must not take any of it for a command.
 
 /** C0 but the line feed, DEL, C1, and what reorders or breaks lines. */
-// eslint-disable-next-line no-control-regex -- these are what is looked for
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** `text` in one line, each control character shown as `\u{…}`. */

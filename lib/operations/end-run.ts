@@ -9,6 +9,7 @@ import type { TokenOutcome } from '../history/settlement.js';
 import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './run-turn.js';
+import { putInInbox } from './send-to-inbox.js';
 import { wakeRun } from './wake.js';
 
 const closeAttempts = 8;
@@ -159,8 +160,11 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
   return true;
 }
 
+/** Why a child was stopped. */
+export const parentGone = 'the parent no longer waits for it';
+
 /** The wait ended, and what it waited for may not have. */
-function needsStop({ settlement, child, handle }: TokenRecord): boolean {
+export function needsStop({ settlement, child, handle }: TokenRecord): boolean {
   const kind = settlement?.outcome.kind;
   const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
   return endedFirst && (child !== undefined || handle !== undefined);
@@ -169,15 +173,15 @@ function needsStop({ settlement, child, handle }: TokenRecord): boolean {
 async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {
   if (child.parentClose === 'abandon') return;
   const atMs = deps.clock.nowMs();
-  const answer = await deps.store.putInbox({
+  // One whose head is still to come sees in its first turn that nobody waits for it.
+  await putInInbox(deps, {
     runId: child.runId,
     inboxId: `${child.parentClose}-parent-${waitId}`,
     kind: child.parentClose,
-    reason: 'the parent no longer waits for it',
+    reason: parentGone,
     atMs,
     dueAtMs: atMs,
   });
-  if (answer === 'accepted') await wakeRun(deps, child.runId);
 }
 
 async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {

@@ -130,12 +130,11 @@ async function settle(
   outcome: TokenOutcome,
 ): Promise<PollResult> {
   const { runId, waitId } = token;
-  const result = await deps.store.settle(runId, waitId, {
-    writerId: deps.random.hex(16),
-    atMs: deps.clock.nowMs(),
-    by,
-    outcome,
-  });
+  const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
+  // A heartbeat may have moved the deadline since the token was read.
+  const { deadlineAtMs } = token;
+  const options = by === 'timeout' && deadlineAtMs !== undefined ? { onlyIfDeadlineIs: deadlineAtMs } : {};
+  const result = await deps.store.settle(runId, waitId, settlement, options);
   if (!result.settled) return 'stale';
   await wakeRun(deps, runId);
   return 'settled';

@@ -84,20 +84,37 @@ async function send(deps: Deps, runId: RunId, inboxId: string, request: InboxReq
   return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...request });
 }
 
-/** To the run, or to the one that it goes on as. */
 async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
-  switch (await deps.store.putInbox(record)) {
+  switch (await putInInbox(deps, record)) {
     case 'accepted':
-    case 'known':
-      await wakeRun(deps, record.runId);
       return { accepted: true };
-    case 'run_ended': {
-      const nextRunId = (await deps.store.readHead(record.runId))?.nextRunId;
-      return nextRunId === undefined ? { accepted: false } : deliver(deps, { ...record, runId: nextRunId });
-    }
+    case 'run_ended':
+      return { accepted: false };
     case 'run_not_found':
       throw runNotFound();
+    case 'next_not_found':
+      throw new EngineError('STORE_UNAVAILABLE', 'the run is about to go on as a new one');
   }
+}
+
+/**
+ * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. `next_not_found`: the run has
+ * ended and the next one is not there yet, a matter of moments.
+ */
+export async function putInInbox(
+  deps: Deps,
+  record: InboxRecord,
+): Promise<'accepted' | 'run_ended' | 'run_not_found' | 'next_not_found'> {
+  const answer = await deps.store.putInbox(record);
+  if (answer === 'run_not_found') return answer;
+  if (answer === 'run_ended') {
+    const nextRunId = (await deps.store.readHead(record.runId))?.nextRunId;
+    if (nextRunId === undefined) return answer;
+    const next = await putInInbox(deps, { ...record, runId: nextRunId });
+    return next === 'run_not_found' ? 'next_not_found' : next;
+  }
+  await wakeRun(deps, record.runId);
+  return 'accepted';
 }
 
 function idOf(deps: Deps, given: string | undefined): string {

@@ -14,9 +14,9 @@ export interface SettleRequest {
     | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
 }
 
-export type SettleResult =
-  | { readonly settled: true }
-  | { readonly settled: false; readonly reason: 'already_settled' | 'run_ended' | 'timed_out' };
+export type Refusal = 'already_settled' | 'run_ended' | 'timed_out';
+
+export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
 
 /**
  * Settles an external wait for the holder of its token. The first settlement wins; every later one, and one of a run
@@ -55,7 +55,8 @@ function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
   return given;
 }
 
-function refusalOf(token: TokenRecord): 'already_settled' | 'run_ended' | 'timed_out' {
+/** Why a token that has a settlement takes no other. */
+export function refusalOf(token: TokenRecord): Refusal {
   const kind = token.settlement?.outcome.kind;
   return kind === 'run_ended' || kind === 'timed_out' ? kind : 'already_settled';
 }

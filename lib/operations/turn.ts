@@ -27,7 +27,7 @@ import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, releaseTokens } from './end-run.js';
+import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
 import { issueToken } from './issue-token.js';
 import { openExecution } from './open-execution.js';
 import type { TurnLimits } from './run-turn.js';
@@ -101,6 +101,8 @@ export class Turn {
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
       return this.#end(this.#takeIn(), timedOut(this.#head));
 
+    const stop = this.#state.seq === 0 ? await this.#stopOfParent() : undefined;
+    if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
       return this.#restUntil(this.#head.startAtMs);
     const pausedUntil = pausedUntilMs(this.#known, nowMs);
@@ -147,6 +149,18 @@ export class Turn {
       else if (!hasTime) return this.#yield();
       else if (!hasNews(this.#known, this.#deps.clock.nowMs())) return this.#quiet();
     }
+  }
+
+  /**
+   * A parent that closed its wait before the head of its child was there had nobody to stop. The wait is closed first and
+   * the child stopped then, so either this turn sees the one or a later turn the other.
+   */
+  async #stopOfParent(): Promise<RunOutcome | undefined> {
+    const { parent } = this.#head;
+    const wait = parent === undefined ? undefined : await this.#deps.store.readToken(parent.runId, parent.waitId);
+    if (wait?.child === undefined || wait.child.parentClose === 'abandon' || !needsStop(wait)) return undefined;
+    const status = wait.child.parentClose === 'cancel' ? 'cancelled' : 'terminated';
+    return { status, reason: parentGone };
   }
 
   #isWaitedFor(wait: OpenWait): boolean {
@@ -339,8 +353,9 @@ export class Turn {
   /** Ends a wait whose deadline has passed. True: it has. */
   #expire(wait: OpenExternal | OpenChild): boolean {
     const { waitId } = wait;
+    const deadlineAtMs = this.#deadlineOf(wait);
     // Before its item is there it is not settled, but put first.
-    if (wait.deadlineAtMs === undefined || wait.deadlineAtMs > this.#deps.clock.nowMs() || !this.#tokens.has(waitId))
+    if (deadlineAtMs === undefined || deadlineAtMs > this.#deps.clock.nowMs() || !this.#tokens.has(waitId))
       return false;
     this.#run(wait, 'outside', async () => {
       const settlement = {
@@ -349,10 +364,16 @@ export class Turn {
         by: 'timeout',
         outcome: { kind: 'timed_out' },
       } as const;
-      const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement);
+      const options = { onlyIfDeadlineIs: deadlineAtMs };
+      const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
       if (token !== undefined) this.#tokens.set(waitId, token);
     });
     return true;
+  }
+
+  /** As the log has it, unless a heartbeat has moved it since. */
+  #deadlineOf(wait: OpenExternal | OpenChild): EpochMs | undefined {
+    return this.#tokens.get(wait.waitId)?.deadlineAtMs ?? wait.deadlineAtMs;
   }
 
   /** The workflow no longer waits for it: its token is closed, and with it what runs elsewhere. */
@@ -447,7 +468,7 @@ export class Turn {
     for (const wait of this.#state.open.values()) {
       if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
       if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
-      const dueAtMs = waitDueAtMs(wait);
+      const dueAtMs = wait.kind === 'external' || wait.kind === 'child' ? this.#deadlineOf(wait) : waitDueAtMs(wait);
       if (dueAtMs !== undefined) instants.push(dueAtMs);
     }
     return instants;

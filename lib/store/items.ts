@@ -16,6 +16,7 @@ import type {
   RunHead,
   RunStatus,
   RunSummary,
+  ScheduleTick,
   Settlement,
   TokenOutcome,
   TokenRecord,
@@ -32,6 +33,8 @@ export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'hand
 
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
+/** What a schedule started last. */
+export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
 /** Ten digits, so that commits sort by their number. */
@@ -210,6 +213,10 @@ function requestOf(item: Item): InboxRequest {
     case 'signal':
       return { kind, name: text(item, 'name'), ...optional('payload', payload(item, 'payload')) };
   }
+}
+
+export function toTick(item: Item): ScheduleTick {
+  return { tickAtMs: number(item, 'tickAtMs'), ...optional('runId', optionalText(item, 'runId')) };
 }
 
 export function toDueEntry(item: Item): DueEntry {

@@ -126,3 +126,9 @@ export interface RunSummary {
   readonly endedAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
 }
+
+/** The last tick of a schedule that was dealt with, and the run that was started last. */
+export interface ScheduleTick {
+  readonly tickAtMs: EpochMs;
+  readonly runId?: RunId;
+}

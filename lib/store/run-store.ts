@@ -13,6 +13,7 @@ import type {
   RunRecords,
   RunStatus,
   RunSummary,
+  ScheduleTick,
   Settlement,
   TokenRecord,
 } from './records.js';
@@ -23,8 +24,14 @@ const itemExists: Condition = { kind: 'itemExists' };
 const itemAbsent: Condition = { kind: 'itemAbsent' };
 const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
 const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
+const hasDeadline: Condition = { kind: 'present', attribute: 'deadlineAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
+const deadlineIs = (deadlineAtMs: EpochMs): Condition => ({
+  kind: 'equals',
+  attribute: 'deadlineAtMs',
+  value: deadlineAtMs,
+});
 const dueStill = (dueAtMs: EpochMs): Condition => ({ kind: 'equals', attribute: 'dueAtMs', value: dueAtMs });
 const statusIs = (status: RunStatus): Condition => ({ kind: 'equals', attribute: 'status', value: status });
 const inboxCountIs = (count: number): Condition => ({ kind: 'equals', attribute: 'inboxCount', value: count });
@@ -231,17 +238,23 @@ export class RunStore {
 
   /**
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
-   * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news.
+   * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news. `onlyIfDeadlineIs` is
+   * for timeouts: a heartbeat may have moved the deadline.
    */
   async settle(
     runId: RunId,
     waitId: WaitId,
     settlement: Settlement,
-    options: { readonly onlyWithoutHandle?: boolean } = {},
+    options: { readonly onlyWithoutHandle?: boolean; readonly onlyIfDeadlineIs?: EpochMs } = {},
   ): Promise<{ readonly settled: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
-      conditions: [itemExists, notSettled, ...(options.onlyWithoutHandle === true ? [noHandle] : [])],
+      conditions: [
+        itemExists,
+        notSettled,
+        ...(options.onlyWithoutHandle === true ? [noHandle] : []),
+        ...(options.onlyIfDeadlineIs === undefined ? [] : [deadlineIs(options.onlyIfDeadlineIs)]),
+      ],
     });
     return { settled: ok || token?.settlement?.writerId === settlement.writerId, token };
   }
@@ -266,6 +279,19 @@ export class RunStore {
       conditions: [notSettled],
     });
     return token;
+  }
+
+  /** Moves the deadline of a wait that has one and is open; its marker goes along, since the head's knows only the old one. */
+  async moveDeadline(
+    runId: RunId,
+    waitId: WaitId,
+    deadlineAtMs: EpochMs,
+  ): Promise<{ readonly moved: boolean; readonly token: TokenRecord | undefined }> {
+    const { ok, token } = await this.#updateToken(runId, waitId, {
+      set: { deadlineAtMs, ...items.marker(runId, deadlineAtMs) },
+      conditions: [itemExists, notSettled, hasDeadline],
+    });
+    return { moved: ok, token };
   }
 
   /** Moves the due instant of a token ahead of a read, if it is still the one that was read and there is no settlement. */
@@ -374,6 +400,23 @@ export class RunStore {
 
   async #clearMarker(key: { pk: string; sk: string }): Promise<void> {
     await this.#table.write({ kind: 'update', key, remove: items.markerAttributes, conditions: [itemExists] });
+  }
+
+  // ----- schedules -----
+
+  async readSchedule(name: string): Promise<ScheduleTick | undefined> {
+    const item = await this.#table.get(items.scheduleKey(name));
+    return item === undefined ? undefined : items.toTick(item);
+  }
+
+  /** Notes what was done at a tick, unless a later one is noted. */
+  async recordTick(name: string, tick: ScheduleTick): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.scheduleKey(name),
+      set: { tickAtMs: tick.tickAtMs, ...(tick.runId === undefined ? {} : { runId: tick.runId }) },
+      conditions: [{ kind: 'absentOrAtMost', attribute: 'tickAtMs', value: tick.tickAtMs }],
+    });
   }
 
   // ----- indexes: hints, possibly stale -----

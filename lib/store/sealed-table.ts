@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { EngineError } from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
 import { blobPartitionOf, payloadAttributes } from './items.js';
@@ -99,25 +99,38 @@ export class SealedTable implements Table {
   }
 
   async #open(item: Item): Promise<Item> {
-    let changed: Record<string, Scalar> | undefined;
+    let changed: Record<string, Scalar | undefined> | undefined;
     for (const name of payloadAttributes) {
       const stored = item[name];
       if (typeof stored !== 'string') continue;
-      const match = reference.exec(stored);
-      const sealed = match === null ? stored : await this.#readChunks(item.pk, match);
-      if (!isSealed(sealed)) {
-        if (sealed !== stored) changed = { ...changed, [name]: sealed };
-        continue;
-      }
-      if (this.#cipher === undefined) {
-        throw new EngineError(
-          'PAYLOAD_UNREADABLE',
-          'a stored payload cannot be read: it is encrypted, and no payload key is configured',
-        );
-      }
-      changed = { ...changed, [name]: this.#cipher.open(sealed, `${item.pk} ${name}`) };
+      const text =
+        name === 'blocked' ? await this.#openNote(item.pk, stored) : await this.#openText(item.pk, name, stored);
+      if (text !== stored) changed = { ...changed, [name]: text };
     }
     return changed === undefined ? item : { ...item, ...changed };
+  }
+
+  /** Why a run is blocked: written anew while it is, also by a deployment with the wrong key. It must not block the run itself. */
+  async #openNote(pk: string, stored: string): Promise<string | undefined> {
+    try {
+      return await this.#openText(pk, 'blocked', stored);
+    } catch (error) {
+      if (!hasCode(error, 'PAYLOAD_UNREADABLE')) throw error;
+      return undefined;
+    }
+  }
+
+  async #openText(pk: string, name: string, stored: string): Promise<string> {
+    const match = reference.exec(stored);
+    const sealed = match === null ? stored : await this.#readChunks(pk, match);
+    if (!isSealed(sealed)) return sealed;
+    if (this.#cipher === undefined) {
+      throw new EngineError(
+        'PAYLOAD_UNREADABLE',
+        'a stored payload cannot be read: it is encrypted, and no payload key is configured',
+      );
+    }
+    return this.#cipher.open(sealed, `${pk} ${name}`);
   }
 
   async #readChunks(pk: string, [, id = '', count, form]: RegExpExecArray): Promise<string> {

@@ -17,6 +17,7 @@ import { requestStop, signalRun } from '../operations/send-to-inbox.js';
 import { settleToken } from '../operations/settle-token.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
+import { tickSchedules } from '../operations/tick-schedules.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../queue/queue.js';
 import type { PayloadCipher } from '../store/cipher.js';
@@ -198,6 +199,7 @@ export class TestApp {
       if (this.clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
         this.#lastSweepAtMs = this.clock.nowMs();
         await fanOutDue(this.deps);
+        await tickSchedules(this.deps);
       }
       // What steps do for real goes on, and a test that goes round for ever can still be ended.
       await eventLoop();
@@ -233,7 +235,10 @@ export class TestApp {
     const pages = await Promise.all(
       Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
     );
-    const earliestDueAtMs = Math.min(...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)));
+    const earliestDueAtMs = Math.min(
+      ...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)),
+      ...this.deps.app.schedules.map((schedule) => schedule.nextAfterMs(this.#lastSweepAtMs) ?? Infinity),
+    );
     const nextAtMs = this.#lastSweepAtMs + sweepIntervalMs;
     const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);
     return nextAtMs + Math.floor(idleMs / sweepIntervalMs) * sweepIntervalMs;

@@ -1,5 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import type { AnyWorkflow } from './define-workflow.js';
+import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 
 /** A secret by name; its value is read from the environment when it is used and never stored. */
 export interface SecretReference {
@@ -55,12 +56,15 @@ export interface AppConfig {
   readonly workflows: readonly AnyWorkflow[];
   /** By the name that workflows use. The name is in the history; URL and credentials are not. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
+  /** Runs that start by the clock. */
+  readonly schedules?: readonly ScheduleConfig[];
 }
 
 /** What a deployment runs: workflows and the remote servers that they may call. */
 export interface App {
   readonly workflows: ReadonlyMap<string, AnyWorkflow>;
   readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly schedules: readonly Schedule[];
 }
 
 const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -83,7 +87,22 @@ export function defineApp(config: AppConfig): App {
     if (url.username !== '' || url.password !== '')
       throw invalid(`servers.${name}.url must not hold user info; use auth`);
   }
-  return { workflows, servers };
+  return { workflows, servers, schedules: toSchedules(config.schedules ?? [], workflows) };
+}
+
+function toSchedules(
+  configs: readonly ScheduleConfig[],
+  workflows: ReadonlyMap<string, AnyWorkflow>,
+): readonly Schedule[] {
+  const schedules = configs.map(defineSchedule);
+  const names = new Set<string>();
+  for (const { name, workflow } of schedules) {
+    if (names.has(name)) throw invalid(`two schedules are named "${name}"`);
+    if (!workflows.has(workflow.name))
+      throw invalid(`schedule "${name}" starts "${workflow.name}", which is not among the workflows`);
+    names.add(name);
+  }
+  return schedules;
 }
 
 /** `Array.isArray` would turn a readonly list into `any[]`. */

@@ -119,7 +119,6 @@ describe('a run that is talked to', () => {
 });
 
 describe('text of others on the terminal', () => {
-  // eslint-disable-next-line no-control-regex -- these are what must not come out
   const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
   it('holds no control characters, in any form', async () => {

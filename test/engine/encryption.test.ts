@@ -106,12 +106,24 @@ describe('encrypted payloads', () => {
       expect((await run.app.show(other)).waits.map(({ name }) => name)).toEqual(['t']);
       expect((await listRuns(run.app.deps, { limit: 10 })).runs.map(({ runId }) => runId)).toContain(run.runId);
 
-      // The run was only read meanwhile, so nothing of it is written under the other key.
       run.use(createCipher([key('k1', 1)]));
       await run.app.settle(await run.app.tokenOf(run.runId, 'approval'), 'x');
-      expect((await run.app.runToEnd(run.runId)).status).toBe('completed');
+      await runTurn(run.app.deps, { runId: run.runId }, limits);
+      expect((await run.app.show(run.runId)).outcome?.status).toBe('completed');
     },
   );
+
+  it('under a wrong key leave nothing behind that the right key does not open: a run without input', async () => {
+    const run = await encrypted(createCipher([key('k1', 1)]));
+    const runId = await run.app.start(aFlow(async (ctx) => ctx.signal('go')));
+    await run.app.pass({ hours: 1 });
+    run.use(createCipher([key('k9', 9)]));
+    await runTurn(run.app.deps, { runId }, { remainingMs: () => 60_000 }).catch(() => undefined);
+    run.use(createCipher([key('k1', 1)]));
+    await run.app.signal(runId, 'go', 'back');
+    await run.app.settleDown();
+    expect((await run.app.show(runId)).waits.map(({ name }) => name)).toEqual(['approval']);
+  });
 
   it.each([
     ['a byte was changed', (text: string) => `${text.slice(0, -6)}${text.at(-6) === 'A' ? 'B' : 'A'}${text.slice(-5)}`],

@@ -98,7 +98,7 @@ describe('a start with a key (S0-160)', () => {
     const { app } = anApp();
     await expect(startRun(app.deps, { workflow: 'free', key })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
-      message: `an idempotency key must be 1 to 255 bytes, got ${bytes}`,
+      message: `an idempotency key must be well-formed text of 1 to 255 bytes, got ${bytes}`,
     });
   });
 

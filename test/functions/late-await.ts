@@ -42,4 +42,4 @@ await turn();
 world.clock.atMs += 60_000;
 await turn();
 const { outcome } = await showRun(deps, runId);
-process.stdout.write(`${outcome?.status === 'completed' ? String(outcome.result) : 'not completed'}\n`);
+process.stdout.write(`${outcome?.status === 'completed' ? JSON.stringify(outcome.result) : 'not completed'}\n`);

@@ -170,9 +170,9 @@ describe('messages that are sent side by side', () => {
   });
 
   it('are received as they were sent', async () => {
-    const { queues, receive } = await setup();
-    await Promise.all([0, 1, 2].map((n) => queues.sendTurn({ runId: wakeOf(n).runId }, `w${n}`)));
-    expect((await receive('turn')).map(({ body, groupId }) => [body, groupId])).toEqual(
+    const under = await setup();
+    await Promise.all([0, 1, 2].map((n) => under.queues.sendTurn({ runId: wakeOf(n).runId }, `w${n}`)));
+    expect((await under.receive('turn')).map(({ body, groupId }) => [body, groupId])).toEqual(
       [0, 1, 2].map((n) => [JSON.stringify({ runId: wakeOf(n).runId }), wakeOf(n).runId]),
     );
   });

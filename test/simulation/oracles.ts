@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { silentLog } from '../../lib/base/log.js';
 import { foldHistory } from '../../lib/history/run-state.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
-import { Execution } from '../../lib/replay/execution.js';
+import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
+import type { RunHead, Settlement } from '../../lib/store/records.js';
+import { RunStore } from '../../lib/store/run-store.js';
 import type { Item } from '../../lib/store/table.js';
 import type { World } from './world.js';
 
@@ -99,14 +101,13 @@ function sourceOf(event: HistoryEvent): string | undefined {
 /** What must hold when nothing is left to happen. */
 export async function checkEnd(
   world: World,
-  runIds: readonly string[],
   bounds: { readonly baselineEndMs: number; readonly slackS: number },
 ): Promise<void> {
+  // A start that never reached the store binds nobody.
+  const runIds = world.runIds();
+  const lastRequestMs = Math.max(0, ...runIds.flatMap((runId) => world.inboxTimes(runId)));
   for (const runId of runIds) {
-    const item = world.items.get(`run#${runId} a`);
-    // A start that never reached the store binds nobody.
-    if (item === undefined) continue;
-    const head = toHead(item);
+    const head = toHead(world.items.get(`run#${runId} a`)!);
     if (!isEnded(head.status)) {
       world.fail(
         'stuck',
@@ -114,16 +115,18 @@ export async function checkEnd(
       );
       continue;
     }
-    const bound =
-      Math.max(world.lastFaultMs, bounds.baselineEndMs, ...world.inboxTimes(runId)) + (210 + bounds.slackS) * 1000;
+    const bound = Math.max(world.lastFaultMs, bounds.baselineEndMs, lastRequestMs) + (210 + bounds.slackS) * 1000;
     // What only a caller of the quiet phase brought to its end says nothing about the engine's speed.
     const isLate = world.secondsOf(head.endedAtMs ?? 0) >= 2999;
     if (world.lastFaultMs > 0 && !isLate && (head.endedAtMs ?? 0) > bound)
       world.fail('slow', `ended ${((head.endedAtMs ?? 0) - bound) / 1000} s after the bound`);
     checkItems(world, runId);
     checkRemote(world, runId);
+    checkHandedOn(world, head);
     await checkReplay(world, runId);
   }
+  checkTasks(world);
+  checkSignals(world);
   if (new Set(world.settledTrue).size !== world.settledTrue.length)
     world.fail('two-true', world.settledTrue.join(', '));
 }
@@ -144,8 +147,52 @@ function checkRemote(world: World, runId: string): void {
     .map(toToken);
   for (const { handle, settlement, waitId } of tokens) {
     const task = handle === undefined ? undefined : world.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task !== undefined && settlement?.outcome.kind === 'run_ended' && !task.cancelled)
-      world.fail('cancel-lost', `wait ${waitId}`);
+    if (task !== undefined && wasGivenUp(settlement) && !task.cancelled) world.fail('cancel-lost', `wait ${waitId}`);
+  }
+}
+
+/** The wait ended, and not because its task did. */
+function wasGivenUp(settlement: Settlement | undefined): boolean {
+  return ['run_ended', 'timed_out', 'abandoned'].includes(settlement?.outcome.kind ?? '');
+}
+
+/** A task that somebody was told of is on a token item, or cancelled, unless all who knew died. */
+function checkTasks(world: World): void {
+  const recorded = new Set(
+    [...world.items.values()].filter(({ sk }) => sk.startsWith('t#')).map((item) => toToken(item).handle?.taskId),
+  );
+  for (const { taskId, process } of world.mustCancel) {
+    if (recorded.has(taskId) || world.crashed.has(process)) continue;
+    if (world.remote.tasks.find((task) => task.taskId === taskId)?.cancelled !== true)
+      world.fail('task-forgotten', `${taskId}, known to ${process}`);
+  }
+}
+
+/** A signal that was accepted is in the inbox of its run, or of one that the run goes on as. */
+function checkSignals(world: World): void {
+  for (const { runId, name, key } of world.acceptedSignals) {
+    let at: string | undefined = runId;
+    let isThere = false;
+    while (at !== undefined && !isThere) {
+      isThere = [...world.items.values()].some(
+        ({ pk, sk }) => pk === `run#${at ?? ''}` && sk.startsWith('i#') && sk.includes(name) && sk.endsWith(`-${key}`),
+      );
+      at = toHead(world.items.get(`run#${at}`.concat(' a'))!).nextRunId;
+    }
+    if (!isThere) world.fail('signal-vanished', `${name} ${key}`);
+  }
+}
+
+/** What a run that goes on has not read is with the next one, once; what it has read is not. */
+function checkHandedOn(world: World, head: RunHead): void {
+  if (head.nextRunId === undefined) return;
+  const { unreadSignals, takenInbox } = foldHistory(world.commits(head.runId));
+  if (!world.items.has(`run#${head.nextRunId} a`)) world.fail('next-run-missing', head.nextRunId);
+  for (const inboxId of takenInbox) {
+    if (!inboxId.startsWith('signal-')) continue;
+    const isThere = world.items.has(`run#${head.nextRunId} i#${inboxId}`);
+    if (isThere !== unreadSignals.has(inboxId))
+      world.fail(isThere ? 'signal-read-twice' : 'signal-not-handed-on', inboxId);
   }
 }
 
@@ -153,21 +200,21 @@ function checkRemote(world: World, runId: string): void {
 async function checkReplay(world: World, runId: string): Promise<void> {
   const events = world.log(runId);
   const ending = events.find((event) => event.type === 'RunEnding');
-  const head = toHead(world.items.get(`run#${runId} a`)!);
-  const workflow = world.app.workflows.get(head.workflow)!;
-  const execution = new Execution({
-    workflow,
-    runId,
-    input: head.input,
-    seed: head.seed,
-    settlementOf: (waitId) => {
-      const item = world.items.get(`run#${runId} t#${waitId}`);
-      return item === undefined ? undefined : toToken(item).settlement?.outcome;
+  const records = await new RunStore(world.table).readRun(runId);
+  if (records === undefined) throw new Error('the run is gone');
+  const execution = openExecution(
+    {
+      drain: () => new Promise((resolve) => setImmediate(resolve)),
+      digest: (text) => createHash('sha256').update(text).digest('hex'),
+      log: silentLog,
+      tokens: world.tokens,
     },
-    drain: () => new Promise((resolve) => setImmediate(resolve)),
-    digest: (text) => createHash('sha256').update(text).digest('hex'),
-    log: silentLog,
-  });
+    world.app.workflows.get(records.head.workflow)!,
+    records.head,
+    foldHistory(records.commits),
+    new Map(records.tokens.map((token) => [token.waitId, token])),
+    new Map(records.inbox.map((one) => [one.inboxId, one])),
+  );
   world.isReplaying = true;
   for (const event of events) await execution.apply(event);
   world.isReplaying = false;

@@ -1,11 +1,20 @@
+import type { JsonValue } from '../../lib/base/json.js';
 import type { Duration } from '../../lib/base/time.js';
-import type { RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
+import type { ChildOptions, RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
 import { defineWorkflow, type AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { World } from './world.js';
 
+export interface More {
+  /** Of this run: null for the first of a scenario. */
+  readonly input: JsonValue;
+  readonly child: (options?: ChildOptions) => Promise<unknown>;
+}
+
 export interface Scenario {
   readonly name: string;
-  readonly run: (ctx: WorkflowContext, step: (name: string) => Promise<string>) => Promise<unknown>;
+  readonly run: (ctx: WorkflowContext, step: (name: string) => Promise<string>, more: More) => Promise<unknown>;
+  /** The workflow of its children. */
+  readonly child?: Scenario['run'];
   /** How long each tool's task runs, in seconds; default for ever. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
@@ -159,13 +168,171 @@ export const scenarios: readonly Scenario[] = [
       return outcomes;
     },
   },
+  {
+    name: 'signals in a loop',
+    run: async (ctx, step) => {
+      const got: JsonValue[] = [];
+      while (got.length < 4) got.push(await ctx.signal('n'));
+      return [got, await step('s1')];
+    },
+    callers: (world, runId) => {
+      for (const [n, atS] of [0.5, 30, 30, 31, 90].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
+      // The same again, and enough for the loop to end whatever was not accepted.
+      world.signalAt(120, runId, 'n', 1, 'k1');
+      for (let n = 0; n < 5; n++) world.signalAt(3000 + n, runId, 'n', n, `late${n}`);
+    },
+  },
+  {
+    name: 'signals in the last turn',
+    run: async (ctx, step) => {
+      const early = ctx.signal('n', { timeout: { seconds: 200 } }).catch(() => 'none');
+      await call(ctx, 'r1');
+      await step('s1');
+      return [
+        await step('s2'),
+        typeof (await ctx.race<unknown>([async () => early, async (c) => c.sleep({ seconds: 1 })])),
+      ];
+    },
+    tools: { r1: 30 },
+    callers: (world, runId) => {
+      for (const [n, atS] of [31, 31.5, 32, 32.5, 33, 33.5, 34, 60, 61].entries())
+        world.signalAt(atS, runId, 'n', n, `k${n}`);
+    },
+  },
+  {
+    name: 'signal deadline',
+    slackS: 310,
+    run: async (ctx, step) => [
+      await ctx.signal('n', { timeout: { seconds: 300 } }).catch(() => 'none'),
+      await step('s1'),
+    ],
+    callers: (world, runId) => {
+      world.signalAt(299.9, runId, 'n', 'just', 'k');
+    },
+  },
+  {
+    name: 'cancel with children',
+    slackS: 100,
+    run: async (ctx, step, { child }) => {
+      try {
+        return await Promise.all([child(), child({ parentClose: 'terminate' })]);
+      } finally {
+        await step('undo');
+      }
+    },
+    child: async (ctx, step) => {
+      try {
+        await call(ctx, 'r1');
+      } finally {
+        await step('undo child');
+      }
+    },
+    callers: (world, runId) => {
+      world.stopAt(30, runId, 'cancel', 'c1');
+      world.stopAt(3000, runId, 'cancel', 'c2');
+    },
+  },
+  {
+    name: 'terminate with children',
+    slackS: 100,
+    run: async (_, __, { child }) => Promise.all([child(), child({ parentClose: 'terminate' })]),
+    child: async (ctx) => call(ctx, 'r1'),
+    callers: (world, runId) => {
+      world.stopAt(0.4, runId, 'terminate', 'x1');
+      world.stopAt(3000, runId, 'terminate', 'x2');
+    },
+  },
+  {
+    name: 'children',
+    slackS: 200,
+    tools: { r1: 40 },
+    run: async (_, step, { child }) => [await Promise.all([child(), child(), child()]), await step('s1')],
+    child: async (ctx, step) => [(await call(ctx, 'r1')).result, await step('in child')],
+  },
+  {
+    name: 'child that goes on while its parent ends',
+    slackS: 200,
+    run: async (ctx, _, { child }) => ctx.race<unknown>([async () => child(), async (c) => c.sleep({ seconds: 50 })]),
+    child: async (ctx) => {
+      await ctx.sleep({ seconds: 16 });
+      return ctx.continueAsNew(null);
+    },
+  },
+  {
+    name: 'continue as new with signals',
+    slackS: 200,
+    run: async (ctx, step, { input }) => {
+      const round = Number(input ?? 0);
+      const got = await ctx.signal('n', { timeout: { seconds: 40 } }).catch(() => 'none');
+      await step('s1');
+      return round < 3 ? ctx.continueAsNew(round + 1) : got;
+    },
+    callers: (world, runId) => {
+      for (const [n, atS] of [0.5, 0.6, 41, 42, 43, 80].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
+    },
+  },
+  {
+    name: 'saga',
+    slackS: 150,
+    tools: { r1: 30 },
+    run: async (ctx, step) =>
+      ctx.saga(async (saga) => {
+        await step('book');
+        saga.compensate('unbook', () => 1);
+        await call(ctx, 'r1');
+        saga.compensate('refund', () => 1);
+        await ctx.sleep({ seconds: 60 });
+        throw new Error('no seat');
+      }),
+    callers: (world, runId) => {
+      world.stopAt(33, runId, 'cancel', 'c1');
+    },
+  },
+  {
+    name: 'race with teardown',
+    slackS: 250,
+    run: async (ctx, step, { child }) => {
+      const won = await ctx.race<unknown>([
+        async (c) => call(c, 'r1'),
+        async (c) => (await c.externalToken({ name: 't' })).outcome,
+        async () => child(),
+        async (c) => c.sleep({ seconds: 45 }).then(() => 'timer'),
+      ]);
+      await step('after');
+      await ctx.sleep({ seconds: 120 });
+      return won;
+    },
+    child: async (ctx) => call(ctx, 'r2'),
+    callers: (world, runId) => {
+      world.settleAt(45, runId, '1', 'pushed');
+      world.settleAt(44.9, runId, '2', 'approved');
+      world.settleAt(100, runId, '1', 'late');
+      world.settleAt(3000, runId, '2', 'very late');
+    },
+  },
+  {
+    name: 'terminate during steps',
+    run: async (_, step) => {
+      for (let n = 0; n < 12; n++) await step(`s${n}`);
+    },
+    callers: (world, runId) => {
+      world.stopAt(5.5, runId, 'terminate', 'x1');
+    },
+  },
 ];
 
-export function workflowOf(scenario: Scenario, worldOf: () => World): AnyWorkflow {
-  return defineWorkflow<string>({
-    name: scenario.name.replaceAll(' ', '-'),
-    run: async (ctx, runId) => scenario.run(ctx, (name) => ctx.step(name, () => worldOf().step(runId, name))),
-  });
+export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly AnyWorkflow[] {
+  const named = (name: string, run: Scenario['run']): AnyWorkflow =>
+    defineWorkflow<JsonValue>({
+      name,
+      run: async (ctx, input) =>
+        run(ctx, (step) => ctx.step(step, () => worldOf().step(ctx.runId, step)), {
+          input,
+          child: (options) => ctx.child(child, null, options),
+        }),
+    });
+  const child = named('child', scenario.child ?? (async () => 'child'));
+  return [named(scenario.name.replaceAll(' ', '-'), scenario.run), child];
 }
 
 async function orCode(outcome: Promise<RemoteOutcome>): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { checkEnd, checkWrite } from './oracles.js';
-import { scenarios, workflowOf, type Scenario } from './scenarios.js';
+import { scenarios, workflowsOf, type Scenario } from './scenarios.js';
 import { seeded } from './random.js';
 import { World, type WorldOptions } from './world.js';
 
@@ -19,7 +19,7 @@ export async function simulate(
   const current = (): World => world as unknown as World;
   const created = new World({
     faultRate: 0,
-    workflows: [workflowOf(scenario, current)],
+    workflows: workflowsOf(scenario, current),
     ...(scenario.tools === undefined ? {} : { tools: scenario.tools }),
     ...(scenario.dedupes === undefined ? {} : { dedupes: scenario.dedupes }),
     onApplied: checkWrite,
@@ -29,9 +29,15 @@ export async function simulate(
   const runId = created.startAt(0, scenario.name.replaceAll(' ', '-'), 'k');
   scenario.callers?.(created, runId);
   await created.run();
-  await checkEnd(created, [runId], { baselineEndMs, slackS: scenario.slackS ?? 0 });
-  const endedAtMs = created.items.get(`run#${runId} a`)?.['endedAtMs'];
-  return { world: created, runId, endedAtMs: typeof endedAtMs === 'number' ? endedAtMs : undefined };
+  await checkEnd(created, { baselineEndMs, slackS: scenario.slackS ?? 0 });
+  return { world: created, runId, endedAtMs: lastEndMs(created) };
+}
+
+/** When the last of all runs ended; undefined while one has not. */
+function lastEndMs(world: World): number | undefined {
+  const ends = world.runIds().map((runId) => Number(world.items.get(`run#${runId} a`)?.['endedAtMs'] ?? Number.NaN));
+  const last = Math.max(...ends);
+  return Number.isFinite(last) ? last : undefined;
 }
 
 const baselines = new Map<string, number>();

@@ -3,12 +3,13 @@ import { EngineError, storedError } from '../../lib/base/errors.js';
 import { remoteKeyOf } from '../../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';
+import type { JsonValue } from '../../lib/base/json.js';
 import type { EpochMs } from '../../lib/base/time.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
-import { requestStop } from '../../lib/operations/send-to-inbox.js';
+import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
@@ -122,8 +123,9 @@ export class World {
   readonly violations = new Map<string, string>();
   readonly notes = new Set<string>();
   readonly crashed = new Set<string>();
-  /** Handles that a turn could not store; its process must cancel them if it lives. */
-  readonly mustCancel = new Map<string, string>();
+  /** Who was told of which task, by a reply to a start. One that no token item has must be cancelled by a process that lives. */
+  readonly mustCancel: { readonly taskId: string; readonly process: string }[] = [];
+  readonly acceptedSignals: { readonly runId: string; readonly name: string; readonly key: string }[] = [];
   lastFaultMs: EpochMs = 0;
   faults = 0;
   /** The oracles run workflows too; their steps are recorded and must not run. */
@@ -597,6 +599,7 @@ export class World {
             const task = this.#startTask(idempotencyKey, request.kind === 'tool' ? request.tool : '');
             if (deviation === 'noReply')
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
+            this.mustCancel.push({ taskId: task.taskId, process: process.name });
             return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
           },
         }),
@@ -676,10 +679,20 @@ export class World {
 
   // ----- callers -----
 
+  /** Each with a key of its own, so that a signal that was accepted twice is one. */
+  signalAt(seconds: number, runId: string, name: string, payload: JsonValue, key: string): void {
+    this.atSecond(seconds, () => {
+      this.#spawn('caller', async (deps) => {
+        const { accepted } = await signalRun(deps, runId, { name, payload, key });
+        if (accepted) this.acceptedSignals.push({ runId, name, key });
+      });
+    });
+  }
+
   startAt(seconds: number, workflow: string, key: string): string {
     const runId = this.tokens.keyedRunId(workflow, key);
     this.atSecond(seconds, () => {
-      this.#spawn('start', (deps) => startRun(deps, { workflow, key, input: runId }).then(() => undefined));
+      this.#spawn('start', (deps) => startRun(deps, { workflow, key, input: null }).then(() => undefined));
     });
     return runId;
   }
@@ -712,6 +725,11 @@ export class World {
     return [...this.items.values()]
       .filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('i#'))
       .map((item) => Number(item['atMs']));
+  }
+
+  /** Every run that there is: those that were started, their children, and what they go on as. */
+  runIds(): readonly string[] {
+    return [...this.items.values()].flatMap(({ pk, sk }) => (sk === 'a' ? [pk.slice('run#'.length)] : []));
   }
 
   decode(item: Item): Commit {

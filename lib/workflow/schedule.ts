@@ -1,0 +1,90 @@
+import { Cron } from 'croner';
+import { EngineError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import { durationToMs, type Duration } from '../base/time.js';
+import type { AnyWorkflow } from './define-workflow.js';
+
+/** What happens at a tick while the run of the tick before it is still under way. */
+export type OverlapPolicy = 'skip' | 'allow' | 'cancel' | 'terminate';
+
+interface ScheduleOptions {
+  /** Letters, digits, `.`, `_`, `-`, at most 64. Part of the id of each tick: renaming a schedule makes it another one. */
+  readonly name: string;
+  readonly workflow: AnyWorkflow;
+  readonly input?: JsonValue;
+  /** Default `skip`: the tick is left out. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop, the new one starts. */
+  readonly overlap?: OverlapPolicy;
+  /** Ticks that nothing was there to start are made up for this long; default `{ minutes: 10 }`, at most 24 hours. */
+  readonly catchUp?: Duration;
+}
+
+export type ScheduleConfig = ScheduleOptions &
+  (
+    | {
+        /** Five fields, to the minute, such as `0 2 * * *`. */
+        readonly cron: string;
+        /** IANA name; default UTC. */
+        readonly timeZone?: string;
+      }
+    | {
+        /** Whole minutes, counted from 1970, so that every replica counts the same. */
+        readonly every: Duration;
+      }
+  );
+
+export interface Schedule {
+  readonly name: string;
+  readonly workflow: AnyWorkflow;
+  readonly input: JsonValue | undefined;
+  readonly overlap: OverlapPolicy;
+  readonly catchUpMs: number;
+  /** The first tick after an instant; undefined when there is none. */
+  nextAfterMs(atMs: number): number | undefined;
+}
+
+const minuteMs = 60_000;
+const catchUpMaxMs = 24 * 60 * minuteMs;
+const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** @throws EngineError `CONFIG_INVALID` */
+export function defineSchedule(config: ScheduleConfig): Schedule {
+  const { name, workflow, input, overlap = 'skip', catchUp } = config;
+  if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
+  const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);
+  if (catchUpMs > catchUpMaxMs) throw invalid(`"${name}": catchUp is at most 24 hours`);
+  const nextAfterMs =
+    'cron' in config ? cronTicks(name, config.cron, config.timeZone) : intervalTicks(name, config.every);
+  return { name, workflow, input, overlap, catchUpMs, nextAfterMs };
+}
+
+function cronTicks(name: string, pattern: string, timeZone = 'UTC'): Schedule['nextAfterMs'] {
+  if (pattern.trim().split(/\s+/).length !== 5)
+    throw invalid(`"${name}": cron must have five fields, to the minute, got "${pattern}"`);
+  try {
+    const cron = new Cron(pattern, { timezone: timeZone });
+    // Also finds a wrong time zone, which croner looks up late.
+    cron.nextRun(new Date(0));
+    return (atMs) => cron.nextRun(new Date(atMs))?.getTime();
+  } catch (error) {
+    throw invalid(`"${name}": ${error instanceof Error ? error.message : 'cron is not valid'}`);
+  }
+}
+
+function intervalTicks(name: string, every: Duration): Schedule['nextAfterMs'] {
+  const everyMs = toMs(every, `schedule "${name}": every`);
+  if (everyMs < minuteMs || everyMs % minuteMs !== 0)
+    throw invalid(`"${name}": every must be whole minutes, at least one`);
+  return (atMs) => (Math.floor(atMs / everyMs) + 1) * everyMs;
+}
+
+function toMs(duration: Duration, what: string): number {
+  try {
+    return durationToMs(duration, what);
+  } catch (error) {
+    throw new EngineError('CONFIG_INVALID', error instanceof Error ? error.message : `${what} is not a duration`);
+  }
+}
+
+function invalid(message: string): EngineError {
+  return new EngineError('CONFIG_INVALID', `schedule ${message}`);
+}

@@ -1,0 +1,132 @@
+import { defineApp, defineWorkflow, hasCode, type ScheduleConfig } from 'outwait';
+import { createTestApp } from 'outwait/testing';
+import { describe, expect, it } from 'vitest';
+import { listRuns } from '../../lib/operations/read-runs.js';
+import { tickSchedules } from '../../lib/operations/tick-schedules.js';
+
+const report = defineWorkflow<{ minutes: number }>({
+  name: 'report',
+  run: async (ctx, { minutes }) => ctx.sleep({ minutes }),
+});
+
+function scheduled(config: Partial<ScheduleConfig> & Pick<ScheduleConfig, 'name'>, minutes = 1) {
+  const schedule = { workflow: report, input: { minutes }, every: { minutes: 15 }, ...config } as ScheduleConfig;
+  return createTestApp(defineApp({ workflows: [report], schedules: [schedule] }));
+}
+
+type ScheduledApp = ReturnType<typeof scheduled>;
+
+async function runs(app: ScheduledApp): Promise<readonly string[]> {
+  const list = await listRuns(app.deps, { limit: 100 });
+  return list.runs.map(({ tags, status }) => `${tags?.['tick'] ?? ''} ${status}`).sort();
+}
+
+describe('a schedule (EN 22)', () => {
+  it('starts a run at each interval, and says of each which tick it is', async () => {
+    const app = scheduled({ name: 'quarterly' });
+    await app.pass({ minutes: 47 });
+    expect(await runs(app)).toEqual([
+      '2026-01-01T00:15:00.000Z completed',
+      '2026-01-01T00:30:00.000Z completed',
+      '2026-01-01T00:45:00.000Z completed',
+    ]);
+  });
+
+  it('follows cron in a time zone, over a change of the clocks', async () => {
+    const nightly = {
+      name: 'nightly',
+      workflow: report,
+      input: { minutes: 1 },
+      cron: '0 2 * * *',
+      timeZone: 'Europe/Berlin',
+    };
+    const app = createTestApp(defineApp({ workflows: [report], schedules: [nightly] }), {
+      startAtMs: Date.UTC(2026, 2, 27),
+    });
+    await app.pass({ days: 3, hours: 23 });
+    // On 29 March there is no 02:00 in Berlin.
+    expect(await runs(app)).toEqual([
+      '2026-03-27T01:00:00.000Z completed',
+      '2026-03-28T01:00:00.000Z completed',
+      '2026-03-29T01:00:00.000Z completed',
+      '2026-03-30T00:00:00.000Z completed',
+    ]);
+  });
+
+  it('starts one run for a tick that several sweeps see', async () => {
+    const app = scheduled({ name: 'quarterly' });
+    await app.pass({ minutes: 16 });
+    await Promise.all([tickSchedules(app.deps), tickSchedules(app.deps)]);
+    await app.settleDown();
+    expect(await runs(app)).toHaveLength(1);
+  });
+
+  it('makes up for what nobody was there to start, within its limit', async () => {
+    const app = scheduled({ name: 'quarterly', catchUp: { minutes: 40 }, overlap: 'allow' });
+    await app.pass({ minutes: 16 });
+    app.clock.moveTo(app.clock.nowMs() + 3 * 3_600_000);
+    await tickSchedules(app.deps);
+    await app.pass({ minutes: 2 });
+    expect((await runs(app)).map((run) => run.slice(11, 16))).toEqual(['00:15', '02:45', '03:00', '03:15']);
+  });
+
+  it('begins with its next tick, not with those before it was deployed', async () => {
+    const app = scheduled({ name: 'quarterly', catchUp: { hours: 20 } });
+    app.clock.moveTo(app.clock.nowMs() + 7 * 60_000);
+    await tickSchedules(app.deps);
+    await app.settleDown();
+    expect(await runs(app)).toEqual([]);
+  });
+
+  it.each([
+    ['skip', ['00:15 completed', '00:45 running']],
+    ['allow', ['00:15 completed', '00:30 completed', '00:45 running']],
+    ['cancel', ['00:15 cancelled', '00:30 cancelled', '00:45 running']],
+    ['terminate', ['00:15 terminated', '00:30 terminated', '00:45 running']],
+  ] as const)('with overlap "%s" and a run that takes longer than the interval', async (overlap, expected) => {
+    const app = scheduled({ name: 'quarterly', overlap }, 20);
+    await app.pass({ minutes: 55 });
+    const shortened = (await runs(app)).map((run) => run.replace(/^.*T(\d\d:\d\d):\S+/, '$1'));
+    expect(shortened).toEqual(expected);
+  });
+
+  it('goes on when another one cannot start', async () => {
+    const strict = defineWorkflow({ name: 'strict', run: async () => Promise.resolve(1) });
+    const config = defineApp({
+      workflows: [report, strict],
+      schedules: [
+        { name: 'broken', workflow: strict, every: { minutes: 15 }, input: 'x'.repeat(3_000_000) },
+        { name: 'fine', workflow: report, every: { minutes: 15 }, input: { minutes: 1 } },
+      ],
+    });
+    const app = createTestApp(config);
+    await app.pass({ minutes: 20 });
+    expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z completed']);
+  });
+
+  it.each([
+    ['a name with a blank', { name: 'a b' }],
+    ['cron with a wrong minute', { name: 'a', cron: '61 * * * *' }],
+    ['cron with seconds', { name: 'a', cron: '0 0 2 * * *' }],
+    ['an unknown time zone', { name: 'a', cron: '0 2 * * *', timeZone: 'Europe/Nowhere' }],
+    ['less than a minute', { name: 'a', every: { seconds: 30 } }],
+    ['part of a minute', { name: 'a', every: { seconds: 90 } }],
+    ['a catch-up of days', { name: 'a', catchUp: { days: 2 } }],
+  ])('is refused with %s', (_, config) => {
+    const define = (): unknown => scheduled(config as { name: string });
+    expect(define).toThrow(/schedule/);
+    try {
+      define();
+    } catch (error) {
+      expect(hasCode(error, 'CONFIG_INVALID')).toBe(true);
+    }
+  });
+
+  it('is refused when another has its name, or its workflow is not in the app', () => {
+    const schedule = { name: 'a', workflow: report, every: { minutes: 1 } };
+    expect(() => defineApp({ workflows: [report], schedules: [schedule, schedule] })).toThrow(
+      'two schedules are named "a"',
+    );
+    expect(() => defineApp({ workflows: [], schedules: [schedule] })).toThrow('which is not among the workflows');
+  });
+});

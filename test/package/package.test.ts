@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanEnv, pack, type Packed, root, runIn, succeedIn, temporaryFolder } from './packed.js';
+
+let place: Awaited<ReturnType<typeof temporaryFolder>>;
+let packed: Packed;
+/** A project that has nothing but the package. */
+let project: string;
+
+beforeAll(async () => {
+  place = await temporaryFolder();
+  packed = await pack(place.folder);
+  project = join(place.folder, 'project');
+  await mkdir(project);
+  await writeFile(join(project, 'package.json'), '{ "name": "project", "private": true, "type": "module" }');
+  await succeedIn(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', packed.file);
+}, 120_000);
+afterAll(() => place.remove());
+
+describe('the published package', () => {
+  it('holds the built code, the command, and what a reader needs, and nothing else', () => {
+    expect([...new Set(packed.paths.map((path) => path.split('/')[0]))].sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'bin',
+      'dist',
+      'package.json',
+    ]);
+    const unbuilt = packed.paths.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+    expect(unbuilt).toEqual([]);
+    expect(packed.paths).toEqual(expect.arrayContaining(['bin/outwait.js', 'dist/cli.js', 'dist/index.d.ts']));
+  });
+
+  it('has a workflow and a test kit that run together', async () => {
+    await writeFile(
+      join(project, 'use.mjs'),
+      `import { defineApp, defineWorkflow, mcpServer } from 'outwait';
+       import { createTestApp, replayHistory, scriptedServer } from 'outwait/testing';
+       const report = defineWorkflow({
+         name: 'report',
+         run: async (ctx) => (await ctx.callRemoteTask({ server: 'reports', tool: 'export' })).result,
+       });
+       const app = defineApp({ workflows: [report], servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) } });
+       const servers = { reports: scriptedServer({ protocol: 'mcp', task: () => ({ after: { hours: 5 }, result: { rows: 3 } }) }) };
+       const test = createTestApp(app, { servers });
+       const runId = await test.start(report);
+       const outcome = await test.runToEnd(runId);
+       const { kind } = await replayHistory(app, await test.history(runId));
+       console.log(JSON.stringify({ outcome, kind }));`,
+    );
+    const stdout = await succeedIn(project, process.execPath, 'use.mjs');
+    expect(JSON.parse(stdout)).toEqual({ outcome: { status: 'completed', result: { rows: 3 } }, kind: 'clean' });
+  });
+
+  it('has types that check, its own and those of a workflow on top of them', async () => {
+    await writeFile(
+      join(project, 'use.ts'),
+      `import { defineApp, defineWorkflow, isEngineError, type RemoteOutcome, type WorkflowContext } from 'outwait';
+       import { createTestApp, type HistoryView } from 'outwait/testing';
+       async function ask(ctx: WorkflowContext): Promise<RemoteOutcome> {
+         return ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 6 } });
+       }
+       const flow = defineWorkflow<{ readonly month: string }, string>({
+         name: 'flow',
+         async run(ctx, { month }) {
+           try {
+             return (await ask(ctx)).server + month;
+           } catch (error) {
+             return isEngineError(error) ? error.code : 'other';
+           }
+         },
+       });
+       // @ts-expect-error -- a workflow has to have a name
+       defineWorkflow({ run: async () => 1 });
+       export const history = async (): Promise<HistoryView> => {
+         const app = createTestApp(defineApp({ workflows: [flow] }));
+         return app.history(await app.start(flow, { month: '2026-10' }));
+       };`,
+    );
+    await writeFile(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'ES2023',
+          module: 'NodeNext',
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: false,
+          noEmit: true,
+          types: ['node'],
+          typeRoots: [join(root, 'node_modules/@types')],
+        },
+        files: ['use.ts'],
+      }),
+    );
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    expect(await runIn(project, process.execPath, tsc, '-p', '.')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('has a command that tells its version', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect(await runIn(project, 'npx', '--no-install', 'outwait', '--version')).toEqual({
+      code: 0,
+      stdout: `${version}\n`,
+      stderr: '',
+    });
+  });
+
+  it('runs workflows in local mode, and ends at SIGTERM', async () => {
+    await writeFile(
+      join(project, 'outwait.config.ts'),
+      `import { defineApp, defineWorkflow } from 'outwait';
+       const hello = defineWorkflow<{ name: string }>({
+         name: 'hello',
+         run: async (ctx, { name }) => ({ greeting: await ctx.step('greet', () => \`hello \${name}\`) }),
+       });
+       export default defineApp({ workflows: [hello] });`,
+    );
+    // The command itself and not npx, which would have the signal instead of it.
+    const command = join(project, 'node_modules/.bin/outwait');
+    const dev = spawn(command, ['dev', '--port', '0'], { cwd: project, env: cleanEnv(), stdio: 'pipe' });
+    const ended = new Promise<number | null>((resolve) => dev.once('close', resolve));
+    try {
+      let output = '';
+      const url = await new Promise<string>((resolve, reject) => {
+        dev.stderr.on('data', (data: Buffer) => (output += data.toString()));
+        dev.stdout.on('data', (data: Buffer) => {
+          output += data.toString();
+          const ready = /^outwait dev ready at (http:\/\/127\.0\.0\.1:\d+) /m.exec(output)?.[1];
+          if (ready !== undefined) resolve(ready);
+        });
+        void ended.then(() => {
+          reject(new Error(`outwait dev ended: ${output}`));
+        });
+      });
+      const start = ['start', 'hello', '--url', url, '--input', '{"name":"you"}', '--wait', '--json'];
+      expect(JSON.parse(await succeedIn(project, command, ...start))).toMatchObject({
+        status: 'completed',
+        outcome: { status: 'completed', result: { greeting: 'hello you' } },
+      });
+    } finally {
+      dev.kill('SIGTERM');
+    }
+    expect(await ended).toBe(0);
+  });
+});
