@@ -18,6 +18,7 @@ export const engineErrorCodes = [
   'WORKFLOW_NOT_FOUND',
   'RUN_NOT_FOUND',
   'RUN_ENDED',
+  'RUN_EXISTS',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration

@@ -16,6 +16,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   QUERY_NOT_FOUND: 404,
   KEY_REUSED: 409,
   RUN_ENDED: 409,
+  RUN_EXISTS: 409,
   QUERY_FAILED: 422,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,

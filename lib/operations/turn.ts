@@ -159,8 +159,8 @@ export class Turn {
     const { parent } = this.#head;
     const wait = parent === undefined ? undefined : await this.#deps.store.readToken(parent.runId, parent.waitId);
     if (wait?.child === undefined || wait.child.parentClose === 'abandon' || !needsStop(wait)) return undefined;
-    const status = wait.child.parentClose === 'cancel' ? 'cancelled' : 'terminated';
-    return { status, reason: parentGone };
+    // Whichever its policy: none of its code has run, so there is nothing to clean up.
+    return { status: 'terminated', reason: parentGone };
   }
 
   #isWaitedFor(wait: OpenWait): boolean {

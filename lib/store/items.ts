@@ -14,6 +14,7 @@ import type {
   InboxRequest,
   ParentWait,
   RunHead,
+  RunName,
   RunStatus,
   RunSummary,
   ScheduleTick,
@@ -33,6 +34,8 @@ export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'hand
 
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
+/** The run that an id of a caller points to. */
+export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
 /** What a schedule started last. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
@@ -213,6 +216,10 @@ function requestOf(item: Item): InboxRequest {
     case 'signal':
       return { kind, name: text(item, 'name'), ...optional('payload', payload(item, 'payload')) };
   }
+}
+
+export function toRunName(item: Item): RunName {
+  return { runId: text(item, 'runId'), generation: number(item, 'generation') };
 }
 
 export function toTick(item: Item): ScheduleTick {

@@ -132,3 +132,9 @@ export interface ScheduleTick {
   readonly tickAtMs: EpochMs;
   readonly runId?: RunId;
 }
+
+/** Where an id of a caller points, and how often it has been pointed anew. */
+export interface RunName {
+  readonly runId: RunId;
+  readonly generation: number;
+}

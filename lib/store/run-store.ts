@@ -10,6 +10,7 @@ import type {
   DueEntry,
   InboxRecord,
   RunHead,
+  RunName,
   RunRecords,
   RunStatus,
   RunSummary,
@@ -27,6 +28,11 @@ const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const hasDeadline: Condition = { kind: 'present', attribute: 'deadlineAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
+const generationIs = (generation: number): Condition => ({
+  kind: 'equals',
+  attribute: 'generation',
+  value: generation,
+});
 const deadlineIs = (deadlineAtMs: EpochMs): Condition => ({
   kind: 'equals',
   attribute: 'deadlineAtMs',
@@ -87,6 +93,30 @@ export class RunStore {
     const result = await this.#table.transact([
       { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
       { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+    ]);
+    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+  }
+
+  /** The run that an id of a caller points to. */
+  async readRunName(nameKey: string): Promise<RunName | undefined> {
+    const item = await this.#table.get(items.runNameKey(nameKey));
+    return item === undefined ? undefined : items.toRunName(item);
+  }
+
+  /** The head, and the id that points to it from now on, both or neither. False: the id was pointed elsewhere meanwhile. */
+  async createNamedRun(
+    head: RunHead,
+    writerId: string,
+    name: { readonly nameKey: string; readonly generation: number },
+  ): Promise<boolean> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] },
+      {
+        kind: 'update',
+        key: items.runNameKey(name.nameKey),
+        set: { runId: head.runId, generation: name.generation + 1 },
+        conditions: [name.generation === 0 ? itemAbsent : generationIs(name.generation)],
+      },
     ]);
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
   }

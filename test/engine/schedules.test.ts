@@ -113,7 +113,7 @@ describe('a schedule (EN 22)', () => {
     ['part of a minute', { name: 'a', every: { seconds: 90 } }],
     ['a catch-up of days', { name: 'a', catchUp: { days: 2 } }],
   ])('is refused with %s', (_, config) => {
-    const define = (): unknown => scheduled(config as { name: string });
+    const define = (): unknown => scheduled(config);
     expect(define).toThrow(/schedule/);
     try {
       define();

@@ -7,7 +7,7 @@ import type { World } from './world.js';
 export interface More {
   /** Of this run: null for the first of a scenario. */
   readonly input: JsonValue;
-  readonly child: (options?: ChildOptions) => Promise<unknown>;
+  readonly child: (options?: ChildOptions, from?: WorkflowContext) => Promise<unknown>;
 }
 
 export interface Scenario {
@@ -213,7 +213,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'cancel with children',
     slackS: 100,
-    run: async (ctx, step, { child }) => {
+    run: async (_, step, { child }) => {
       try {
         return await Promise.all([child(), child({ parentClose: 'terminate' })]);
       } finally {
@@ -252,7 +252,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'child that goes on while its parent ends',
     slackS: 200,
-    run: async (ctx, _, { child }) => ctx.race<unknown>([async () => child(), async (c) => c.sleep({ seconds: 50 })]),
+    run: async (ctx, _, { child }) =>
+      ctx.race<unknown>([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
     child: async (ctx) => {
       await ctx.sleep({ seconds: 16 });
       return ctx.continueAsNew(null);
@@ -295,7 +296,7 @@ export const scenarios: readonly Scenario[] = [
       const won = await ctx.race<unknown>([
         async (c) => call(c, 'r1'),
         async (c) => (await c.externalToken({ name: 't' })).outcome,
-        async () => child(),
+        async (c) => child({}, c),
         async (c) => c.sleep({ seconds: 45 }).then(() => 'timer'),
       ]);
       await step('after');
@@ -328,7 +329,7 @@ export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly 
       run: async (ctx, input) =>
         run(ctx, (step) => ctx.step(step, () => worldOf().step(ctx.runId, step)), {
           input,
-          child: (options) => ctx.child(child, null, options),
+          child: (options, from = ctx) => from.child(child, null, options),
         }),
     });
   const child = named('child', scenario.child ?? (async () => 'child'));
