@@ -199,6 +199,49 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('ending', 'terminate goes first: the settlement'),
   },
 
+  {
+    name: 'results-not-kept',
+    rule: 'what steps ended with is committed although the end was refused',
+    file: turn,
+    edits: [{ find: 'await this.#commit(this.#takeIn());', replace: '{}' }],
+    caughtBy: rules('ending', 'results kept'),
+  },
+  {
+    name: 'last-signals-unread',
+    rule: 'a signal that was read on the last way is not handed on',
+    file: turn,
+    edits: [{ find: 'execution.takeDerived(Infinity)', replace: 'execution.takeDerived(execution.lastRecordedWait)' }],
+    caughtBy: simulation('continue as new with signals', 20),
+  },
+  {
+    name: 'signals-not-handed-on',
+    rule: 'unread signals go on with the run',
+    file: endRun,
+    edits: [{ find: 'await deps.store.seedInbox({ ...signal, runId: nextRunId });', replace: 'void signal;' }],
+    caughtBy: simulation('continue as new with signals', 20),
+  },
+  {
+    name: 'child-without-look-at-parent',
+    rule: 'a child whose parent has let go of it before it was there ends in its first turn',
+    file: turn,
+    edits: [{ find: 'this.#state.seq === 0 ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
+    caughtBy: simulation('child that goes on while its parent ends', 100),
+  },
+  {
+    name: 'child-not-stopped',
+    rule: 'a child that nobody waits for is stopped',
+    file: endRun,
+    edits: [{ find: 'if (token.child !== undefined) await stopChild(deps, token, token.child);', replace: '' }],
+    caughtBy: simulation('cancel with children', 20),
+  },
+  {
+    name: 'wait-not-let-go',
+    rule: 'a wait that the workflow no longer waits for is closed',
+    file: turn,
+    edits: [{ find: '{ this.#letGo(wait); }', replace: '{}' }],
+    caughtBy: simulation('race with teardown', 20),
+  },
+
   // ----- committing -----
   {
     name: 'commit-unconditional',
@@ -405,6 +448,20 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [{ find: 'await transport.cancel(handle);', replace: `{ kind: 'done' };` }],
     caughtBy: rules('starting', 'handle only without settlement'),
+  },
+  {
+    name: 'unstored-handle-forgotten',
+    rule: 'the task of a handle that no store takes is cancelled',
+    file: startRemoteTask,
+    edits: [{ find: 'await transport.cancel(started.handle);', replace: `{ kind: 'done' };` }],
+    caughtBy: rules('starting', 'numbered attempts: the one who called'),
+  },
+  {
+    name: 'handle-stored-once',
+    rule: 'a handle in hand is stored again when the store fails',
+    file: startRemoteTask,
+    edits: [{ find: 'if (attempt < storeHandleTries)', replace: 'if (attempt < 1)' }],
+    caughtBy: rules('starting', 'handle in hand'),
   },
   {
     name: 'key-per-attempt',

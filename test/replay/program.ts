@@ -3,6 +3,7 @@ import type { JsonValue } from '../../lib/base/json.js';
 import { NonRetryableError } from '../../lib/base/errors.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
 import type { ScriptedTask } from '../../lib/testing/scripted-server.js';
+import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { RemoteRequest } from '../../lib/remote/transport.js';
 
 /** A small workflow as data. */
@@ -16,6 +17,18 @@ export type Program =
       readonly end: 'result' | 'isError' | 'failure' | 'refusal' | 'never';
     }
   | { readonly kind: 'random' }
+  | { readonly kind: 'signal'; readonly name: string; readonly seconds: number }
+  | { readonly kind: 'token'; readonly seconds: number }
+  | {
+      readonly kind: 'child';
+      readonly seconds: number;
+      readonly end: 'result' | 'failure';
+      readonly timeoutSeconds: number;
+    }
+  | { readonly kind: 'raced'; readonly parts: readonly Program[] }
+  /** Begins the body and cancels its scope after that long. */
+  | { readonly kind: 'scoped'; readonly body: Program; readonly seconds: number }
+  | { readonly kind: 'shielded'; readonly body: Program }
   | {
       readonly kind: 'together';
       readonly how: 'sequence' | 'all' | 'allSettled' | 'race' | 'any';
@@ -28,6 +41,17 @@ export type Program =
   | { readonly kind: 'behind'; readonly first: Program; readonly then: Program };
 
 const seconds = fc.integer({ min: 0, max: 400 });
+const timeout = fc.integer({ min: 1, max: 400 });
+
+/** The one child that programs have. */
+export const child = defineWorkflow<{ readonly seconds: number; readonly end: string }, JsonValue>({
+  name: 'child',
+  run: async (ctx, { seconds: long, end }) => {
+    await ctx.sleep({ seconds: long });
+    if (end === 'failure') throw new Error('child fails');
+    return { long };
+  },
+});
 
 export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; leaf: Program }>((tie) => ({
   leaf: fc.oneof(
@@ -51,10 +75,21 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
       ),
     }),
     fc.constant({ kind: 'random' as const }),
+    fc.record({ kind: fc.constant('signal' as const), name: fc.constantFrom('x', 'y'), seconds: timeout }),
+    fc.record({ kind: fc.constant('token' as const), seconds: timeout }),
+    fc.record({
+      kind: fc.constant('child' as const),
+      seconds,
+      end: fc.constantFrom('result' as const, 'failure' as const),
+      timeoutSeconds: timeout,
+    }),
   ),
   program: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     tie('leaf'),
+    fc.record({ kind: fc.constant('raced' as const), parts: fc.array(tie('program'), { minLength: 1, maxLength: 3 }) }),
+    fc.record({ kind: fc.constant('scoped' as const), body: tie('program'), seconds }),
+    fc.record({ kind: fc.constant('shielded' as const), body: tie('program') }),
     fc.record({
       kind: fc.constant('together' as const),
       how: fc.constantFrom('sequence' as const, 'all' as const, 'allSettled' as const, 'race' as const, 'any' as const),
@@ -97,6 +132,28 @@ export async function interpret(
     }
     case 'random':
       return ctx.random();
+    case 'signal':
+      return ctx.signal(program.name, { timeout: { seconds: program.seconds } });
+    case 'token': {
+      const { token, outcome } = await ctx.externalToken({ timeout: { seconds: program.seconds } });
+      return [token, (await outcome).result];
+    }
+    case 'child': {
+      const { seconds: long, end, timeoutSeconds } = program;
+      return ctx.child(child, { seconds: long, end }, { timeout: { seconds: timeoutSeconds } });
+    }
+    case 'raced':
+      return ctx.race(program.parts.map((part) => (inner) => interpret(inner, part, ran)));
+    case 'scoped':
+      return ctx.scope(async (inner, scope) => {
+        const body = interpret(inner, program.body, ran);
+        body.catch(() => undefined);
+        await ctx.sleep({ seconds: program.seconds });
+        scope.cancel();
+        return body;
+      });
+    case 'shielded':
+      return ctx.shield(async (inner) => interpret(inner, program.body, ran));
     case 'together':
       return together(program.how, program.parts, go);
     case 'finally':

@@ -3,12 +3,13 @@ import { defineApp, defineWorkflow, mcpServer } from 'outwait';
 import { createTestApp, scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
-import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Command } from '../../lib/replay/command.js';
 import { toRequest } from '../../lib/operations/to-request.js';
-import { Execution } from '../../lib/replay/execution.js';
+import { foldHistory } from '../../lib/history/run-state.js';
+import { openExecution } from '../../lib/operations/open-execution.js';
+import type { Execution } from '../../lib/replay/execution.js';
 import { isRequest, type RequestEvent } from '../../lib/replay/mismatch.js';
-import { interpret, programs, taskOf, type Program } from './program.js';
+import { child, interpret, programs, taskOf, type Program } from './program.js';
 
 interface Recorded {
   readonly outcome: RunOutcome;
@@ -22,38 +23,40 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
   let ran = 0;
   const flow = defineWorkflow({ name: 'flow', run: (ctx) => interpret(ctx, program, () => ran++) });
   const config = defineApp({
-    workflows: [flow],
+    workflows: [flow, child],
     servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
   });
   const server = scriptedServer({ protocol: 'mcp', task: taskOf });
   const app = createTestApp(config, { servers: { reports: server }, seed });
   const runId = await app.start(flow);
-  if (cancelAfter !== undefined) {
-    await app.pass({ seconds: cancelAfter });
-    await app.cancel(runId);
+  const cancel = { atS: cancelAfter ?? Infinity, act: async () => app.cancel(runId) };
+  const signals = [0, 30, 90, 90].map((atS, n) => ({
+    atS,
+    act: async () => app.signal(runId, n === 1 ? 'y' : 'x', n),
+  }));
+  let nowS = 0;
+  for (const { atS, act } of [...signals, cancel].sort((a, b) => a.atS - b.atS)) {
+    if (atS === Infinity) break;
+    if (atS > nowS) await app.pass({ seconds: atS - nowS });
+    nowS = atS;
+    await act();
   }
   const outcome = await app.runToEnd(runId);
   const records = await app.deps.store.readRun(runId);
   if (records === undefined) throw new Error('the run is gone');
-  const settlements = new Map<string, TokenOutcome | undefined>(
-    records.tokens.map((token) => [token.waitId, token.settlement?.outcome]),
-  );
   expect(new Set(server.starts.map(({ key }) => key)).size).toBe(server.starts.length);
-  const { digest, drain, log } = app.deps;
   return {
     outcome,
     events: records.commits.flatMap((commit) => commit.events),
     replayer: () =>
-      new Execution({
-        workflow: flow,
-        runId,
-        input: undefined,
-        seed: records.head.seed,
-        settlementOf: (waitId) => settlements.get(waitId),
-        drain,
-        digest,
-        log,
-      }),
+      openExecution(
+        app.deps,
+        flow,
+        records.head,
+        foldHistory(records.commits),
+        new Map(records.tokens.map((token) => [token.waitId, token])),
+        new Map(records.inbox.map((item) => [item.inboxId, item])),
+      ),
     ranSteps: () => ran,
   };
 }
@@ -101,7 +104,7 @@ const cancels = fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
 
 // A failure prints the seed and the smallest program that it could be cut down to.
-describe('any workflow of steps, sleeps and remote tasks', () => {
+describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children, races and scopes', () => {
   it(
     'asks for the same and ends the same when any prefix of its history is replayed',
     { timeout: 120_000 },

@@ -82,6 +82,21 @@ test('ending with the head: a cancel accepted while the run decides to end reach
   expect(unplayed).toEqual([]);
 });
 
+test('results kept: a signal accepted during the last step does not make it run again, and is not lost', async () => {
+  const { world, runId, outcome, log, violations } = await play({
+    run: async (_ctx, step) => step('s1'),
+    callers: (world, runId) => {
+      world.signalAt(0.5, runId, 'n', 1, 'k');
+    },
+    script: [],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 's1' });
+  expect(world.trace.filter((line) => line.endsWith('step s1'))).toHaveLength(1);
+  expect(log.map(({ type }) => type)).toContain('SignalReceived');
+  expect(world.acceptedSignals).toEqual([{ runId, name: 'n', key: 'k' }]);
+  expect(violations).toBe('');
+});
+
 test('tombstone: a wait that is closed before its item exists starts nothing afterwards', async () => {
   // The step wins while the put of the token item is on its way.
   const { world, outcome, violations, unplayed } = await play({

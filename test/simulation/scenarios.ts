@@ -324,7 +324,7 @@ export const scenarios: readonly Scenario[] = [
 
 export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly AnyWorkflow[] {
   const named = (name: string, run: Scenario['run']): AnyWorkflow =>
-    defineWorkflow<JsonValue>({
+    defineWorkflow({
       name,
       run: async (ctx, input) =>
         run(ctx, (step) => ctx.step(step, () => worldOf().step(ctx.runId, step)), {

@@ -1,0 +1,85 @@
+import {
+  defineWorkflow,
+  type EngineErrorCode,
+  type JsonValue,
+  type RemoteOutcome,
+  type Workflow,
+  type WorkflowContext,
+} from 'outwait';
+import { expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+
+// The compiler checks these; at run time they only prove that the code is legal.
+
+test('input and output of a workflow follow from its schema and its function', () => {
+  const report = defineWorkflow({
+    name: 'report',
+    input: z.object({ month: z.string(), dry: z.boolean().default(false) }),
+    run: async (ctx, input) => {
+      expectTypeOf(input).toEqualTypeOf<{ month: string; dry: boolean }>();
+      return ctx.step('count', () => input.month.length);
+    },
+  });
+  expectTypeOf(report).toEqualTypeOf<Workflow<{ month: string; dry: boolean }, number>>();
+});
+
+test('without a schema the input is JSON', () => {
+  const plain = defineWorkflow({
+    name: 'plain',
+    run: async (ctx, input) => {
+      expectTypeOf(input).toEqualTypeOf<JsonValue>();
+      return ctx.uuid();
+    },
+  });
+  expectTypeOf(plain).toEqualTypeOf<Workflow<JsonValue, string>>();
+});
+
+test('what a workflow awaits has the type that its source gives it', () => {
+  const child = defineWorkflow({
+    name: 'child',
+    input: z.object({ n: z.number() }),
+    run: async (_, { n }) => Promise.resolve([n]),
+  });
+  const typed = async (ctx: WorkflowContext): Promise<void> => {
+    expectTypeOf(await ctx.step('a', () => 1)).toEqualTypeOf<number>();
+    expectTypeOf(await ctx.step('b', async () => Promise.resolve('x'))).toEqualTypeOf<string>();
+    expectTypeOf(await ctx.callRemoteTask({ server: 's', tool: 't' })).toEqualTypeOf<RemoteOutcome>();
+    expectTypeOf(await ctx.child(child, { n: 1 })).toEqualTypeOf<number[]>();
+    expectTypeOf(await ctx.signal<{ ok: boolean }>('s', { where: ({ ok }) => ok })).toEqualTypeOf<{ ok: boolean }>();
+    expectTypeOf(await ctx.signal('s')).toEqualTypeOf<JsonValue>();
+    expectTypeOf(await ctx.map([1, 2], async (n) => Promise.resolve(String(n)))).toEqualTypeOf<string[]>();
+    expectTypeOf(
+      await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 2)]),
+    ).toEqualTypeOf<number>();
+    expectTypeOf((await ctx.promise<{ id: string }>()).promise).toEqualTypeOf<Promise<{ id: string }>>();
+    expectTypeOf(ctx.continueAsNew({ n: 1 })).toEqualTypeOf<Promise<never>>();
+    expectTypeOf(await ctx.shield(async (c) => c.step('c', () => true))).toEqualTypeOf<boolean>();
+  };
+  expectTypeOf(typed).returns.toEqualTypeOf<Promise<void>>();
+});
+
+test('what makes no sense does not compile', () => {
+  const child = defineWorkflow({
+    name: 'child',
+    input: z.object({ n: z.number() }),
+    run: async () => Promise.resolve(1),
+  });
+  const wrong = async (ctx: WorkflowContext): Promise<void> => {
+    // @ts-expect-error a bare number is no duration
+    await ctx.sleep(5);
+    // @ts-expect-error the unit does not exist
+    await ctx.sleep({ weeks: 1 });
+    // @ts-expect-error the input of the child is another
+    await ctx.child(child, { n: 'one' });
+    // @ts-expect-error a call names a tool, a skill or a message
+    await ctx.callRemoteTask({ server: 's' });
+    // @ts-expect-error a step needs a name
+    await ctx.step(() => 1);
+  };
+  expectTypeOf(wrong).toBeFunction();
+});
+
+test('error codes are literals', () => {
+  expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
+  expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
+});
