@@ -169,11 +169,16 @@ export function toStoredError(thrown: unknown, fallback: EngineErrorCode): Store
 /** What was thrown, or an error in its place if it throws when it is looked at: an author may throw a Proxy. */
 export function readable(thrown: unknown): unknown {
   try {
-    if (thrown instanceof Error) void [thrown.name, thrown.message, thrown.cause, brand in thrown];
+    if (thrown instanceof Error) readAll(thrown);
     return thrown;
   } catch {
     return new Error('what was thrown cannot be read');
   }
+}
+
+/** Whatever is ever read of an error. */
+function readAll(error: Error): readonly unknown[] {
+  return [error.name, error.message, error.cause, brand in error];
 }
 
 function textOf(value: unknown): string {

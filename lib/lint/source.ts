@@ -39,7 +39,7 @@ export function symbolOf({ checker }: Source, name: ts.Identifier): ts.Symbol | 
     ts.isShorthandPropertyAssignment(parent) && parent.name === name
       ? checker.getShorthandAssignmentValueSymbol(parent)
       : checker.getSymbolAtLocation(name);
-  return symbol?.declarations?.length === undefined ? undefined : symbol;
+  return (symbol?.declarations ?? []).length === 0 ? undefined : symbol;
 }
 
 /**

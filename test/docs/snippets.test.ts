@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
-const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'];
+const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/workflows.md'];
+const features = readdirSync(new URL('examples/features/', root)).map((name) => `examples/features/${name}`);
 
 function read(path: string): string {
   return readFileSync(new URL(path, root), 'utf8');
@@ -16,11 +17,10 @@ const snippets = documents.flatMap((document) =>
   })),
 );
 
-test('there are snippets to compare', () => {
-  expect(snippets.map(({ file }) => file)).toEqual([
-    'examples/monthly-report/workflow.ts',
-    'examples/outwait.config.ts',
-  ]);
+test('there are snippets to compare, one of each feature', () => {
+  expect(snippets.map(({ file }) => file).sort()).toEqual(
+    ['examples/monthly-report/workflow.ts', 'examples/outwait.config.ts', ...features].sort(),
+  );
 });
 
 test.each(snippets)('the snippet of $file in $document is in that file', ({ file, code }) => {
@@ -31,5 +31,5 @@ test.each(documents)('every file that %s links to is there', (document) => {
   const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map((match) => match[1] ?? '');
   expect(links.length).toBeGreaterThan(0);
   for (const link of links)
-    expect(() => readFileSync(new URL(link, root)), `${document} → ${link}`).not.toThrow(/ENOENT/);
+    expect(() => readFileSync(new URL(link, new URL(document, root))), `${document} → ${link}`).not.toThrow(/ENOENT/);
 });

@@ -344,6 +344,8 @@ describe('the schedule function', () => {
     const listDue = world.deps.store.listDue.bind(world.deps.store);
     world.deps.store.listDue = async (shard, ...rest) => {
       if (shard === unreadable) throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+      // Later than the one that fails.
+      await new Promise((resolve) => setImmediate(resolve));
       return listDue(shard, ...rest);
     };
     await expect(scheduleHandler(() => world.deps)(scheduled)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

@@ -62,12 +62,17 @@ describe.runIf(findDynoxide() !== undefined)('what a killed process left', () =>
     running.push(await startDynoxide({ ...options(), binary: findDynoxide()! }));
   };
 
-  it('is ended when it is the recorded database', async () => {
+  const leftOver = async (): Promise<ChildProcess> => {
     const child = spawn(findDynoxide()!, [
       ...['--host', '127.0.0.1', '--port', '0', '--db-path', join(folder, 'dynamodb.sqlite')],
     ]);
     children.push(child);
     await new Promise((resolve) => child.once('spawn', resolve));
+    return child;
+  };
+
+  it('is ended when it is the recorded database', async () => {
+    const child = await leftOver();
     await writeFile(join(folder, 'database.json'), JSON.stringify(processOf(child.pid!)));
     await start();
     expect(processOf(child.pid!)).toBeUndefined();
@@ -88,7 +93,7 @@ describe.runIf(findDynoxide() !== undefined)('what a killed process left', () =>
   });
 
   it('is not a later process with the recorded number', async () => {
-    const other = await another();
+    const other = await leftOver();
     await writeFile(join(folder, 'database.json'), JSON.stringify({ pid: other.pid, start: 'long ago' }));
     await start();
     expect(processOf(other.pid!)).toBeDefined();

@@ -45,7 +45,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount))) return false;
+        find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
+            return this.#keepResults(events);
           await finishRun(this.#deps, runId, this.#options.limits);
           return true;`,
         replace: `await Promise.all(
@@ -211,7 +212,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'a signal that was read on the last way is not handed on',
     file: turn,
     edits: [{ find: 'execution.takeDerived(Infinity)', replace: 'execution.takeDerived(execution.lastRecordedWait)' }],
-    caughtBy: simulation('continue as new with signals', 20),
+    caughtBy: simulation('continue as new at once', 20),
   },
   {
     name: 'signals-not-handed-on',
@@ -225,7 +226,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'a child whose parent has let go of it before it was there ends in its first turn',
     file: turn,
     edits: [{ find: 'this.#state.seq === 0 ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
-    caughtBy: simulation('child that goes on while its parent ends', 100),
+    caughtBy: simulation('child outlives parent', 100),
   },
   {
     name: 'child-not-stopped',
@@ -239,7 +240,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'a wait that the workflow no longer waits for is closed',
     file: turn,
     edits: [{ find: '{ this.#letGo(wait); }', replace: '{}' }],
-    caughtBy: simulation('race with teardown', 20),
+    caughtBy: rules('ending', 'let go'),
   },
 
   // ----- committing -----

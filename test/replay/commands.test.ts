@@ -265,7 +265,10 @@ describe('bad arguments', () => {
       'callRemoteTask needs exactly one of tool, skill and message, got 2',
       async (ctx) => ctx.callRemoteTask({ server: 's', tool: 'a', skill: 'b' }),
     ],
-    ['callRemoteTask needs the name of a server', async (ctx) => ctx.callRemoteTask({ server: '', tool: 'a' })],
+    [
+      'the name of a server must be a string of 1 to 256 characters',
+      async (ctx) => ctx.callRemoteTask({ server: '', tool: 'a' }),
+    ],
     [
       'message.parts must be a list of at least one part',
       async (ctx) => ctx.callRemoteTask({ server: 's', message: { parts: [] } }),

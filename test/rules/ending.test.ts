@@ -97,6 +97,20 @@ test('results kept: a signal accepted during the last step does not make it run 
   expect(violations).toBe('');
 });
 
+test('let go: a wait that the workflow no longer waits for is closed while the run goes on', async () => {
+  const { world, token, outcome, violations } = await play({
+    run: async (ctx) => {
+      await ctx.race<unknown>([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
+      await ctx.sleep({ minutes: 20 });
+    },
+    script: [],
+  });
+  expect(token('1')?.settlement?.outcome).toEqual({ kind: 'abandoned' });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(outcome?.status).toBe('completed');
+  expect(violations).toBe('');
+});
+
 test('tombstone: a wait that is closed before its item exists starts nothing afterwards', async () => {
   // The step wins while the put of the token item is on its way.
   const { world, outcome, violations, unplayed } = await play({

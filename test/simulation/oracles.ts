@@ -218,6 +218,11 @@ async function checkReplay(world: World, runId: string): Promise<void> {
   world.isReplaying = true;
   for (const event of events) await execution.apply(event);
   world.isReplaying = false;
+  const delivered = new Set(events.flatMap((event) => (event.type === 'SignalDelivered' ? [event.inboxId] : [])));
+  for (const event of execution.takeDerived(Infinity)) {
+    if (event.type === 'SignalDelivered' && !delivered.has(event.inboxId))
+      world.fail('delivery-not-recorded', event.inboxId);
+  }
   if (ending?.outcome.status === 'terminated') return;
   const { status } = execution;
   const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);

@@ -250,7 +250,7 @@ export const scenarios: readonly Scenario[] = [
     child: async (ctx, step) => [(await call(ctx, 'r1')).result, await step('in child')],
   },
   {
-    name: 'child that goes on while its parent ends',
+    name: 'child outlives parent',
     slackS: 200,
     run: async (ctx, _, { child }) =>
       ctx.race<unknown>([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
@@ -270,6 +270,20 @@ export const scenarios: readonly Scenario[] = [
     },
     callers: (world, runId) => {
       for (const [n, atS] of [0.5, 0.6, 41, 42, 43, 80].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
+    },
+  },
+  {
+    name: 'continue as new at once',
+    slackS: 100,
+    run: async (ctx, _, { input }) => {
+      const round = Number(input ?? 0);
+      const got = await ctx.signal('n');
+      return round < 3 ? ctx.continueAsNew(round + 1) : got;
+    },
+    callers: (world, runId) => {
+      for (const [n, atS] of [0.03, 0.04, 0.05, 60].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
+      // Enough for the last run to end, whatever was not accepted.
+      for (let n = 0; n < 5; n++) world.signalAt(3000 + n * 60, runId, 'n', n, `late${n}`);
     },
   },
   {
@@ -326,7 +340,7 @@ export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly 
   const named = (name: string, run: Scenario['run']): AnyWorkflow =>
     defineWorkflow({
       name,
-      run: async (ctx, input) =>
+      run: async (ctx, input: JsonValue) =>
         run(ctx, (step) => ctx.step(step, () => worldOf().step(ctx.runId, step)), {
           input,
           child: (options, from = ctx) => from.child(child, null, options),

@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { checkEnd, checkWrite } from './oracles.js';
 import { scenarios, workflowsOf, type Scenario } from './scenarios.js';
 import { seeded } from './random.js';
@@ -48,7 +49,9 @@ export async function baselineEndMs(scenario: Scenario): Promise<number> {
   if (known !== undefined) return known;
   const { endedAtMs, world } = await simulate(scenario, { seed: 0 });
   if (world.violations.size > 0 || endedAtMs === undefined)
-    throw new Error(`scenario "${scenario.name}" fails without faults: ${describe(world)}`);
+    throw new AssertionError({
+      message: `expected scenario "${scenario.name}" to break no rule without faults: ${describe(world)}`,
+    });
   baselines.set(scenario.name, endedAtMs);
   return endedAtMs;
 }

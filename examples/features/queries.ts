@@ -1,0 +1,14 @@
+import { defineWorkflow } from 'outwait';
+
+export const checkout = defineWorkflow({
+  name: 'checkout',
+  async run(ctx) {
+    const items: string[] = [];
+    ctx.onQuery('items', () => items);
+    while (items.length < 3) {
+      items.push(await ctx.signal<string>('add'));
+      ctx.progress({ items: items.length, of: 3 });
+    }
+    return items;
+  },
+});

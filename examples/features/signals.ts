@@ -1,0 +1,23 @@
+import { defineWorkflow, hasCode } from 'outwait';
+
+interface Decision {
+  readonly approved: boolean;
+  readonly by: string;
+}
+
+export const approval = defineWorkflow({
+  name: 'approval',
+  async run(ctx) {
+    try {
+      // A signal that came earlier is waiting already.
+      const { by } = await ctx.signal<Decision>('decision', {
+        where: ({ approved }) => approved,
+        timeout: { days: 7 },
+      });
+      return `approved by ${by}`;
+    } catch (error) {
+      if (!hasCode(error, 'SIGNAL_TIMED_OUT')) throw error;
+      return 'nobody approved';
+    }
+  },
+});
