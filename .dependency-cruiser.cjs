@@ -31,6 +31,7 @@ module.exports = {
     only('replay', ['base', 'history', 'workflow']),
     only('decide', ['base', 'history', 'workflow']),
     only('tokens', ['base']),
+    only('lint', []),
     only('store', ['base', 'history']),
     only('queue', ['base']),
     only('remote', ['base', 'history', 'workflow']),

@@ -11,12 +11,12 @@ const { existsSync } = await import('node:fs');
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 
 let cli;
-if (existsSync(new URL('../dist/cli.js', import.meta.url))) {
-  cli = await import('../dist/cli.js');
-} else {
-  // A clone runs from its source.
+if (existsSync(new URL('../lib/cli.ts', import.meta.url))) {
+  // A clone runs from its source, whatever an earlier build has left; the package has none.
   const { register } = await import('tsx/esm/api');
   register();
   cli = await import('../lib/cli.ts');
+} else {
+  cli = await import('../dist/cli.js');
 }
 await cli.main(process.argv);

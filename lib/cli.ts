@@ -5,6 +5,7 @@ import { CliError, exitCodes } from './cli/cli-error.js';
 import { plainJson, plainLines } from './cli/plain.js';
 import { addDoctorCommand } from './cli/doctor-command.js';
 import { addInitCommand } from './cli/init-command.js';
+import { addLintCommand } from './cli/lint-command.js';
 import { addReadCommands } from './cli/read-commands.js';
 import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
@@ -24,6 +25,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addReplayCommand(program);
   addDoctorCommand(program);
   addInitCommand(program, version);
+  addLintCommand(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

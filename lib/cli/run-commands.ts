@@ -33,6 +33,21 @@ export function addRunCommands(program: Command): void {
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'input of the workflow', jsonArgument)
     .option('--key <key>', 'a second start with the same key is the same run', keyArgument)
+    .option('--id <id>', 'your own id: at most one run of it is under way', keyArgument)
+    .addOption(
+      new Option('--when-running <policy>', 'with --id, when a run of it is under way').choices([
+        'useExisting',
+        'fail',
+        'terminate',
+      ]),
+    )
+    .addOption(
+      new Option('--when-ended <policy>', 'with --id, when the last run of it has ended').choices([
+        'startNew',
+        'useExisting',
+        'fail',
+      ]),
+    )
     .option('--tag <name=value>', 'for lists; may be given more than once', tagsArgument)
     .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
@@ -84,6 +99,9 @@ export function addRunCommands(program: Command): void {
 interface StartFlags extends CommonFlags {
   readonly input?: JsonValue;
   readonly key?: string;
+  readonly id?: string;
+  readonly whenRunning?: string;
+  readonly whenEnded?: string;
   readonly tag?: Readonly<Record<string, string>>;
   readonly delay?: Duration;
   readonly timeout?: Duration;
@@ -91,12 +109,12 @@ interface StartFlags extends CommonFlags {
 }
 
 async function start(workflow: string, flags: StartFlags): Promise<void> {
-  const { input, key, tag: tags, delay, timeout } = flags;
+  const { input, key, id, whenRunning, whenEnded, tag: tags, delay, timeout } = flags;
   const client = new ApiClient(flags);
   const started = await client.post<{ readonly runId: string; readonly deduplicated?: boolean }>(
     '/runs',
     // JSON leaves out what is undefined.
-    { workflow, input, key, tags, delay, timeout },
+    { workflow, input, key, id, whenRunning, whenEnded, tags, delay, timeout },
   );
   if (flags.wait !== true) {
     print(flags, started, () => started.runId);

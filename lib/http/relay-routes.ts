@@ -3,13 +3,14 @@ import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { inboundCompleteMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
+import { heartbeatToken } from '../operations/heartbeat-token.js';
 import { listExternalWaits } from '../operations/read-runs.js';
 import { type SettleRequest, settleToken } from '../operations/settle-token.js';
 import { settleWait } from '../operations/settle-wait.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
-import { completeBody, externalQuery, failBody, runIdFrom, settleBody } from './requests.js';
+import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settleBody } from './requests.js';
 
 // Handlers of the routes that settle waits: by whoever holds the token, and by an operator.
 
@@ -29,6 +30,13 @@ export async function fail(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const token = tokenIn(deps, context);
   return json(200, await settleToken(deps, { token, outcome: failedWith(await bodyIn(context, failBody)) }));
+}
+
+export async function heartbeat(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const token = tokenIn(deps, context);
+  const { extendBySeconds } = await bodyIn(context, heartbeatBody);
+  return json(200, await heartbeatToken(deps, { token, extendByMs: extendBySeconds * 1000 }));
 }
 
 export async function settle(deps: Deps, context: Context): Promise<Response> {

@@ -36,6 +36,11 @@ export const startBody = z.strictObject({
   workflow: z.string().check(z.minLength(1), z.maxLength(64)),
   input: z.optional(z.custom<JsonValue>()),
   key: z.optional(key),
+  /** The caller's own id: at most one run of the workflow with this id is under way. Not together with `key`. */
+  id: z.optional(key),
+  /** What to do when a run of this id is under way, or when the last one has ended. */
+  whenRunning: z.optional(z.enum(['useExisting', 'fail', 'terminate'])),
+  whenEnded: z.optional(z.enum(['startNew', 'useExisting', 'fail'])),
   /** Nothing of the run happens before this long has passed. */
   delay: z.optional(duration),
   /** The run fails if it has not ended this long after its start. */
@@ -89,6 +94,9 @@ export const failBody = z.strictObject({
   error: z.string().check(z.minLength(1)),
   retryable: z.optional(z.boolean()),
 });
+
+/** Seconds, since other systems of this kind name them so. */
+export const heartbeatBody = z.strictObject({ extendBySeconds: z.number().check(z.positive()) });
 
 /** What an operator says of a wait: one of the two. */
 export const settleBody = z.union([completeBody, failBody]);

@@ -43,6 +43,7 @@ const routes: readonly Route[] = [
   { method: 'GET', path: '/activities/external', access: 'management', handle: relays.externalWaits },
   { method: 'POST', path: '/activities/external/:token/complete', access: 'capability', handle: relays.complete },
   { method: 'POST', path: '/activities/external/:token/fail', access: 'capability', handle: relays.fail },
+  { method: 'POST', path: '/activities/external/:token/heartbeat', access: 'capability', handle: relays.heartbeat },
 ];
 
 /**

@@ -8,6 +8,7 @@ import { pageHistory } from '../operations/page-history.js';
 import { queryRun } from '../operations/query-run.js';
 import { listRuns, showRun } from '../operations/read-runs.js';
 import { requestControl, requestStop, signalRun } from '../operations/send-to-inbox.js';
+import { startNamedRun } from '../operations/start-named-run.js';
 import { type StartedRun, startOrSignal, startRun } from '../operations/start-run.js';
 import { parseAs, parseQuery } from './parse.js';
 import { json } from './problem.js';
@@ -42,6 +43,16 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       tags: body.tags,
     }),
   };
+  if (body.id !== undefined) {
+    if (key !== undefined || signal !== undefined) {
+      throw new EngineError('INPUT_INVALID', 'a start has an id, or a key (with or without a signal), not both');
+    }
+    const { id, whenRunning, whenEnded } = body;
+    return started(await startNamedRun(deps, { ...request, id, ...given({ whenRunning, whenEnded }) }));
+  }
+  if (body.whenRunning !== undefined || body.whenEnded !== undefined) {
+    throw new EngineError('INPUT_INVALID', 'whenRunning and whenEnded go with an id');
+  }
   if (signal === undefined) return started(await startRun(deps, { ...request, ...given({ key }) }));
   if (key === undefined) throw new EngineError('INPUT_INVALID', 'a start with a signal needs a key');
   return started(await startOrSignal(deps, { ...request, key, signal: given(signal) }));
