@@ -65,28 +65,3 @@ export async function simulateSeed(scenario: Scenario, seed: number): Promise<Si
 export function describe(world: World): string {
   return [...world.violations].map(([kind, detail]) => `${kind}: ${detail}`).join('; ');
 }
-
-/** The first seed from `first` on whose world breaks a rule. */
-export async function findViolation(
-  names: readonly string[] | undefined,
-  first: number,
-  count: number,
-): Promise<
-  { seed: number; scenario: string; what: string; trace: readonly string[]; kinds: readonly string[] } | undefined
-> {
-  for (const scenario of scenarios) {
-    if (names !== undefined && !names.includes(scenario.name)) continue;
-    for (let seed = first; seed < first + count; seed++) {
-      const { world } = await simulateSeed(scenario, seed);
-      if (world.violations.size > 0)
-        return {
-          seed,
-          scenario: scenario.name,
-          what: describe(world),
-          trace: world.trace,
-          kinds: [...world.violations.keys()],
-        };
-    }
-  }
-  return undefined;
-}
