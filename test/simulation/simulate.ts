@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
 import { checkEnd, checkWrite } from './oracles.js';
-import { scenarios, workflowsOf, type Scenario } from './scenarios.js';
+import { workflowsOf, type Scenario } from './scenarios.js';
 import { seeded } from './random.js';
 import { World, type WorldOptions } from './world.js';
 
