@@ -203,6 +203,9 @@ export function isEngineError(value: unknown): value is EngineError {
 }
 
 /** True for an error of that code, whichever copy of the package threw it. */
-export function hasCode(value: unknown, code: EngineErrorCode): boolean {
+export function hasCode<Code extends EngineErrorCode>(
+  value: unknown,
+  code: Code,
+): value is EngineError & { readonly code: Code } {
   return isEngineError(value) && value.code === code;
 }

@@ -1,4 +1,4 @@
-import { defineWorkflow, hasCode, type ChildFailed } from 'outwait';
+import { defineWorkflow, hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { z } from 'zod';
@@ -28,7 +28,7 @@ async function childRunOf({ app, runId }: Started): Promise<string> {
 
 const asData = (error: unknown): unknown => {
   if (!hasCode(error, 'CHILD_FAILED')) throw error;
-  const { name, details } = error as ChildFailed;
+  const { name, details } = error;
   return [name, details?.['status'], (details?.['error'] as { code: string; message: string } | undefined)?.message];
 };
 
