@@ -1,4 +1,4 @@
-import { defineWorkflow, hasCode } from 'outwait';
+import { defineWorkflow, hasCode, type ChildFailed } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { z } from 'zod';
