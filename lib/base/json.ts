@@ -32,7 +32,7 @@ const encoder = new TextEncoder();
 
 /** Length of `text` in UTF-8 bytes. */
 export function utf8Bytes(text: string): number {
-  return encoder.encode(text).length;
+  return Buffer.byteLength(text);
 }
 
 /** `text` cut to at most `maxBytes` of UTF-8, never inside a character. */
