@@ -8,7 +8,7 @@ import { foldHistory, type RunState } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import type { TurnLimits } from './run-turn.js';
+import type { TurnLimits } from './turn-limits.js';
 import { putInInbox } from './send-to-inbox.js';
 import { wakeRun } from './wake.js';
 

@@ -5,14 +5,8 @@ import type { TurnMessage } from '../queue/queue.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun } from './end-run.js';
 import { foldHistory } from '../history/run-state.js';
+import type { TurnLimits } from './turn-limits.js';
 import { Turn } from './turn.js';
-
-export interface TurnLimits {
-  /** Time until the process may be stopped. */
-  remainingMs(): number;
-  /** How often the message has been delivered, this time included; default 1. More: an earlier turn died with it. */
-  readonly deliveryCount?: number;
-}
 
 /** Lost races in a row after which the message is given back. */
 const maxPasses = 12;

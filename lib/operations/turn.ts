@@ -30,7 +30,7 @@ import type { Deps } from './deps.js';
 import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
 import { issueToken } from './issue-token.js';
 import { openExecution } from './open-execution.js';
-import type { TurnLimits } from './run-turn.js';
+import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startRemoteTask } from './start-remote-task.js';
