@@ -120,8 +120,10 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
     print(flags, started, () => started.runId);
     return;
   }
+  // At once, so that whoever gives up waiting has it. JSON is one document, printed at the end.
+  if (flags.json !== true) print(flags, started, () => started.runId);
   const run = await waitForEnd(client, started.runId);
-  print(flags, run, () => `${run.runId}\n${run.outcome === undefined ? run.status : formatOutcome(run.outcome)}`);
+  print(flags, run, () => (run.outcome === undefined ? run.status : formatOutcome(run.outcome)));
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
 }
 
