@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { system } from '../aws/system.js';
 import { EngineError } from '../base/errors.js';
@@ -30,11 +31,13 @@ export interface OpenStore {
 }
 
 const tableName = 'outwait';
+const files = { dynamodb: 'dynamodb.sqlite', memory: 'journal.jsonl' } as const;
 
 /** Opens the table of local mode. @throws EngineError `CONFIG_INVALID`, `STORE_UNAVAILABLE` */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   if (options.endpoint !== undefined) return openEndpoint(options.endpoint);
   const binary = options.kind === 'memory' ? undefined : findDynoxide();
+  warnOfOtherStore(options, binary === undefined ? 'dynamodb' : 'memory');
   if (binary !== undefined) return openDynoxide(binary, options);
   if (options.kind === 'dynamodb') {
     throw new EngineError(
@@ -45,13 +48,22 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   return openJournal(options);
 }
 
+/** Runs of one store are not in the other: somebody who has just installed dynoxide, or left it out, would miss theirs. */
+function warnOfOtherStore({ folder, log }: OpenStoreOptions, other: StoreKind): void {
+  if (!existsSync(join(folder, files[other]))) return;
+  log.warn('this folder also has runs of the other store, which are not shown', {
+    file: files[other],
+    use: `--store ${other}`,
+  });
+}
+
 async function openEndpoint(endpoint: string): Promise<OpenStore> {
   const { table, close } = await openTable(endpoint);
   return { table, close, description: `DynamoDB at ${new URL(endpoint).host}` };
 }
 
 async function openDynoxide(binary: string, { folder, log, onLost }: OpenStoreOptions): Promise<OpenStore> {
-  const databaseFile = resolve(folder, 'dynamodb.sqlite');
+  const databaseFile = resolve(folder, files.dynamodb);
   const version = dynoxideVersion(binary);
   const dynoxide = await startDynoxide({
     binary,
@@ -91,7 +103,7 @@ async function openTable(endpoint: string): Promise<Pick<OpenStore, 'table' | 'c
 }
 
 async function openJournal({ folder, log, onLost }: OpenStoreOptions): Promise<OpenStore> {
-  const file = join(folder, 'journal.jsonl');
+  const file = join(folder, files.memory);
   const { table, close } = await openJournaledTable({ file, log, onLost });
   return { table, close, description: `memory, ${shown(resolve(file))}` };
 }
