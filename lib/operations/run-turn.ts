@@ -1,7 +1,7 @@
 import { EngineError, hasCode, isEngineError, storedError, type EngineErrorCode } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
-import { blockedRetryAtMs } from '../decide/deadline.js';
 import type { TurnMessage } from '../queue/queue.js';
+import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun } from './end-run.js';
 import { foldHistory } from '../history/run-state.js';
@@ -43,13 +43,7 @@ const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
 /** Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. */
 async function parkUnreadable(deps: Deps, runId: RunId, error: EngineError): Promise<void> {
   const head = await deps.store.readHead(runId);
-  if (head === undefined) return;
-  const nowMs = deps.clock.nowMs();
-  const since = head.blocked?.details?.['sinceMs'];
-  const sinceMs = typeof since === 'number' ? since : nowMs;
-  deps.log.error('run blocked', { runId, workflow: head.workflow, code: error.code, reason: error.message });
-  const blocked = storedError(error.code, error.message, { sinceMs });
-  await deps.store.setBlocked(runId, head.dueSeq, blocked, blockedRetryAtMs(sinceMs, nowMs));
+  if (head !== undefined) await blockRun(deps, head, head.dueSeq, storedError(error.code, error.message));
 }
 
 interface PassOptions {

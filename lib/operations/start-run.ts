@@ -9,6 +9,7 @@ import {
   startDelayMaxMs,
   tagsMax,
 } from '../base/limits.js';
+import { issuePath } from '../base/schema-issue.js';
 import type { EpochMs } from '../base/time.js';
 import type { RunHead } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
@@ -168,7 +169,7 @@ async function parseInput(workflow: AnyWorkflow, given: JsonValue | undefined): 
   if (parsed?.issues !== undefined) {
     // The first ones: a large input can be wrong in every part.
     const issues = parsed.issues.slice(0, issuesMax).map((issue) => ({
-      path: (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.'),
+      path: issuePath(issue),
       message: cutUtf8(issue.message, issueTextBytes),
     }));
     const list = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');

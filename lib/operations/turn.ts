@@ -11,7 +11,7 @@ import {
   turnReserveMs,
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import { blockedRetryAtMs, waitDueAtMs } from '../decide/deadline.js';
+import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import type {
   OpenChild,
@@ -26,6 +26,7 @@ import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js'
 import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
+import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
 import { issueToken } from './issue-token.js';
@@ -508,22 +509,7 @@ export class Turn {
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
     const results = taken.filter((event) => isOnlyKnownHere.has(event.type));
     if (results.length > 0 && !(await this.#commit(results))) return false;
-    const { runId, blocked } = this.#head;
-    const nowMs = this.#deps.clock.nowMs();
-    const sinceMs = typeof blocked?.details?.['sinceMs'] === 'number' ? blocked.details['sinceMs'] : nowMs;
-    this.#deps.log.error('run blocked', {
-      runId,
-      workflow: this.#head.workflow,
-      code: error.code,
-      reason: error.message,
-    });
-    const parked = await this.#deps.store.setBlocked(
-      runId,
-      this.#state.seq,
-      { ...error, details: { ...error.details, sinceMs } },
-      blockedRetryAtMs(sinceMs, nowMs),
-    );
-    if (parked) {
+    if (await blockRun(this.#deps, this.#head, this.#state.seq, error)) {
       await this.#clearMarkers(
         (token) => token.settlement !== undefined,
         () => true,

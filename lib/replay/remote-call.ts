@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { RemoteResultInvalid } from '../base/errors.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { remoteTimeoutDefaultMs } from '../base/limits.js';
+import { issuePath } from '../base/schema-issue.js';
 import type { Duration } from '../base/time.js';
 import type { RemoteCall } from '../workflow/context.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
@@ -47,12 +48,7 @@ export function remoteTimeoutMs(timeout: Duration | undefined): number {
 export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
   const { issues } = await schema['~standard'].validate(result);
   if (issues === undefined) return;
-  const list = issues
-    .map(
-      ({ message, path }) =>
-        `${(path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.')}: ${message}`,
-    )
-    .join('; ');
+  const list = issues.map((issue) => `${issuePath(issue)}: ${issue.message}`).join('; ');
   throw new RemoteResultInvalid(
     'REMOTE_RESULT_INVALID',
     `the result of the remote task on "${server}" does not fit its schema: ${list}`,
