@@ -14,6 +14,10 @@ export interface RemoteTaskHandle {
   readonly contextId?: string;
   /** MCP: what the server promised to keep the task for, from its creation. */
   readonly ttlMs?: number;
+  /** A2A: over which interface of its card the task was started. Missing: JSON-RPC. */
+  readonly binding?: 'JSONRPC' | 'HTTP+JSON';
+  /** MCP 2025-11-25: the session in which the task was started, where the server has sessions. */
+  readonly session?: string;
 }
 
 /** How a run ends, or ended. */

@@ -86,9 +86,15 @@ async function handleReply(
       }
       return 'working';
     }
+    case 'missing':
     case 'unreadable': {
       const pollErrors = token.pollErrors + 1;
-      const nextAtMs = nextPollAfterErrorMs(token, nowMs, pollErrors, reply.retryAfterMs);
+      const nextAtMs = nextPollAfterErrorMs(
+        token,
+        nowMs,
+        pollErrors,
+        reply.kind === 'missing' ? undefined : reply.retryAfterMs,
+      );
       deps.log.warn('remote task not readable', {
         runId,
         waitId,

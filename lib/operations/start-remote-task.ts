@@ -138,6 +138,14 @@ async function takeReply(
       else await cancelUnwanted(deps, start, transport, reply.handle);
       return { token: now ?? token };
     }
+    case 'asked': {
+      const error = storedError(
+        'REMOTE_START_REFUSED',
+        `"${command.server}" wants input before it starts, and the call answers none`,
+        { server: command.server },
+      );
+      return settled(await settle(deps, start, 'start', { kind: 'failed', error }), token);
+    }
     case 'ended':
       return settled(await settle(deps, start, 'start', outcomeOf(reply.end, command.server)), token);
     case 'refused':

@@ -7,8 +7,7 @@ import { exchangeOf, untilResponse, type Exchange } from './exchange.js';
 import type { HttpClient } from './http.js';
 import { rpcRequest } from './json-rpc.js';
 import { remoteError } from './remote-error.js';
-import { scrubbed } from './scrub.js';
-import type { CancelReply, PollReply, StartReply } from './transport.js';
+import { scrubbed, type Reply } from './scrub.js';
 
 export interface TransportDeps {
   readonly http: HttpClient;
@@ -27,6 +26,8 @@ export interface WireCall {
 }
 
 interface CallOptions {
+  /** Where to, if not the configured URL. */
+  readonly url?: string;
   readonly freshConnection?: boolean;
 }
 
@@ -43,11 +44,11 @@ export class RemoteEndpoint {
   }
 
   /** Makes one call and hands what came of it to `read`. */
-  async ask<Reply extends StartReply | PollReply | CancelReply>(
+  async ask<Kind extends Reply>(
     call: WireCall,
     options: CallOptions,
-    read: (exchange: Exchange) => Reply,
-  ): Promise<Reply> {
+    read: (exchange: Exchange) => Kind,
+  ): Promise<Kind> {
     const credentials = await this.#credentials();
     const exchange =
       typeof credentials === 'string' ? notConfigured(credentials) : await this.#exchange(call, credentials, options);
@@ -69,8 +70,8 @@ export class RemoteEndpoint {
   async #exchange(call: WireCall, credentials: Headers, options: CallOptions): Promise<Exchange> {
     const { http, clock, random } = this.#deps;
     const id = random.hex(16);
-    const reply = await http.post({
-      url: this.#config.url,
+    const reply = await http.send({
+      url: options.url ?? this.#config.url,
       headers: { ...credentials, ...call.headers },
       body: rpcRequest(id, call.method, call.params),
       allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,

@@ -7,10 +7,12 @@ import { isAllowedAddress, type AddressRule } from './address-rule.js';
 import { codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
 
 export interface HttpRequest {
+  /** Default POST. */
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Absolute, http or https. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
   /** Also private networks and plain http. */
   readonly allowPrivateAddresses?: boolean;
   /** Never on a connection that was used before: a server may be closing that one, and then nobody knows if it was read. */
@@ -36,7 +38,7 @@ export type HttpReply =
 
 /** Sends requests to servers that others run. Never throws; no text in an error holds the URL, a header or a body. */
 export interface HttpClient {
-  post(request: HttpRequest): Promise<HttpReply>;
+  send(request: HttpRequest): Promise<HttpReply>;
 }
 
 export interface HttpLimits {
@@ -81,7 +83,7 @@ export class GuardedHttpClient implements HttpClient {
     this.#lookup = options.lookup;
   }
 
-  async post(request: HttpRequest): Promise<HttpReply> {
+  async send(request: HttpRequest): Promise<HttpReply> {
     const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
     const rule = url === undefined ? undefined : this.#ruleFor(url, request.allowPrivateAddresses ?? false);
     if (url === undefined || rule === undefined)
@@ -119,12 +121,12 @@ export class GuardedHttpClient implements HttpClient {
   }
 
   async #send(url: URL, rule: AddressRule, request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
-    const { request: send } = await loadUndici();
+    const undici = await loadUndici();
     const fresh = request.freshConnection ?? false;
-    const response = await send(url, {
-      method: 'POST',
+    const response = await undici.request(url, {
+      method: request.method ?? 'POST',
       headers: { ...request.headers, 'accept-encoding': 'identity' },
-      body: request.body,
+      body: request.body ?? null,
       dispatcher: await this.#agent(rule, fresh),
       headersTimeout: this.#limits.headersMs,
       bodyTimeout: this.#limits.headersMs,

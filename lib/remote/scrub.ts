@@ -1,9 +1,9 @@
 import type { StoredError } from '../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import { failureTextBytes, remoteErrorTextBytes, scrubMinChars } from '../base/limits.js';
-import type { CancelReply, PollReply, StartReply } from './transport.js';
+import type { AnswerReply, CancelReply, FindReply, PollReply, StartReply } from './transport.js';
 
-type Reply = StartReply | PollReply | CancelReply;
+export type Reply = StartReply | PollReply | CancelReply | AnswerReply | FindReply;
 
 /**
  * `reply` with every one of `secrets` taken out of its error, and the text then cut. A server can put what it was sent

@@ -1,21 +1,35 @@
 import type { StoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
+import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
 
-export type { RemoteRequest };
+export type { RemoteAnswer, RemoteQuestion, RemoteRequest };
 
 export interface StartRequest {
   readonly request: RemoteRequest;
   /** The same on every attempt of one call. */
   readonly idempotencyKey: string;
+  /** Somebody will answer the server's questions: it is told so. Default false. */
+  readonly answersQuestions?: boolean;
+  /** The start is repeated with the answers to what the server `asked`, and its opaque state exactly as it came. */
+  readonly continuation?: { readonly state?: string; readonly answers: Readonly<Record<string, RemoteAnswer>> };
 }
 
 export type { RemoteEnd };
 
 export type StartReply =
   /** A task runs. `pollAfterMs`: the server's hint; 0 when the task had already ended and only its result is missing. */
-  | { readonly kind: 'started'; readonly handle: RemoteTaskHandle; readonly pollAfterMs?: number }
+  | {
+      readonly kind: 'started';
+      readonly handle: RemoteTaskHandle;
+      readonly pollAfterMs?: number;
+      /** The task is there and waits for answers already. */
+      readonly questions?: readonly RemoteQuestion[];
+    }
+  /** Nothing runs: the server wants answers first, and then the start again, with `state` as it came. */
+  | { readonly kind: 'asked'; readonly questions: readonly RemoteQuestion[]; readonly state?: string }
   /** Answered at once, or the task had ended already. */
   | { readonly kind: 'ended'; readonly end: RemoteEnd; readonly handle?: RemoteTaskHandle }
   /** The server said no for good; nothing runs (4xx, a JSON-RPC error). */
@@ -26,9 +40,17 @@ export type StartReply =
   | { readonly kind: 'unknown'; readonly error: StoredError };
 
 export type PollReply =
-  /** `state` in the words of the protocol, for display. */
-  | { readonly kind: 'working'; readonly state: string; readonly pollAfterMs?: number }
+  /** `state` in the words of the protocol, for display; `note`: what the server says of its progress; all open `questions`. */
+  | {
+      readonly kind: 'working';
+      readonly state: string;
+      readonly pollAfterMs?: number;
+      readonly note?: string;
+      readonly questions?: readonly RemoteQuestion[];
+    }
   | { readonly kind: 'ended'; readonly end: RemoteEnd }
+  /** A reply for this request that says that the server knows no such task: not yet, no longer, or not for us. */
+  | { readonly kind: 'missing'; readonly error: StoredError }
   /** Nothing learned: the token stays as it is. Also every reply that is not for this request and this task. */
   | { readonly kind: 'unreadable'; readonly error: StoredError; readonly retryAfterMs?: number };
 
@@ -36,11 +58,39 @@ export type CancelReply =
   /** Asked, or it had ended, or it is gone: nothing more to do. */
   { readonly kind: 'done' } | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
 
+export type AnswerReply =
+  /** Delivered, or the question is no longer open. */
+  | { readonly kind: 'done' }
+  /** The server will not take it, now or later. */
+  | { readonly kind: 'refused'; readonly error: StoredError }
+  | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
+
+/** What a server says of the task that a start of unknown fate may have made. */
+export type FindReply =
+  | { readonly kind: 'found'; readonly handle: RemoteTaskHandle }
+  /** It has none. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unknown'; readonly error: StoredError };
+
+/** What happens to a task while somebody watches: for the eyes of the reader, never a settlement. */
+export type WatchEvent =
+  | { readonly kind: 'status'; readonly state: string; readonly note?: string }
+  | { readonly kind: 'artifact'; readonly artifact: JsonValue; readonly append: boolean; readonly lastChunk: boolean };
+
+export interface ServerTraits {
+  /** The server answers a repeated start that carries the same key with the task that it already has. */
+  readonly dedupes: boolean;
+  /** `find` can tell. */
+  readonly finds: boolean;
+}
+
 /** One remote server. Expected failures are answers, never exceptions. */
 export interface RemoteTaskTransport {
   readonly protocol: 'mcp' | 'a2a';
   /** The server answers a repeated start that carries the same key with the task that it already has. */
   readonly dedupes: boolean;
+  /** The same, with what the server says of itself; asked once in a while. Without it, `dedupes` is all there is. */
+  traits?(): Promise<ServerTraits>;
   /** Why this request cannot go to this server (a skill for an MCP server), if so. */
   problemWith(request: RemoteRequest): string | undefined;
   /** One attempt, at most 30 s. Never waits for the task to end. */
@@ -49,6 +99,19 @@ export interface RemoteTaskTransport {
   get(handle: RemoteTaskHandle): Promise<PollReply>;
   /** One best-effort request to stop the task. */
   cancel(handle: RemoteTaskHandle): Promise<CancelReply>;
+  /** Answers one question of a running task. `idempotencyKey`: the same on every attempt to deliver this answer. */
+  answer?(
+    handle: RemoteTaskHandle,
+    question: RemoteQuestion,
+    answer: RemoteAnswer,
+    idempotencyKey: string,
+  ): Promise<AnswerReply>;
+  /** Looks for the task of a start that was sent and not answered. */
+  find?(request: StartRequest): Promise<FindReply>;
+  /** Takes over a task that somebody else has started: one read of it. */
+  adopt?(task: { readonly taskId: string; readonly contextId?: string }): Promise<StartReply>;
+  /** Follows a task until it ends, the stream breaks or `signal` aborts. Never starts anything. */
+  watch?(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>;
 }
 
 export interface RemoteTransports {

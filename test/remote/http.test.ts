@@ -43,7 +43,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       json(response, { a: 'é' }, 418, { 'X-Two': 'b' });
     });
-    const reply = await httpClient().post(request(server.url, { headers: { 'x-one': 'a' }, body: '{"q":1}' }));
+    const reply = await httpClient().send(request(server.url, { headers: { 'x-one': 'a' }, body: '{"q":1}' }));
     expect(reply).toMatchObject({ kind: 'reply', status: 418, text: '{"a":"é"}', headers: { 'x-two': 'b' } });
     expect(server.received[0]).toMatchObject({
       text: '{"q":1}',
@@ -58,7 +58,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       response.writeHead(307, { location: target.url }).end();
     });
-    expect(await httpClient().post(request(server.url, { headers: { authorization: 'Bearer x' } }))).toMatchObject({
+    expect(await httpClient().send(request(server.url, { headers: { authorization: 'Bearer x' } }))).toMatchObject({
       kind: 'reply',
       status: 307,
     });
@@ -78,7 +78,7 @@ describe('GuardedHttpClient', () => {
       response.on('drain', more);
       more();
     });
-    const reply = await httpClient().post(request(server.url));
+    const reply = await httpClient().send(request(server.url));
     expect(reply.kind).toBe('no_answer');
     expect(errorOf(reply)).toEqual({ code: 'REMOTE_UNREACHABLE', message: 'the answer is larger than 4194304 bytes' });
     expect(written).toBeLessThan(32 * 1024 * 1024);
@@ -89,7 +89,7 @@ describe('GuardedHttpClient', () => {
       response.writeHead(200, { 'content-length': '5242880' });
       response.write('x');
     });
-    expect(errorOf(await httpClient().post(request(server.url))).message).toBe(
+    expect(errorOf(await httpClient().send(request(server.url))).message).toBe(
       'the answer is larger than 4194304 bytes',
     );
   });
@@ -98,7 +98,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       json(response, 'xxxx', 200, { 'content-encoding': 'gzip' });
     });
-    const reply = await httpClient().post(request(server.url));
+    const reply = await httpClient().send(request(server.url));
     expect(reply.kind).toBe('no_answer');
     expect(errorOf(reply).message).toBe('the answer is compressed, which was not asked for');
   });
@@ -107,7 +107,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       json(response, 'xxxx', 503, { 'content-encoding': 'gzip', 'retry-after': '7' });
     });
-    expect(await httpClient().post(request(server.url))).toMatchObject({
+    expect(await httpClient().send(request(server.url))).toMatchObject({
       kind: 'reply',
       status: 503,
       text: '',
@@ -131,7 +131,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       answer(response);
     });
-    const reply = await httpClient({ limits: { totalMs: 60 } }).post(request(server.url));
+    const reply = await httpClient({ limits: { totalMs: 60 } }).send(request(server.url));
     expect(reply.kind).toBe('no_answer');
     expect(errorOf(reply)).toEqual({ code: 'REMOTE_UNREACHABLE', message: 'no answer came in time' });
   });
@@ -140,7 +140,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       response.socket!.resetAndDestroy();
     });
-    expect((await httpClient().post(request(server.url))).kind).toBe('no_answer');
+    expect((await httpClient().send(request(server.url))).kind).toBe('no_answer');
   });
 
   it('says no_answer when the body is cut', async () => {
@@ -148,7 +148,7 @@ describe('GuardedHttpClient', () => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{"a":', () => response.socket?.destroy());
     });
-    expect((await httpClient().post(request(server.url))).kind).toBe('no_answer');
+    expect((await httpClient().send(request(server.url))).kind).toBe('no_answer');
   });
 
   it('says no_answer when the caller aborts', async () => {
@@ -156,11 +156,11 @@ describe('GuardedHttpClient', () => {
     const server = await serve(() => {
       abort.abort();
     });
-    expect((await httpClient().post(request(server.url, { signal: abort.signal }))).kind).toBe('no_answer');
+    expect((await httpClient().send(request(server.url, { signal: abort.signal }))).kind).toBe('no_answer');
   });
 
   it('says not_sent when the connection is refused', async () => {
-    const reply = await httpClient().post(request(`http://127.0.0.1:${await closedPort()}/`));
+    const reply = await httpClient().send(request(`http://127.0.0.1:${await closedPort()}/`));
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply)).toEqual({
       code: 'REMOTE_UNREACHABLE',
@@ -172,21 +172,21 @@ describe('GuardedHttpClient', () => {
     const lookup: LookupFunction = (_hostname, _options, callback) => {
       callback(Object.assign(new Error('getaddrinfo ENOTFOUND canary.example'), { code: 'ENOTFOUND' }), '');
     };
-    const reply = await httpClient({ lookup }).post(request('https://canary.example/'));
+    const reply = await httpClient({ lookup }).send(request('https://canary.example/'));
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply).message).toBe('no connection to the server (ENOTFOUND)');
   });
 
   it('says not_sent when the connection breaks inside the TLS handshake, whatever the code', async () => {
     const server = await rawServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
-    const reply = await httpClient().post(request(`https://127.0.0.1:${server.port}/`));
+    const reply = await httpClient().send(request(`https://127.0.0.1:${server.port}/`));
     server.close();
     expect(reply.kind).toBe('not_sent');
   });
 
   it('says not_sent when the TLS handshake does not end', async () => {
     const server = await rawServer(() => undefined);
-    const reply = await httpClient({ limits: { connectMs: 60 } }).post(request(`https://127.0.0.1:${server.port}/`));
+    const reply = await httpClient({ limits: { connectMs: 60 } }).send(request(`https://127.0.0.1:${server.port}/`));
     server.close();
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply).message).toBe('no connection to the server (UND_ERR_CONNECT_TIMEOUT)');
@@ -205,7 +205,7 @@ describe('GuardedHttpClient', () => {
     ['another protocol', 'ftp://8.8.8.8/', { allowPrivateAddresses: true }],
     ['no URL', 'reports', {}],
   ])('sends nothing to %s', async (_name, url, more) => {
-    const reply = await new GuardedHttpClient().post(request(url, more));
+    const reply = await new GuardedHttpClient().send(request(url, more));
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply).code).toBe('CONFIG_INVALID');
     expect(errorOf(reply).message).not.toContain(url);
@@ -216,7 +216,7 @@ describe('GuardedHttpClient', () => {
       json(response, {});
     });
     const client = new GuardedHttpClient({ lookup: resolvingTo('127.0.0.1', '::1', '10.0.0.1') });
-    const reply = await client.post(request(`https://rebound.example:${new URL(server.url).port}/`));
+    const reply = await client.send(request(`https://rebound.example:${new URL(server.url).port}/`));
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply)).toEqual({
       code: 'CONFIG_INVALID',
@@ -230,7 +230,7 @@ describe('GuardedHttpClient', () => {
       json(response, {});
     });
     const client = httpClient({ lookup: resolvingTo('10.0.0.1', '127.0.0.1') });
-    expect((await client.post(request(`http://mixed.example:${new URL(server.url).port}/`))).kind).toBe('reply');
+    expect((await client.send(request(`http://mixed.example:${new URL(server.url).port}/`))).kind).toBe('reply');
   });
 
   it('reaches a private server that the configuration allows', async () => {
@@ -238,8 +238,8 @@ describe('GuardedHttpClient', () => {
       json(response, {});
     });
     const client = new GuardedHttpClient();
-    expect((await client.post(request(server.url, { allowPrivateAddresses: true }))).kind).toBe('reply');
-    expect((await client.post(request(server.url))).kind).toBe('not_sent');
+    expect((await client.send(request(server.url, { allowPrivateAddresses: true }))).kind).toBe('reply');
+    expect((await client.send(request(server.url))).kind).toBe('not_sent');
     await client.close();
   });
 
@@ -254,7 +254,7 @@ describe('GuardedHttpClient', () => {
     const server = await serve((_, response) => {
       json(response, {});
     });
-    const reply = await httpClient().post(request(server.url, { headers: { [name]: value } }));
+    const reply = await httpClient().send(request(server.url, { headers: { [name]: value } }));
     expect(errorOf(reply).code).toBe('CONFIG_INVALID');
     expect(errorOf(reply).message).not.toContain('canary');
     expect(server.received).toEqual([]);
@@ -265,9 +265,9 @@ describe('GuardedHttpClient', () => {
       json(response, {});
     });
     const client = httpClient();
-    await client.post(request(server.url));
-    await client.post(request(server.url, { freshConnection: true }));
-    await client.post(request(server.url, { freshConnection: true }));
+    await client.send(request(server.url));
+    await client.send(request(server.url, { freshConnection: true }));
+    await client.send(request(server.url, { freshConnection: true }));
     expect(server.received.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close', 'close']);
     expect(server.connections()).toBe(3);
   });
@@ -280,7 +280,7 @@ describe('GuardedHttpClient', () => {
       response.write('one');
       response.on('close', closed);
     });
-    const reply = await httpClient().post(
+    const reply = await httpClient().send(
       request(server.url, { enough: (head, piece) => head.status === 200 && piece === 'one' }),
     );
     expect(reply).toMatchObject({ kind: 'reply', text: 'one' });

@@ -85,7 +85,7 @@ async function aRun(protocol: Protocol, { dedupes = false } = {}): Promise<World
     app: defineApp({ workflows: [workflow], servers: { remote: protocol.config({ url: server.url, dedupes }) } }),
     table: new MemoryTable(),
     clock: { nowMs: () => nowMs },
-    http: { post: (request) => (world.impatient ? impatient : patient).post(request) },
+    http: { send: (request) => (world.impatient ? impatient : patient).send(request) },
   });
   const { store, queues } = deps;
   const { runId } = await startRun(deps, { workflow: 'calls' });
