@@ -34,6 +34,7 @@ export function startLocalEngine(options: {
   const queues = new MemoryQueues({
     turn: queueTopology.turn,
     work: queueTopology.work,
+    step: queueTopology.step,
     clock: system.clock,
     onChange: () => {
       for (const source of sources) source.wake();

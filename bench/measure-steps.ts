@@ -58,7 +58,7 @@ function directDeps(table: Table): Deps {
     ...common,
     store: new RunStore(table),
     transports: scriptedRemote({}),
-    queues: new MemoryQueues({ turn: rules, work: rules, clock: common.clock }),
+    queues: new MemoryQueues({ turn: rules, work: rules, step: rules, clock: common.clock }),
   };
 }
 

@@ -35,7 +35,7 @@ export class VirtualEngine {
 
   constructor({ workflow, store, unmetered, transports }: VirtualEngineOptions) {
     const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
-    this.#queues = new MemoryQueues({ turn: rules, work: rules, clock: this.#clock });
+    this.#queues = new MemoryQueues({ turn: rules, work: rules, step: rules, clock: this.#clock });
     this.deps = {
       ...benchDeps(workflow),
       store,

@@ -37,17 +37,19 @@ export class OutwaitStack extends Stack {
   constructor(scope: Construct, id: string, props: OutwaitStackProps) {
     super(scope, id, props);
     this.table = this.#table();
-    this.queues = { turn: this.#queue('turn'), work: this.#queue('work') };
+    this.queues = { turn: this.#queue('turn'), work: this.#queue('work'), step: this.#queue('step') };
 
     const environment = this.#environment();
     this.functions = {
       api: this.#function('api', props.config, environment),
       turn: this.#function('turn', props.config, environment),
       poll: this.#function('poll', props.config, environment),
+      step: this.#function('step', props.config, environment),
       schedule: this.#function('schedule', props.config, environment),
     };
     this.#receive('turn', this.functions.turn);
     this.#receive('work', this.functions.poll);
+    this.#receive('step', this.functions.step);
     this.#grant();
 
     new Rule(this, 'Sweep', {
@@ -102,6 +104,7 @@ export class OutwaitStack extends Stack {
       [envNames.table]: this.table.tableName,
       [envNames.turnQueueUrl]: this.queues.turn.queueUrl,
       [envNames.workQueueUrl]: this.queues.work.queueUrl,
+      [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.tokenKeys]: `k1:${secretText('TokenKey')}`,
       [envNames.managementToken]: secretText('ManagementToken'),
     };
@@ -149,11 +152,12 @@ export class OutwaitStack extends Stack {
   }
 
   #grant(): void {
-    const { api, turn, poll, schedule: sweep } = this.functions;
-    for (const writer of [api, turn, poll]) this.table.grantReadWriteData(writer);
+    const { api, turn, poll, step, schedule: sweep } = this.functions;
+    for (const writer of [api, turn, poll, step]) this.table.grantReadWriteData(writer);
     this.table.grantReadData(sweep);
-    for (const sender of [api, turn, poll, sweep]) this.queues.turn.grantSendMessages(sender);
+    for (const sender of [api, turn, poll, step, sweep]) this.queues.turn.grantSendMessages(sender);
     for (const sender of [turn, poll, sweep]) this.queues.work.grantSendMessages(sender);
+    for (const sender of [turn, step, sweep]) this.queues.step.grantSendMessages(sender);
   }
 
   #api(): void {

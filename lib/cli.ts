@@ -5,10 +5,12 @@ import { CliError, exitCodes } from './cli/cli-error.js';
 import { plainJson, plainLines } from './cli/plain.js';
 import { addDoctorCommand } from './cli/doctor-command.js';
 import { addInitCommand } from './cli/init-command.js';
+import { addInputCommands } from './cli/input-commands.js';
 import { addLintCommand } from './cli/lint-command.js';
 import { addReadCommands } from './cli/read-commands.js';
 import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
+import { addScheduleCommands } from './cli/schedule-commands.js';
 
 /** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -22,6 +24,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   addDevCommand(program);
   addRunCommands(program);
   addReadCommands(program);
+  addInputCommands(program);
+  addScheduleCommands(program);
   addReplayCommand(program);
   addDoctorCommand(program);
   addInitCommand(program, version);

@@ -1,16 +1,26 @@
 // What a workflow author imports.
 
-export { defineApp, mcpServer, a2aAgent, secret } from './workflow/app.js';
+export { defineApp, mcpServer, a2aAgent } from './workflow/app.js';
 export type {
   A2aAgentConfig,
   App,
   AppConfig,
   McpServerConfig,
-  SecretReference,
-  ServerAuth,
   ServerConfig,
 } from './workflow/app.js';
+export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';
+export type {
+  OAuthClient,
+  PrivateKey,
+  SecretReference,
+  SecretSource,
+  ServerAuth,
+  SigV4,
+} from './workflow/server-auth.js';
+export type { ServerLimits } from './workflow/server-limits.js';
 export type { OverlapPolicy, ScheduleConfig } from './workflow/schedule.js';
+export { answerWith, askPerson } from './workflow/input.js';
+export type { AskPersonOptions } from './workflow/input.js';
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 export type {
@@ -21,11 +31,16 @@ export type {
   ScopeHandle,
   SignalOptions,
   TokenOptions,
+  AskOptions,
+  AttachCall,
+  InputHandler,
   A2aMessageCall,
   A2aSkillCall,
   McpCall,
   RemoteCall,
   RemoteOutcome,
+  RestartCause,
+  RestartPolicy,
   RetryPolicy,
   StepContext,
   StepOptions,
@@ -45,12 +60,15 @@ export {
   RemoteResultInvalid,
   RemoteTaskCancelled,
   RemoteTaskError,
+  RemoteTaskExpired,
   RemoteTaskFailed,
+  RemoteTaskLost,
   RemoteTaskRejected,
   RemoteTaskTimedOut,
   RunCancelled,
   StepFailed,
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
+export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 export type { JsonObject, JsonValue } from './base/json.js';
 export type { Duration } from './base/time.js';

@@ -1,7 +1,9 @@
 import type { Deps } from '../operations/deps.js';
+import { WarmRuns } from '../operations/warm-runs.js';
 import { createSqsClient } from '../queue/sqs-client.js';
 import { SqsQueues } from '../queue/sqs-queues.js';
 import { GuardedHttpClient } from '../remote/http.js';
+import { protectTransports } from '../remote/protection.js';
 import { createTransports } from '../remote/transports.js';
 import { createDynamoDbClient } from '../store/dynamodb/client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
@@ -9,7 +11,7 @@ import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import type { App } from '../workflow/app.js';
 import type { Env } from './env.js';
-import { parsePayloadKeys, parseTokenKeys } from './keys.js';
+import { createPayloadCipher, parseTokenKeys } from './keys.js';
 import { createLog } from './log.js';
 import { system } from './system.js';
 
@@ -18,13 +20,24 @@ export function createDeps(env: Env, app: App): Deps {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
+  const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)));
+  const transports = createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log });
   return {
     ...system,
     app,
     log,
-    store: new RunStore(new SealedTable(table, parsePayloadKeys(env.payloadKeys))),
-    queues: new SqsQueues(createSqsClient(), { turn: env.turnQueueUrl, work: env.workQueueUrl }),
-    transports: createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log }),
+    store,
+    queues: new SqsQueues(createSqsClient(), {
+      turn: env.turnQueueUrl,
+      work: env.workQueueUrl,
+      step: env.stepQueueUrl,
+    }),
+    transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
+      ...system,
+      states: store.servers,
+      log,
+    }),
     tokens: parseTokenKeys(env.tokenKeys),
+    warmRuns: new WarmRuns(),
   };
 }

@@ -5,10 +5,13 @@ export const envNames = {
   table: 'OUTWAIT_TABLE',
   turnQueueUrl: 'OUTWAIT_TURN_QUEUE_URL',
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
+  stepQueueUrl: 'OUTWAIT_STEP_QUEUE_URL',
   /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays for good. */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
   /** The same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored as they are. */
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
+  /** Id, ARN or alias of a key of KMS, whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones. */
+  payloadKmsKey: 'OUTWAIT_PAYLOAD_KMS_KEY',
   /** Bearer token of the management routes; without it they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
   /** `debug`, `info`, `warn` or `error`; default `info`. */
@@ -22,8 +25,10 @@ export interface Env {
   readonly table: string;
   readonly turnQueueUrl: string;
   readonly workQueueUrl: string;
+  readonly stepQueueUrl: string;
   readonly tokenKeys: string;
   readonly payloadKeys: string | undefined;
+  readonly payloadKmsKey: string | undefined;
   readonly managementToken: string | undefined;
   readonly logLevel: LogLevel;
 }
@@ -32,7 +37,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /** @throws EngineError `CONFIG_INVALID` that names every variable that is missing or wrong, and no value */
 export function readEnv(variables: Variables): Env {
-  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'tokenKeys'] as const;
+  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'tokenKeys'] as const;
   const missing = required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === '');
   if (missing.length > 0)
     throw new EngineError('CONFIG_INVALID', `environment variables are missing: ${missing.join(', ')}`);
@@ -40,8 +45,9 @@ export function readEnv(variables: Variables): Env {
     table: variables[envNames.table] ?? '',
     turnQueueUrl: variables[envNames.turnQueueUrl] ?? '',
     workQueueUrl: variables[envNames.workQueueUrl] ?? '',
+    stepQueueUrl: variables[envNames.stepQueueUrl] ?? '',
     tokenKeys: variables[envNames.tokenKeys] ?? '',
-    payloadKeys: optional(variables, envNames.payloadKeys),
+    ...readPayloadKeySources(variables),
     managementToken: readManagementToken(variables),
     logLevel: readLogLevel(variables),
   };
@@ -50,6 +56,14 @@ export function readEnv(variables: Variables): Env {
 /** Undefined when it is not set, or empty. */
 export function readManagementToken(variables: Variables): string | undefined {
   return optional(variables, envNames.managementToken);
+}
+
+/** Each undefined when it is not set, or empty. */
+export function readPayloadKeySources(variables: Variables): Pick<Env, 'payloadKeys' | 'payloadKmsKey'> {
+  return {
+    payloadKeys: optional(variables, envNames.payloadKeys),
+    payloadKmsKey: optional(variables, envNames.payloadKmsKey),
+  };
 }
 
 function optional(variables: Variables, name: string): string | undefined {

@@ -1,5 +1,9 @@
 import { EngineError } from '../base/errors.js';
+import type { Clock } from '../base/time.js';
 import { createCipher, type PayloadCipher } from '../store/cipher.js';
+import { kmsKeyService } from '../store/kms/key-service.js';
+import { wrappingKeyring } from '../store/kms/kms-keyring.js';
+import { namedKeyring } from '../store/payload-keyring.js';
 import { TokenKeys } from '../tokens/token-keys.js';
 
 interface Key {
@@ -15,9 +19,22 @@ export function parseTokenKeys(text: string): TokenKeys {
   return new TokenKeys(parseKeys(text, 'token'));
 }
 
-/** The same form, 32 bytes each: the first key encrypts, all decrypt. Undefined text: payloads are not encrypted. */
-export function parsePayloadKeys(text: string | undefined): PayloadCipher | undefined {
-  return text === undefined ? undefined : createCipher(parseKeys(text, 'payload'));
+export interface PayloadKeySources {
+  /** Keys in the same form, 32 bytes each: the first encrypts, all decrypt. */
+  readonly payloadKeys: string | undefined;
+  /** Id, ARN or alias of a key of KMS. Then its data keys encrypt, and `payloadKeys` only decrypt what is older. */
+  readonly payloadKmsKey: string | undefined;
+}
+
+/** What encrypts payloads; undefined when neither source is configured. @throws EngineError `CONFIG_INVALID` */
+export function createPayloadCipher(
+  { payloadKeys, payloadKmsKey }: PayloadKeySources,
+  clock: Clock,
+): PayloadCipher | undefined {
+  const named = payloadKeys === undefined ? [] : [namedKeyring(parseKeys(payloadKeys, 'payload'))];
+  const wrapping = payloadKmsKey === undefined ? [] : [wrappingKeyring(kmsKeyService({ keyId: payloadKmsKey }), clock)];
+  const [sealing, ...others] = [...wrapping, ...named];
+  return sealing === undefined ? undefined : createCipher(sealing, ...others);
 }
 
 function parseKeys(text: string, kind: string): readonly Key[] {

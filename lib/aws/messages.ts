@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isRunId, isWaitId } from '../base/ids.js';
-import type { TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
 
 // Bodies as a queue hands them back. Unknown fields are ignored: a newer version may have sent them.
 
@@ -8,7 +8,11 @@ const runId = z.string().check(z.refine(isRunId));
 const waitId = z.string().check(z.refine(isWaitId));
 const instantMs = z.number().check(z.int(), z.nonnegative());
 
-const turnMessage = z.object({ runId });
+// Of a kind that is not known yet: the turn looks at all.
+const news = z.catch(z.optional(z.array(z.union([z.object({ waitId }), z.object({ inboxId: z.string() })]))), undefined);
+const turnMessage = z.object({ runId, news });
+
+const stepMessage = z.object({ runId, waitId, dueAtMs: instantMs });
 
 const workMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('wake'), runId, dueAtMs: instantMs }),
@@ -25,6 +29,12 @@ const workMessage = z.discriminatedUnion('kind', [
 /** Undefined for a body that is no turn message. */
 export function parseTurnMessage(body: string): TurnMessage | undefined {
   const parsed = turnMessage.safeParse(fromJson(body));
+  return parsed.success ? (withoutUndefined(parsed.data) as TurnMessage) : undefined;
+}
+
+/** Undefined for a body that is no step message. */
+export function parseStepMessage(body: string): StepMessage | undefined {
+  const parsed = stepMessage.safeParse(fromJson(body));
   return parsed.success ? parsed.data : undefined;
 }
 

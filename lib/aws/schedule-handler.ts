@@ -9,8 +9,8 @@ export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
 export function scheduleHandler(getDeps: GetDeps): ScheduleHandler {
   return async () => {
     const deps = await getDeps();
-    const { wakes, polls } = await fanOutDue(deps);
+    const { wakes, polls, steps } = await fanOutDue(deps);
     const { started } = await tickSchedules(deps);
-    if (wakes + polls + started > 0) deps.log.info('swept', { wakes, polls, started });
+    if (wakes + polls + steps + started > 0) deps.log.info('swept', { wakes, polls, steps, started });
   };
 }

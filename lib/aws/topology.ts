@@ -1,7 +1,7 @@
 // What a deployment consists of, as data: the CDK stack builds it, local mode imitates it.
 
 export { tableIndexes } from '../store/table.js';
-import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 
 /** A message that this many receives did not get done is put aside. Throttled receives count, so it is more than a few. */
 const maxReceiveCount = 5;
@@ -17,7 +17,7 @@ export interface QueueTopology {
   /** How Lambda receives from it. */
   readonly eventSource: {
     readonly batchSize: number;
-    /** How long Lambda may gather messages before it invokes; 0 for a FIFO queue, which has none. */
+    /** How long Lambda may gather messages before it invokes; 0 for none, which is all that a FIFO queue has. */
     readonly batchingWindowMs: number;
     /** Invocations at a time. */
     readonly maxConcurrency: number;
@@ -29,8 +29,8 @@ export interface FunctionTopology {
   readonly memoryMb: number;
 }
 
-export type FunctionName = 'api' | 'turn' | 'poll' | 'schedule';
-export type QueueName = 'turn' | 'work';
+export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule';
+export type QueueName = 'turn' | 'work' | 'step';
 
 export const queues: Readonly<Record<QueueName, QueueTopology>> = {
   turn: {
@@ -50,6 +50,15 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
     // Many reads share one invocation; the window is what gathers them.
     eventSource: { batchSize: 40, batchingWindowMs: 2_000, maxConcurrency: 20 },
   },
+  step: {
+    fifo: false,
+    // Six times the timeout. A worker that dies is made up for sooner, by its lease.
+    visibilityMs: 6 * stepFunctionTimeoutMs,
+    maxReceiveCount,
+    deadLetterRetentionDays: 14,
+    // An attempt may need all the time that its function has.
+    eventSource: { batchSize: 1, batchingWindowMs: 0, maxConcurrency: 20 },
+  },
 };
 
 export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
@@ -57,6 +66,7 @@ export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
   api: { timeoutMs: 29_000, memoryMb: 512 },
   turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024 },
   poll: { timeoutMs: pollTimeoutMs, memoryMb: 512 },
+  step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024 },
   schedule: { timeoutMs: 60_000, memoryMb: 512 },
 };
 
@@ -67,6 +77,10 @@ export const httpPaths = [
   '/healthz',
   '/runs',
   '/runs/{proxy+}',
+  '/schedules',
+  '/schedules/{proxy+}',
+  '/inputs',
+  '/inputs/{proxy+}',
   '/activities/external',
   '/activities/external/{proxy+}',
 ] as const;

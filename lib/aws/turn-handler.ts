@@ -1,6 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Deps } from '../operations/deps.js';
 import { runTurn } from '../operations/run-turn.js';
+import { oneTurnFor } from '../queue/one-turn.js';
 import type { GetDeps } from './get-deps.js';
 import { parseTurnMessage } from './messages.js';
 
@@ -36,12 +37,12 @@ async function turnFor(
   records: readonly SQSRecord[],
   context: InvocationContext,
 ): Promise<readonly SQSRecord[]> {
-  const malformed = records.filter((record) => parseTurnMessage(record.body) === undefined);
+  const messages = records.map((record) => parseTurnMessage(record.body));
+  const malformed = records.filter((_, at) => messages[at] === undefined);
   for (const { messageId } of malformed) deps.log.error('malformed turn message', { messageId });
   // A FIFO queue must not get a later message of a group done before an earlier one that failed.
   if (malformed.length > 0) return records;
-  const [first] = records;
-  const message = first === undefined ? undefined : parseTurnMessage(first.body);
+  const message = oneTurnFor(messages.filter((one) => one !== undefined));
   if (message === undefined) return [];
   try {
     await runTurn(deps, message, {

@@ -17,6 +17,8 @@ export const engineErrorCodes = [
   'FORBIDDEN',
   'WORKFLOW_NOT_FOUND',
   'RUN_NOT_FOUND',
+  'INPUT_NOT_FOUND',
+  'SCHEDULE_NOT_FOUND',
   'RUN_ENDED',
   'RUN_EXISTS',
   'TOKEN_INVALID',
@@ -36,16 +38,19 @@ export const engineErrorCodes = [
   'WORKFLOW_FAILED',
   'STEP_FAILED',
   'STEP_TIMED_OUT',
+  'STEP_HEARTBEAT_MISSED',
   'STEP_INTERRUPTED',
   'STEP_POISONED',
   'SIGNAL_TIMED_OUT',
   'EXTERNAL_FAILED',
   'EXTERNAL_TIMED_OUT',
+  'INPUT_TIMED_OUT',
   'CHILD_FAILED',
   'CHILD_TIMED_OUT',
   'COMPENSATION_FAILED',
   'QUERY_NOT_FOUND',
   'QUERY_FAILED',
+  'QUERY_TIMED_OUT',
   'RUN_TIMED_OUT',
   'RUN_CANCELLED',
   'RUN_TERMINATED',
@@ -53,7 +58,10 @@ export const engineErrorCodes = [
   'REMOTE_TASK_REJECTED',
   'REMOTE_TASK_CANCELLED',
   'REMOTE_TASK_TIMED_OUT',
+  'REMOTE_TASK_EXPIRED',
+  'REMOTE_TASK_LOST',
   'REMOTE_RESULT_INVALID',
+  'REMOTE_ANSWER_REFUSED',
   'REMOTE_START_REFUSED',
   'REMOTE_START_AMBIGUOUS',
   'REMOTE_START_FAILED',
@@ -104,7 +112,10 @@ export class ChildFailed extends EngineError {}
 /** The run was asked to cancel; thrown at every open wait. */
 export class RunCancelled extends EngineError {}
 
-/** A remote task ended without an outcome. `details` holds server, state and, where there are any, artifacts. */
+/**
+ * A remote task ended without an outcome. `details` holds the server and, where they are known, the state in its words,
+ * artifacts, and `phase`: `start` for what the reply to the start said, `run` for what a read of the task found.
+ */
 export class RemoteTaskError extends EngineError {}
 /** MCP `failed`, A2A `TASK_STATE_FAILED`. */
 export class RemoteTaskFailed extends RemoteTaskError {}
@@ -114,6 +125,10 @@ export class RemoteTaskRejected extends RemoteTaskError {}
 export class RemoteTaskCancelled extends RemoteTaskError {}
 /** The deadline of the call passed first. */
 export class RemoteTaskTimedOut extends RemoteTaskError {}
+/** The server no longer has the task, and the time for which it promised to keep it has passed. */
+export class RemoteTaskExpired extends RemoteTaskError {}
+/** The server says again and again that it knows no such task. */
+export class RemoteTaskLost extends RemoteTaskError {}
 /** The result does not fit the schema of the call; `details.result` is the raw one. */
 export class RemoteResultInvalid extends RemoteTaskError {}
 /** The server answered that it will not start the task. */
@@ -126,6 +141,7 @@ export class RemoteStartFailed extends RemoteTaskError {}
 const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
   STEP_FAILED: StepFailed,
   STEP_TIMED_OUT: StepFailed,
+  STEP_HEARTBEAT_MISSED: StepFailed,
   STEP_INTERRUPTED: StepFailed,
   STEP_POISONED: StepFailed,
   EXTERNAL_FAILED: ExternalWaitFailed,
@@ -135,6 +151,8 @@ const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
   REMOTE_TASK_REJECTED: RemoteTaskRejected,
   REMOTE_TASK_CANCELLED: RemoteTaskCancelled,
   REMOTE_TASK_TIMED_OUT: RemoteTaskTimedOut,
+  REMOTE_TASK_EXPIRED: RemoteTaskExpired,
+  REMOTE_TASK_LOST: RemoteTaskLost,
   REMOTE_RESULT_INVALID: RemoteResultInvalid,
   REMOTE_START_REFUSED: RemoteStartRefused,
   REMOTE_START_AMBIGUOUS: RemoteStartAmbiguous,
@@ -208,4 +226,11 @@ export function hasCode<Code extends EngineErrorCode>(
   code: Code,
 ): value is EngineError & { readonly code: Code } {
   return isEngineError(value) && value.code === code;
+}
+
+/** True for an error of what is stored: it cannot be opened, or not understood, by this deployment. */
+export function isUnreadable(
+  value: unknown,
+): value is EngineError & { readonly code: 'PAYLOAD_UNREADABLE' | 'HISTORY_FORMAT_UNKNOWN' } {
+  return hasCode(value, 'PAYLOAD_UNREADABLE') || hasCode(value, 'HISTORY_FORMAT_UNKNOWN');
 }

@@ -19,6 +19,8 @@ export const requestIdMaxChars = 128;
 export const signalMaxBytes = 256 * KiB;
 /** Events after which a run should go on as a new one: the cost of a cold turn grows with its history. */
 export const continueAsNewEvents = 10_000;
+/** Longest replay for one query: whoever asks waits for it, and so does everybody else of that process. */
+export const queryTimeoutMs = 5_000;
 /** Default of `ctx.map`. */
 export const mapConcurrency = 16;
 /** Longest pause of a run; then it goes on by itself. */
@@ -36,8 +38,13 @@ export const inputPreviewBytes = 512;
 /** Text of a failure, of a remote or of a step, cut on a character boundary. */
 export const failureTextBytes = 4 * KiB;
 
-/** Pages of the index that one call of `GET /runs` reads: a filter that matches little must not scan the table. */
+/** Pages of the index after which a call of `GET /runs` ends: a filter that matches little must not scan the table. */
 export const listPagesMax = 10;
+/** Rows of such a page where a filter may leave most of them out. */
+export const filteredPageRows = 100;
+/** Runs that one page of `GET /activities/external` reads, histories and all. */
+export const externalPageRuns = 25;
+export const runsReadInParallel = 8;
 /** Events of one page of a history; a page holds whole commits, so it can have some more. */
 export const historyPageEvents = 1_000;
 /** A page of a history ends with the commit that reaches this: an answer of Lambda is at most 6 MB. */
@@ -55,11 +62,77 @@ export const jsonMaxKeys = 10_000;
 export const connectTimeoutMs = 3_000;
 export const headersTimeoutMs = 20_000;
 export const requestTimeoutMs = 30_000;
+/** What a start may need to ask beforehand (which revision, which tools), each: it must leave time for the start itself. */
+export const sideRequestTimeoutMs = 10_000;
 export const remoteReplyMaxBytes = 4 * MiB;
+
+// Protection of remote servers, across workers.
+/** What is known of a server is read again after this; a success of one's own is as good as a reading. */
+export const serverStateCacheMs = 5_000;
+export const breakerFailuresDefault = 10;
+export const breakerOpenDefaultMs = 30_000;
+/** Longest time without a probe, as the longest between two failing reads. */
+export const breakerOpenMaxMs = 300_000;
+/** Failures further apart are not one row: a server of a single slow task would be left alone for nothing. */
+export const breakerStreakMs = 300_000;
+/** A probe that has not come back by then is lost with its process. */
+export const probeLeaseMs = 35_000;
+/** When to look again while somebody else probes. */
+export const serverProbeRetryMs = 15_000;
+/** When to look again at a server that is as busy as it may be. */
+export const serverBusyRetryMs = 5_000;
+/** A `Retry-After` is followed for one task up to an hour, for all tasks of its server up to this. */
+export const serverHoldMaxMs = 300_000;
+/** A slot whose process is gone is free again after this: a turn or a read has ended by then. */
+export const serverSlotLeaseMs = 60_000;
+export const serverConcurrencyMax = 256;
+/** Starts of one worker on one server at a time. More wait, as many as one turn begins at once, and not for long. */
+export const startsPerServer = 8;
+export const startsWaiting = 16;
+export const startsWaitMaxMs = 2_000;
+
+// Credentials of remote servers.
+/** A secret of AWS is read again after this. */
+export const secretCacheMs = 60_000;
+/** While AWS cannot be asked, a value goes on being used up to this age. */
+export const secretStaleMaxMs = 3_600_000;
+export const secretConnectTimeoutMs = 1_000;
+export const secretRequestTimeoutMs = 3_000;
+export const secretRequestAttempts = 2;
+/** One request to an authorization server, or for its metadata: a start of 30 s must have time left for itself. */
+export const oauthRequestTimeoutMs = 8_000;
+/** A token is replaced this long before it expires, or at half of a shorter life. */
+export const oauthTokenMarginMs = 60_000;
+/** Life of a token whose server does not say; and the longest that is believed. */
+export const oauthTokenLifeDefaultMs = 300_000;
+export const oauthTokenLifeMaxMs = 24 * 3_600_000;
+/** Scopes of one token, those of a step-up included. */
+export const oauthScopesMax = 100;
+/** Life of a client's assertion (RFC 7523): it is used at once. */
+export const oauthAssertionLifeMs = 60_000;
 
 // Starting a remote task.
 export const startAttempts = 5;
 export const startBackoffBaseMs = 1_000;
+/** A server is asked for what it says of itself for at most this long; the start after it must still fit into the turn. */
+export const serverTraitsTimeoutMs = 5_000;
+/** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
+export const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
+/** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */
+export const restartAttemptsMax = 20;
+
+// Agent cards of A2A.
+export const agentCardMaxBytes = 256 * KiB;
+export const agentCardTimeoutMs = 5_000;
+/** A card is believed for as long as its server says, but at least and at most this long. */
+export const agentCardAgeMinMs = 60_000;
+export const agentCardAgeMaxMs = 3_600_000;
+/** Interfaces of a card that are looked at. */
+export const agentInterfacesMax = 32;
+// Watching a task. Nobody waits for what is watched, so a stream may simply end.
+export const watchMaxMs = 900_000;
+/** Servers send a sign of life each 15 s or so. */
+export const watchQuietMs = 60_000;
 
 // Polling.
 export const pollIntervalMinMs = 5_000;
@@ -73,6 +146,12 @@ export const pollHopsMax = 10;
 /** Due instants are rounded up to this, so that one invocation carries many tasks. */
 export const pollTickMs = 1_000;
 export const pollsPerServer = 8;
+/** A server that says so soon after the start that it knows no such task may have replicas that lag. */
+export const taskMissingGraceMs = 60_000;
+/** Reads in a row that say so, or that can never be stored, after which the wait ends. */
+export const taskSightingsMax = 3;
+/** They are spread over at least this: a read that somebody asked for out of turn proves nothing new. */
+export const taskSightingsSpanMs = 10_000;
 /** First and later polls, timers and retries this close also go as a delayed message, beside the sweep. */
 export const delayedMessageMaxMs = 90_000;
 /** SQS delays a message by at most this. */
@@ -82,13 +161,15 @@ export const queueDelayMaxMs = 900_000;
 export const turnTimeoutMs = 60_000;
 /** Visibility of a turn message: a crashed turn keeps its group locked this long. */
 export const turnVisibilityMs = 90_000;
-/** A step that may need longer than this cannot run inside a turn. */
+/** A step that may need longer than this cannot run inside a turn: it is a long step. */
 export const stepTimeoutMaxMs = 45_000;
 export const stepsInParallel = 16;
 /** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
 export const outsideInParallel = 16;
 /** Remote cancels of one turn at a time. */
 export const cancelsInParallel = 8;
+/** A remote task whose server does not answer a cancel is left alone after this long. */
+export const cancelGiveUpMs = 24 * 3_600_000;
 /** Tries to store a handle: a task runs, and this is the only record of it. */
 export const storeHandleTries = 6;
 export const storeHandleBackoffMs = 200;
@@ -96,8 +177,26 @@ export const storeHandleBackoffMs = 200;
 export const turnReserveMs = 5_000;
 /** Requests recorded in one commit; more go into the next. */
 export const requestsPerCommit = 300;
+/** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
+export const warmRunsMax = 50;
+export const warmEventsMax = 50_000;
 /** A turn in flight looks for a cancel this often. */
 export const inboxCheckMs = 2_000;
+
+// Long steps.
+/** What Lambda lets a function run, and the longest attempt of a long step: the rest is for the replay before it and the writes after it. */
+export const stepFunctionTimeoutMs = 900_000;
+export const longStepTimeoutMaxMs = 840_000;
+/** With less than its timeout and this left of its invocation an attempt is not begun. */
+export const longStepReserveMs = 30_000;
+/** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
+export const longStepBeatMs = 20_000;
+/** A worker that has not said so for this long counts as dead: three beats may fail, and the sweep, which looks a minute ahead, passes by one that lives. */
+export const longStepLeaseMs = 90_000;
+/** A message to the step queue that nobody has acted upon for this long is sent again. */
+export const longStepResendMs = 60_000;
+/** What a step reports of how far it has come. It is kept with the history and handed to the next attempt. */
+export const stepProgressMaxBytes = 256 * KiB;
 
 export const sweepIntervalMs = 60_000;
 /** Partitions of the due index. */
@@ -106,6 +205,8 @@ export const dueShards = 16;
 /** Default of the `timeout` of a remote call. */
 export const remoteTimeoutDefaultMs = 24 * 3_600_000;
 export const idempotencyKeyMaxBytes = 255;
+/** Of a key that an author gives a remote call: with the number of a restart it must stay below the limit above. */
+export const remoteKeyMaxChars = 200;
 
 // Replies of remote servers.
 /** Text of a JSON-RPC error or of trouble with the connection. */
@@ -114,8 +215,37 @@ export const remoteErrorTextBytes = 1 * KiB;
 export const remoteIdMaxBytes = 1 * KiB;
 /** State of a task in the server's own words, kept for display. */
 export const remoteStateMaxChars = 64;
+/** A question, by a server or for a person, with its schema. */
+export const formMaxBytes = 64 * KiB;
+/** The content of one answer; it is kept in the history. */
+export const answerMaxBytes = 64 * KiB;
+/** Questions of one call that are taken in; what asks more is not worth waiting for. */
+export const questionsMax = 64;
+/** How often a server may ask before it makes a task. */
+export const startRoundsMax = 8;
+/** After an answer the task is looked at again this soon. */
+export const pollAfterAnswerMs = 5_000;
 /** Artifacts of a failed task are kept in the error up to this size; of larger ones only how many and how large. */
 export const failureArtifactsMaxBytes = 64 * KiB;
+/** What a server adds to the error of a failed task; of larger data only the size is kept. */
+export const failureDataMaxBytes = 16 * KiB;
+/** Message of a question of a remote task, cut. */
+export const questionTextBytes = 4 * KiB;
+/** Schema of a question, or the opaque state of a start that asks: both are stored until the answer is sent. */
+export const questionMaxBytes = 64 * KiB;
+/** How long what a server says of itself is believed: its own word within these. */
+export const discoveryAgeMinMs = 60_000;
+export const discoveryAgeMaxMs = 3_600_000;
+/** How long a list of tools is believed of a server that gives it no age. */
+export const toolListAgeMs = 300_000;
+/** Pages of a list of tools that are read. */
+export const toolListPagesMax = 20;
+/** What an MCP 2025-11-25 server is asked to keep a task for; it may decide otherwise. */
+export const taskTtlMs = 7 * 24 * 3_600_000;
+/** Lost sessions that a process remembers for each server, so that it does not ask under them again. */
+export const lostSessionsMax = 1_000;
+/** Parts of a message that asks something are kept up to this size; of larger ones only the text. */
+export const questionPartsMaxBytes = 32 * KiB;
 /** Secrets shorter than this are not looked for in texts of a remote: they would match by chance. */
 export const scrubMinChars = 4;
 
@@ -140,5 +270,14 @@ export const queueRequestAttempts = 3;
 export const storeConflictAttempts = 6;
 export const storeConflictBackoffBaseMs = 20;
 export const storeConflictBackoffMaxMs = 500;
+// Keys of payloads from KMS.
+/** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
+export const payloadKeyAgeMaxMs = 15 * 60_000;
+/** Payloads sealed under one data key: far below what random nonces allow, and still few requests to KMS. */
+export const payloadKeyUsesMax = 10_000;
+/** Unwrapped data keys kept. A run of weeks has one from each process that wrote it. */
+export const unwrappedKeysMax = 1_000;
+/** Unwraps at a time: a long history must not take the whole quota of KMS. */
+export const keyRequestsInParallel = 16;
 /** A journal is written anew at open when it has this many lines more than twice its items. */
 export const journalSpareLines = 1_000;

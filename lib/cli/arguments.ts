@@ -16,6 +16,13 @@ export function waitIdArgument(text: string): string {
   return text;
 }
 
+export function inputIdArgument(text: string): string {
+  const [runId = '', waitId = '', ...rest] = text.split('.');
+  if (rest.length > 0 || !isRunId(runId) || !isWaitId(waitId))
+    throw new InvalidArgumentError('The id of a question is a run id, a dot and a number; outwait inputs lists them.');
+  return text;
+}
+
 export function nameArgument(text: string): string {
   // A URL takes the last two for steps along a path.
   if (text === '' || text.length > 128 || text === '.' || text === '..')

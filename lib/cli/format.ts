@@ -1,7 +1,9 @@
 import type { JsonValue } from '../base/json.js';
 import type { RunOutcome } from '../history/event.js';
+import type { InputView } from '../operations/inputs.js';
 import type { RunExplanation } from '../operations/explain-run.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/read-runs.js';
+import type { ScheduleView } from '../operations/schedules.js';
 import { plain, plainJson } from './plain.js';
 
 // What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
@@ -64,18 +66,28 @@ export function formatOutcome(outcome: RunOutcome): string {
   }
 }
 
+const kindTexts: Readonly<Record<string, string>> = { remoteTask: 'remote task', longStep: 'long step', remoteAnswer: 'delivery of an' };
+
 function formatWait(wait: WaitView): string {
-  const parts = [wait.kind === 'remoteTask' ? 'remote task' : wait.kind];
+  const parts = [kindTexts[wait.kind] ?? wait.kind];
   // A timer has no name of its own.
   if (wait.name !== undefined && wait.kind !== 'timer') parts.push(wait.name);
   if (wait.server !== undefined) parts.push(`on ${wait.server}`);
   if (wait.taskId !== undefined) parts.push(`task ${wait.taskId}`);
+  for (const question of wait.questions ?? []) parts.push(`asks: ${question}`);
+  if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
   parts.push(`since ${time(wait.sinceMs)}`);
   if (wait.nextAtMs !== undefined) parts.push(`next ${time(wait.nextAtMs)}`);
   if (wait.deadlineAtMs !== undefined) parts.push(`deadline ${time(wait.deadlineAtMs)}`);
   if (wait.failedAttempts !== undefined) parts.push(`${wait.failedAttempts} failed`);
   if (wait.lastError !== undefined) parts.push(`last error: ${wait.lastError.message}`);
+  if (wait.runningSinceMs !== undefined) {
+    const lease = wait.leaseUntilMs === undefined ? '' : ` (lease until ${time(wait.leaseUntilMs)})`;
+    parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} runs since ${time(wait.runningSinceMs)}${lease}`);
+  }
+  if (wait.interrupted !== undefined) parts.push(`${wait.interrupted} died with their worker`);
+  if (wait.progress !== undefined) parts.push(`progress: ${value(wait.progress)}`);
   return parts.join(', ');
 }
 
@@ -83,6 +95,31 @@ function formatTags(tags: Readonly<Record<string, string>>): string {
   return Object.entries(tags)
     .map(([name, text]) => `${name}=${text}`)
     .join(' ');
+}
+
+export function formatInputs({
+  inputs,
+  cursor,
+}: {
+  readonly inputs: readonly InputView[];
+  readonly cursor?: string;
+}): string {
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  if (inputs.length === 0) return `no questions${more}`;
+  return inputs.map(formatInput).join('\n\n') + more;
+}
+
+function formatInput(input: InputView): string {
+  const rows: Row[] = [
+    ['input', input.inputId],
+    ['question', input.message],
+    ['since', time(input.sinceMs)],
+  ];
+  if (input.server !== undefined) rows.push(['asked by', input.server]);
+  if (input.url !== undefined) rows.push(['page', input.url]);
+  if (input.schema !== undefined) rows.push(['schema', value(input.schema)]);
+  if (input.deadlineAtMs !== undefined) rows.push(['deadline', time(input.deadlineAtMs)]);
+  return formatRows(rows);
 }
 
 export function formatList({ runs, cursor }: RunList): string {
@@ -110,6 +147,36 @@ export function formatHistory({ events }: HistoryView): string {
       time(atMs),
       type,
       Object.keys(rest).length === 0 ? '' : value(rest as unknown as JsonValue),
+    ]),
+  ]);
+}
+
+export function formatSchedule(schedule: ScheduleView): string {
+  const rows: Row[] = [
+    ['schedule', schedule.name],
+    ['workflow', schedule.workflow],
+    ['status', schedule.pausedAtMs === undefined ? 'active' : `paused since ${time(schedule.pausedAtMs)}`],
+  ];
+  if (schedule.nextTickAtMs !== undefined) rows.push(['next', time(schedule.nextTickAtMs)]);
+  if (schedule.lastTickAtMs !== undefined) rows.push(['last', time(schedule.lastTickAtMs)]);
+  if (schedule.lastRunId !== undefined) rows.push(['last run', schedule.lastRunId]);
+  if (schedule.waitingTickAtMs !== undefined) rows.push(['waiting', `the tick of ${time(schedule.waitingTickAtMs)}`]);
+  return formatRows(rows);
+}
+
+export function formatSchedules(schedules: readonly ScheduleView[]): string {
+  if (schedules.length === 0) return 'no schedules';
+  const optionalTime = (atMs: number | undefined): string => (atMs === undefined ? '' : time(atMs));
+  return formatTable([
+    ['SCHEDULE', 'WORKFLOW', 'STATUS', 'NEXT', 'LAST', 'LAST RUN', 'WAITING'],
+    ...schedules.map((schedule) => [
+      schedule.name,
+      schedule.workflow,
+      schedule.paused ? 'paused' : 'active',
+      optionalTime(schedule.nextTickAtMs),
+      optionalTime(schedule.lastTickAtMs),
+      schedule.lastRunId ?? '',
+      optionalTime(schedule.waitingTickAtMs),
     ]),
   ]);
 }

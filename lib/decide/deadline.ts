@@ -10,10 +10,14 @@ export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
     case 'timer':
       return wait.firesAtMs;
     case 'step':
+    case 'remoteAnswer':
       return wait.retryAtMs;
     case 'remoteTask':
+      // One that waits for answers before it starts ends at its deadline like any other.
+      if (wait.rounds > 0 && wait.retryAtMs === undefined) return wait.deadlineAtMs;
       return wait.retryAtMs === undefined ? undefined : Math.min(wait.retryAtMs, wait.deadlineAtMs);
     case 'signal':
+    case 'longStep':
     case 'external':
     case 'child':
       return wait.deadlineAtMs;

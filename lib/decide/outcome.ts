@@ -1,25 +1,21 @@
-import { storedError } from '../base/errors.js';
-import { utf8Bytes, type JsonValue } from '../base/json.js';
-import { payloadMaxBytes } from '../base/limits.js';
+import { cutUtf8 } from '../base/json.js';
+import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
+import { failureTextBytes } from '../base/limits.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 
-/** The outcome that a remote end settles its token with. A result that no item can hold fails the wait and says why. */
-export function outcomeOf(end: RemoteEnd, server: string): TokenOutcome {
-  if (end.kind === 'failed') return end;
-  const sizeBytes = utf8Bytes(JSON.stringify(end.result));
-  return sizeBytes <= payloadMaxBytes ? end : tooLarge(server, sizeBytes, end);
-}
-
-function tooLarge(server: string, sizeBytes: number, end: { readonly taskId?: string }): TokenOutcome {
-  const message = `the result of the remote task on "${server}" is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`;
-  const details: Record<string, JsonValue> = { server, sizeBytes, limitBytes: payloadMaxBytes };
-  return {
-    kind: 'failed',
-    error: storedError(
-      'PAYLOAD_TOO_LARGE',
-      message,
-      end.taskId === undefined ? details : { ...details, taskId: end.taskId },
-    ),
-  };
+/**
+ * The outcome that a remote end settles its token with. A result that no item can hold fails the wait and says why.
+ * `phase`: whether the reply to the start said it, or a read of the task.
+ */
+export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run'): TokenOutcome {
+  if (end.kind === 'failed') {
+    const { message, details } = end.error;
+    const cut = cutUtf8(message, failureTextBytes);
+    return { kind: 'failed', error: { ...end.error, message: cut, details: { server, phase, ...details } } };
+  }
+  const error = jsonOverLimit(`the result of the remote task on "${server}" is`, jsonBytes(end.result));
+  if (error === undefined) return end.isError && phase === 'start' ? { ...end, phase } : end;
+  const details = { server, ...error.details, ...(end.taskId === undefined ? {} : { taskId: end.taskId }) };
+  return { kind: 'failed', error: { ...error, details } };
 }

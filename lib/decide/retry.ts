@@ -1,8 +1,13 @@
-import { startAttempts, startBackoffBaseMs } from '../base/limits.js';
+import { pollIntervalMaxMs, startAttempts, startBackoffBaseMs } from '../base/limits.js';
 
 /** How long to wait after failed attempt `attempt`; undefined when it was the last. Exponential, never sooner than the server asks. */
 export function startRetryDelayMs(attempt: number, retryAfterMs = 0): number | undefined {
   return attempt >= startAttempts ? undefined : Math.max(startBackoffBaseMs * 2 ** (attempt - 1), retryAfterMs);
+}
+
+/** How long to wait before an answer is sent again: exponential up to 5 min, never sooner than the server asks. */
+export function answerRetryDelayMs(attempt: number, retryAfterMs = 0): number {
+  return Math.max(Math.min(startBackoffBaseMs * 2 ** Math.min(attempt - 1, 20), pollIntervalMaxMs), retryAfterMs);
 }
 
 export interface StepRetry {

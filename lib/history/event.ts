@@ -2,6 +2,8 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
+import type { InputForm } from './input-form.js';
+import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 
 /** What finds a remote task again. Kept on the token item and in the history; holds no URL and no secret. */
 export interface RemoteTaskHandle {
@@ -18,6 +20,8 @@ export interface RemoteTaskHandle {
   readonly binding?: 'JSONRPC' | 'HTTP+JSON';
   /** MCP 2025-11-25: the session in which the task was started, where the server has sessions. */
   readonly session?: string;
+  /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares the same. */
+  readonly answersQuestions?: true;
 }
 
 /** How a run ends, or ended. */
@@ -29,6 +33,9 @@ export type RunOutcome =
   /** Goes on as another run with a history of its own. */
   | { readonly status: 'continued'; readonly nextRunId: RunId; readonly input?: JsonValue };
 
+/** What becomes of a remote task when nobody waits for it any more. */
+export type RemoteClosePolicy = 'cancel' | 'leave';
+
 /** What happens to a child when its parent no longer waits for it. */
 export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
 
@@ -37,7 +44,7 @@ interface At {
   readonly atMs: EpochMs;
 }
 
-/** The first turn began. The input is on the head item. */
+/** The first turn began. The input is on the head item. A run that is cancelled before a delayed start has none. */
 export type RunStarted = At & {
   readonly type: 'RunStarted';
   readonly workflow: string;
@@ -45,7 +52,15 @@ export type RunStarted = At & {
   readonly behaviors: number;
 };
 /** The workflow asked for a step; it may run from now on. */
-export type StepRequested = At & { readonly type: 'StepRequested'; readonly waitId: WaitId; readonly name: string };
+export type StepRequested = At & {
+  readonly type: 'StepRequested';
+  readonly waitId: WaitId;
+  readonly name: string;
+  /** It runs in a worker of its own, which settles its token; in a turn otherwise. */
+  readonly long?: true;
+  /** Of a long step. */
+  readonly deadlineAtMs?: EpochMs;
+};
 /** An attempt is about to run; recorded beforehand only where a crash during it must be noticed. */
 export type StepStarted = At & { readonly type: 'StepStarted'; readonly waitId: WaitId; readonly attempt: number };
 /** One attempt failed and another will follow. */
@@ -92,13 +107,67 @@ export type RemoteTaskStarted = At & {
   readonly waitId: WaitId;
   readonly handle: RemoteTaskHandle;
 };
-/** An attempt to start it is known not to have been processed, or may be repeated; the next one is due at `retryAtMs`. */
+/**
+ * An attempt to start it is known not to have been processed, or may be repeated; the next one is due at `retryAtMs`. Also
+ * one that was not made since the server is left alone: `attempt` is then that of the last one made, 0 before the first.
+ */
 export type RemoteTaskStartFailed = At & {
   readonly type: 'RemoteTaskStartFailed';
   readonly waitId: WaitId;
   readonly attempt: number;
   readonly error: StoredError;
   readonly retryAtMs: EpochMs;
+  /** It was sent and got no usable answer: a task may be running. */
+  readonly sent?: true;
+};
+/**
+ * An attempt to start was sent, its fate is unknown, and it must not be repeated. At `lookAtMs` the server is asked for the
+ * `look`-th time whether it has a task of it.
+ */
+export type RemoteTaskStartLost = At & {
+  readonly type: 'RemoteTaskStartLost';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly error: StoredError;
+  /** 1, 2, 3. */
+  readonly look: number;
+  readonly lookAtMs: EpochMs;
+};
+/** The remote task, or the server before it makes one, wants to know something. */
+export type RemoteQuestionAsked = At & AskedQuestion & { readonly type: 'RemoteQuestionAsked'; readonly waitId: WaitId };
+/** An attempt to start ended with questions, and nothing runs; the next one carries the answers. */
+export type RemoteTaskStartAsked = At & {
+  readonly type: 'RemoteTaskStartAsked';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly round: number;
+};
+/** The workflow answers; the answer may be delivered from now on. */
+export type RemoteAnswerRequested = At & {
+  readonly type: 'RemoteAnswerRequested';
+  readonly waitId: WaitId;
+  /** The wait of the call. */
+  readonly callId: WaitId;
+  /** Which of its questions (`questionId`). */
+  readonly questionId: string;
+  readonly answer: RemoteAnswer;
+  /** Of question and answer. */
+  readonly digest: string;
+};
+export type RemoteAnswerFailed = At & {
+  readonly type: 'RemoteAnswerFailed';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly error: StoredError;
+  readonly retryAtMs: EpochMs;
+};
+/** The server has it, or no longer asks. */
+export type RemoteAnswerDelivered = At & { readonly type: 'RemoteAnswerDelivered'; readonly waitId: WaitId };
+/** The server does not take it. */
+export type RemoteAnswerRefused = At & {
+  readonly type: 'RemoteAnswerRefused';
+  readonly waitId: WaitId;
+  readonly error: StoredError;
 };
 /** The token of a wait was settled. The settlement is on the token item, which is part of the truth; it is not copied. */
 export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
@@ -123,6 +192,8 @@ export type ExternalWaitRequested = At & {
   readonly type: 'ExternalWaitRequested';
   readonly waitId: WaitId;
   readonly name: string;
+  /** For a person to answer. */
+  readonly form?: InputForm;
   readonly deadlineAtMs?: EpochMs;
 };
 /** Its item is there; the token, under the key of that id, may be handed out. */
@@ -178,6 +249,13 @@ export type HistoryEvent =
   | RemoteTaskRequested
   | RemoteTaskStarted
   | RemoteTaskStartFailed
+  | RemoteTaskStartLost
+  | RemoteTaskStartAsked
+  | RemoteQuestionAsked
+  | RemoteAnswerRequested
+  | RemoteAnswerFailed
+  | RemoteAnswerDelivered
+  | RemoteAnswerRefused
   | TokenSettled
   | SignalWaitStarted
   | SignalWaitTimedOut

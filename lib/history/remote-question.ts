@@ -15,6 +15,17 @@ export interface RemoteQuestion {
   readonly parts?: readonly JsonValue[];
 }
 
+/** A question in a history; `round` counts those that came before there was a task. */
+export interface AskedQuestion {
+  readonly question: RemoteQuestion;
+  readonly round?: number;
+}
+
+/** Names one question of one call for good. */
+export function questionIdOf({ question, round }: AskedQuestion): string {
+  return round === undefined ? question.key : `start ${round} ${question.key}`;
+}
+
 /** MCP elicitation result; A2A sends the content of an accepted one as the parts of a message. */
 export type RemoteAnswer =
   { readonly action: 'accept'; readonly content?: JsonValue } | { readonly action: 'decline' | 'cancel' };

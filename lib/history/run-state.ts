@@ -3,6 +3,8 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HistoryEvent, ParentClosePolicy, RemoteTaskHandle, RunOutcome } from './event.js';
+import type { InputForm } from './input-form.js';
+import { questionIdOf, type AskedQuestion, type RemoteAnswer } from './remote-question.js';
 
 interface Open {
   readonly waitId: WaitId;
@@ -27,11 +29,41 @@ export type OpenStep = { readonly kind: 'step' } & Open &
     /** What the last attempt reported. */
     readonly progress?: JsonValue;
   };
+/** A step that a worker of its own runs; how its attempts stand is on its token item. */
+export type OpenLongStep = {
+  readonly kind: 'longStep';
+  /** When somebody last asked that whatever waits for its next attempt be tried now. */
+  readonly retryNowAtMs?: EpochMs;
+} & Open &
+  MayTimeOut;
 export type OpenTimer = { readonly kind: 'timer'; readonly firesAtMs: EpochMs } & Open;
 export type OpenSignal = { readonly kind: 'signal' } & Open & MayTimeOut;
 export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
-  Retried & { readonly server: string; readonly deadlineAtMs: EpochMs; readonly handle?: RemoteTaskHandle };
-export type OpenExternal = { readonly kind: 'external'; readonly issued: boolean } & Open & MayTimeOut;
+  Retried & {
+    readonly server: string;
+    readonly deadlineAtMs: EpochMs;
+    readonly handle?: RemoteTaskHandle;
+    /** A start that failed was sent: a task may be running. */
+    readonly mayRun?: true;
+    /** The fate of the last start is unknown; at `retryAtMs` the server is asked for the task, for the `look`-th time. */
+    readonly look?: number;
+    /** How often the server has asked before it makes a task. */
+    readonly rounds: number;
+    /** Questions that the log has, by their ids, and the answers that it has. */
+    readonly asked: ReadonlyMap<string, AskedQuestion>;
+    readonly answers: ReadonlyMap<string, RemoteAnswer>;
+  };
+/** An answer on its way to a remote server. */
+export type OpenRemoteAnswer = {
+  readonly kind: 'remoteAnswer';
+  /** The wait of the call. */
+  readonly callId: WaitId;
+  readonly questionId: string;
+  readonly answer: RemoteAnswer;
+} & Open &
+  Retried;
+export type OpenExternal = { readonly kind: 'external'; readonly issued: boolean; readonly form?: InputForm } & Open &
+  MayTimeOut;
 export type OpenChild = {
   readonly kind: 'child';
   readonly childRunId: RunId;
@@ -41,9 +73,9 @@ export type OpenChild = {
   MayTimeOut;
 
 /** A wait that the log asked for and that has no end in the log. */
-export type OpenWait = OpenStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
+export type OpenWait = OpenRemoteAnswer | OpenStep | OpenLongStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
 /** A wait that ends by the settlement of its token. */
-export type OpenTokenWait = OpenRemoteTask | OpenExternal | OpenChild;
+export type OpenTokenWait = OpenLongStep | OpenRemoteTask | OpenExternal | OpenChild;
 
 /** What the log says, without running the workflow. Folded event by event, so that a turn pays for each event once. */
 export class RunState {
@@ -79,7 +111,8 @@ export class RunState {
       case 'RunStarted':
         break;
       case 'StepRequested':
-        this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, interrupted: 0 });
+        if (event.long === true) this.#set({ kind: 'longStep', ...openOf(event, event.name), ...deadlineOf(event) });
+        else this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, interrupted: 0 });
         break;
       case 'TimerStarted':
         this.#set({ kind: 'timer', ...openOf(event, 'sleep'), firesAtMs: event.firesAtMs });
@@ -89,11 +122,29 @@ export class RunState {
         break;
       case 'RemoteTaskRequested': {
         const { server, deadlineAtMs } = event;
-        this.#set({ kind: 'remoteTask', ...openOf(event, event.name), server, deadlineAtMs, failedAttempts: 0 });
+        this.#set({
+          kind: 'remoteTask',
+          ...openOf(event, event.name),
+          server,
+          deadlineAtMs,
+          failedAttempts: 0,
+          rounds: 0,
+          asked: new Map(),
+          answers: new Map(),
+        });
+        break;
+      }
+      case 'RemoteAnswerRequested': {
+        const { callId, questionId, answer } = event;
+        this.#set({ kind: 'remoteAnswer', ...openOf(event, 'answer'), callId, questionId, answer, failedAttempts: 0 });
+        this.#change(callId, 'remoteTask', (wait) => ({
+          ...wait,
+          answers: new Map(wait.answers).set(questionId, answer),
+        }));
         break;
       }
       case 'ExternalWaitRequested':
-        this.#set({ kind: 'external', ...openOf(event, event.name), issued: false, ...deadlineOf(event) });
+        this.#set({ kind: 'external', ...openOf(event, event.name), issued: false, ...(event.form === undefined ? {} : { form: event.form }), ...deadlineOf(event) });
         break;
       case 'ChildRequested': {
         const { childRunId, parentClose } = event;
@@ -124,7 +175,37 @@ export class RunState {
         this.#change(event.waitId, 'remoteTask', (wait) => ({ ...wait, handle: event.handle }));
         break;
       case 'RemoteTaskStartFailed':
+        this.#change(event.waitId, 'remoteTask', ({ look, ...wait }) => ({
+          ...wait,
+          failedAttempts: event.attempt,
+          retryAtMs: event.retryAtMs,
+          lastError: event.error,
+          ...(event.sent === undefined ? {} : { mayRun: event.sent }),
+        }));
+        break;
+      case 'RemoteTaskStartLost':
         this.#change(event.waitId, 'remoteTask', (wait) => ({
+          ...wait,
+          look: event.look,
+          retryAtMs: event.lookAtMs,
+          lastError: event.error,
+        }));
+        break;
+      case 'RemoteTaskStartAsked':
+        this.#change(event.waitId, 'remoteTask', ({ retryAtMs, ...wait }) => ({
+          ...wait,
+          failedAttempts: event.attempt,
+          rounds: event.round,
+        }));
+        break;
+      case 'RemoteQuestionAsked':
+        this.#change(event.waitId, 'remoteTask', (wait) => ({
+          ...wait,
+          asked: new Map(wait.asked).set(questionIdOf(event), event),
+        }));
+        break;
+      case 'RemoteAnswerFailed':
+        this.#change(event.waitId, 'remoteAnswer', (wait) => ({
           ...wait,
           failedAttempts: event.attempt,
           retryAtMs: event.retryAtMs,
@@ -140,6 +221,8 @@ export class RunState {
       case 'StepCompleted':
       case 'StepFailed':
       case 'TimerFired':
+      case 'RemoteAnswerDelivered':
+      case 'RemoteAnswerRefused':
       case 'SignalWaitTimedOut':
         this.open.delete(event.waitId);
         break;
@@ -192,8 +275,7 @@ export class RunState {
 
   #set(wait: OpenWait): void {
     this.open.set(wait.waitId, wait);
-    if (wait.kind === 'remoteTask' || wait.kind === 'external' || wait.kind === 'child')
-      this.openTokens.set(wait.waitId, wait);
+    if (endsBySettlement(wait)) this.openTokens.set(wait.waitId, wait);
   }
 
   #change<Kind extends OpenWait['kind']>(
@@ -207,8 +289,9 @@ export class RunState {
 
   #retryAllAt(atMs: EpochMs): void {
     for (const wait of this.open.values()) {
-      if ((wait.kind === 'step' || wait.kind === 'remoteTask') && wait.retryAtMs !== undefined)
+      if ((wait.kind === 'step' || wait.kind === 'remoteTask' || wait.kind === 'remoteAnswer') && wait.retryAtMs !== undefined)
         this.#set({ ...wait, retryAtMs: atMs });
+      else if (wait.kind === 'longStep') this.#set({ ...wait, retryNowAtMs: atMs });
     }
   }
 }
@@ -219,6 +302,10 @@ function openOf(event: { readonly waitId: WaitId; readonly atMs: EpochMs }, name
 
 function deadlineOf({ deadlineAtMs }: MayTimeOut): MayTimeOut {
   return deadlineAtMs === undefined ? {} : { deadlineAtMs };
+}
+
+function endsBySettlement(wait: OpenWait): wait is OpenTokenWait {
+  return wait.kind === 'remoteTask' || wait.kind === 'longStep' || wait.kind === 'external' || wait.kind === 'child';
 }
 
 export function foldHistory(

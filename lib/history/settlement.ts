@@ -4,7 +4,16 @@ import type { EpochMs } from '../base/time.js';
 
 /** What a wait was given by whoever settled its token first. */
 export type TokenOutcome =
-  | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean; readonly taskId?: string }
+  | {
+      readonly kind: 'completed';
+      readonly result: JsonValue;
+      readonly isError: boolean;
+      readonly taskId?: string;
+      /** With `isError`: the server said so in its reply to the start. */
+      readonly phase?: 'start';
+      /** Of a long step that gave nothing: `result` is null and the workflow gets undefined. */
+      readonly isVoid?: true;
+    }
   | { readonly kind: 'failed'; readonly error: StoredError }
   | { readonly kind: 'timed_out' }
   /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
@@ -15,6 +24,6 @@ export type TokenOutcome =
 export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
-  readonly by: 'start' | 'poll' | 'relay' | 'child' | 'timeout' | 'end';
+  readonly by: 'start' | 'poll' | 'relay' | 'operator' | 'child' | 'step' | 'timeout' | 'end';
   readonly outcome: TokenOutcome;
 }

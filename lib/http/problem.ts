@@ -10,7 +10,9 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   // A forged, a malformed and a forgotten token look the same from outside.
   TOKEN_INVALID: 404,
   RUN_NOT_FOUND: 404,
+  INPUT_NOT_FOUND: 404,
   WORKFLOW_NOT_FOUND: 404,
+  SCHEDULE_NOT_FOUND: 404,
   ROUTE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   QUERY_NOT_FOUND: 404,
@@ -18,6 +20,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   RUN_ENDED: 409,
   RUN_EXISTS: 409,
   QUERY_FAILED: 422,
+  QUERY_TIMED_OUT: 504,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   STORE_UNAVAILABLE: 503,
@@ -32,22 +35,27 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   WORKFLOW_FAILED: 500,
   STEP_FAILED: 500,
   STEP_TIMED_OUT: 500,
+  STEP_HEARTBEAT_MISSED: 500,
   STEP_INTERRUPTED: 500,
   STEP_POISONED: 500,
   SIGNAL_TIMED_OUT: 500,
   EXTERNAL_FAILED: 500,
   EXTERNAL_TIMED_OUT: 500,
+  INPUT_TIMED_OUT: 500,
   CHILD_FAILED: 500,
   CHILD_TIMED_OUT: 500,
   COMPENSATION_FAILED: 500,
   RUN_TIMED_OUT: 500,
   REMOTE_RESULT_INVALID: 500,
+  REMOTE_ANSWER_REFUSED: 500,
   RUN_CANCELLED: 500,
   RUN_TERMINATED: 500,
   REMOTE_TASK_FAILED: 500,
   REMOTE_TASK_REJECTED: 500,
   REMOTE_TASK_CANCELLED: 500,
   REMOTE_TASK_TIMED_OUT: 500,
+  REMOTE_TASK_EXPIRED: 500,
+  REMOTE_TASK_LOST: 500,
   REMOTE_START_REFUSED: 500,
   REMOTE_START_AMBIGUOUS: 500,
   REMOTE_START_FAILED: 500,
@@ -55,7 +63,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   REMOTE_UNREACHABLE: 500,
 };
 
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503 | 504;
 
 /** Body of every answer that is not a success. */
 export interface Problem {

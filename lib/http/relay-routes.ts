@@ -4,7 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import { inboundCompleteMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { heartbeatToken } from '../operations/heartbeat-token.js';
-import { listExternalWaits } from '../operations/read-runs.js';
+import { externalWaitsOf, listExternalWaits } from '../operations/list-external-waits.js';
 import { type SettleRequest, settleToken } from '../operations/settle-token.js';
 import { settleWait } from '../operations/settle-wait.js';
 import { parseQuery } from './parse.js';
@@ -15,8 +15,9 @@ import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settle
 // Handlers of the routes that settle waits: by whoever holds the token, and by an operator.
 
 export async function externalWaits(deps: Deps, context: Context): Promise<Response> {
-  const { run } = parseQuery(externalQuery, queryOf(context));
-  return json(200, { waits: await listExternalWaits(deps, runIdFrom(run)) });
+  const { run, after } = parseQuery(externalQuery, queryOf(context));
+  if (run !== undefined) return json(200, { waits: await externalWaitsOf(deps, runIdFrom(run)) });
+  return json(200, await listExternalWaits(deps, after));
 }
 
 export async function complete(deps: Deps, context: Context): Promise<Response> {

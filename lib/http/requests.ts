@@ -124,13 +124,26 @@ export const listQuery = z.strictObject({
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
 });
 
+export const inputsQuery = z.strictObject({
+  limit: z._default(wholeNumber(pageMax, /^[1-9][0-9]{0,2}$/, 1), pageDefault),
+  cursor: z.optional(z.string().check(z.minLength(1))),
+});
+
+export const answerBody = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('accept'), content: z.optional(z.custom<JsonValue>()) }),
+  z.strictObject({ action: z.literal('decline') }),
+  z.strictObject({ action: z.literal('cancel') }),
+]);
+
 export const historyQuery = z.strictObject({
   after: z.optional(wholeNumber(999_999_999, /^(0|[1-9][0-9]{0,8})$/, 0)),
   limit: z.optional(wholeNumber(historyPageEvents, /^[1-9][0-9]{0,3}$/, 1)),
 });
 
 export const noQuery = z.strictObject({});
-export const externalQuery = z.strictObject({ run: z.string() });
+export const externalQuery = z
+  .strictObject({ run: z.optional(z.string()), after: z.optional(z.string().check(z.minLength(1))) })
+  .check(z.refine(({ run, after }) => run === undefined || after === undefined, 'takes run or after, not both'));
 
 /** A run id that has the form of one. @throws EngineError `RUN_NOT_FOUND`, the same as for an id that no run has */
 export function runIdFrom(text: string): RunId {

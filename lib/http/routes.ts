@@ -2,9 +2,11 @@ import { type Context, Hono } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
 import { requireBearer, requireLoopback } from './access.js';
+import * as inputs from './input-routes.js';
 import { json, problemResponse } from './problem.js';
 import * as relays from './relay-routes.js';
 import * as runs from './run-routes.js';
+import * as schedules from './schedule-routes.js';
 
 export interface RouteOptions {
   /**
@@ -40,6 +42,12 @@ const routes: readonly Route[] = [
   { method: 'POST', path: '/runs/:runId/signals/:name', access: 'management', handle: runs.signal },
   { method: 'POST', path: '/runs/:runId/queries/:name', access: 'management', handle: runs.query },
   { method: 'POST', path: '/runs/:runId/waits/:waitId/settle', access: 'management', handle: relays.settle },
+  { method: 'GET', path: '/inputs', access: 'management', handle: inputs.list },
+  { method: 'GET', path: '/inputs/:inputId', access: 'management', handle: inputs.show },
+  { method: 'POST', path: '/inputs/:inputId', access: 'management', handle: inputs.answer },
+  { method: 'GET', path: '/schedules', access: 'management', handle: schedules.list },
+  { method: 'POST', path: '/schedules/:name/pause', access: 'management', handle: schedules.control('pause') },
+  { method: 'POST', path: '/schedules/:name/resume', access: 'management', handle: schedules.control('resume') },
   { method: 'GET', path: '/activities/external', access: 'management', handle: relays.externalWaits },
   { method: 'POST', path: '/activities/external/:token/complete', access: 'capability', handle: relays.complete },
   { method: 'POST', path: '/activities/external/:token/fail', access: 'capability', handle: relays.fail },

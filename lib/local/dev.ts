@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
-import { envNames, readManagementToken } from '../aws/env.js';
-import { parsePayloadKeys } from '../aws/keys.js';
+import { readManagementToken, readPayloadKeySources } from '../aws/env.js';
+import { createPayloadCipher } from '../aws/keys.js';
+import { systemClock } from '../aws/system.js';
 import type { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { startLocalEngine } from './engine.js';
@@ -37,7 +38,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   await lockFolder(folder);
   const app = await loadApp(options.configFile, join(folder, 'build'));
   const tokens = await loadTokenKeys(folder);
-  const cipher = parsePayloadKeys(process.env[envNames.payloadKeys]);
+  const cipher = createPayloadCipher(readPayloadKeySources(process.env), systemClock);
 
   const closers: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { App, SecretReference } from '../workflow/app.js';
+import type { App } from '../workflow/app.js';
+import { secretsOf } from '../workflow/server-auth.js';
 import { dynoxideVersion, findDynoxide } from './dynoxide.js';
 import { ownerOf } from './folder-lock.js';
 import { loadApp } from './load-app.js';
@@ -80,20 +81,15 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Names only; no value is read further than to see that it is there. */
+/** Names only; no value is read further than to see that it is there. Those of AWS are not asked for. */
 function checkSecrets(app: App | undefined, environment: DoctorOptions['environment']): string {
-  const names = new Set(
-    Object.values(app?.servers ?? {}).flatMap(({ auth }) =>
-      [auth?.bearer, ...Object.values(auth?.headers ?? {})].filter(isReference).map(({ secret }) => secret),
-    ),
-  );
+  const references = Object.values(app?.servers ?? {})
+    .flatMap(({ auth }) => secretsOf(auth ?? {}))
+    .filter((source) => typeof source === 'object');
+  const names = new Set(references.filter(({ kind }) => kind === 'environment').map(({ name }) => name));
   const missing = [...names].filter((name) => (environment[name] ?? '') === '');
   if (missing.length > 0) throw new Error(`not in the environment: ${missing.join(', ')}`);
   return names.size === 0 ? 'the configuration names none' : `${[...names].join(', ')} set`;
-}
-
-function isReference(value: SecretReference | string | undefined): value is SecretReference {
-  return typeof value === 'object';
 }
 
 function checkPort(port: number): Promise<string> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { apiHandler } from '../aws/api-handler.js';
 import { pollHandler } from '../aws/poll-handler.js';
 import { scheduleHandler } from '../aws/schedule-handler.js';
+import { stepHandler } from '../aws/step-handler.js';
 import { system } from '../aws/system.js';
 import { type FunctionName, queues as queueTopology } from '../aws/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
@@ -11,8 +12,10 @@ import type { Log } from '../base/log.js';
 import { requireLoopback } from '../http/access.js';
 import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
+import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { GuardedHttpClient } from '../remote/http.js';
+import { protectTransports } from '../remote/protection.js';
 import { createTransports } from '../remote/transports.js';
 import type { PayloadCipher } from '../store/cipher.js';
 import { RunStore } from '../store/run-store.js';
@@ -63,6 +66,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   const queues = new MemoryQueues({
     turn: queueTopology.turn,
     work: queueTopology.work,
+    step: queueTopology.step,
     clock: system.clock,
     onChange: () => {
       for (const source of sources) source.wake();
@@ -84,6 +88,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
 
   const turn = turnHandler(getDeps);
   const poll = pollHandler(getDeps);
+  const step = stepHandler(getDeps);
   const shared = { clock: system.clock, log };
   sources.push(
     new EventSource({
@@ -101,6 +106,14 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       batchSize: queueTopology.work.eventSource.batchSize,
       maxConcurrency: Math.min(queueTopology.work.eventSource.maxConcurrency, concurrencyMax),
       invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
+    }),
+    new EventSource({
+      ...shared,
+      name: 'step',
+      queue: queues.step,
+      batchSize: queueTopology.step.eventSource.batchSize,
+      maxConcurrency: Math.min(queueTopology.step.eventSource.maxConcurrency, concurrencyMax),
+      invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
   );
   const sweep = scheduleHandler(getDeps);
@@ -128,14 +141,21 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
 function createLocalDeps({ app, table, tokens, cipher, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
+  const store = new RunStore(new SealedTable(table, cipher));
+  const transports = createTransports(app.servers, { ...system, http, readSecret, log });
   return {
     ...system,
     app,
     log,
     tokens,
     queues,
-    store: new RunStore(new SealedTable(table, cipher)),
-    transports: createTransports(app.servers, { ...system, http, readSecret, log }),
+    store,
+    warmRuns: new WarmRuns(),
+    transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
+      ...system,
+      states: store.servers,
+      log,
+    }),
   };
 }
 

@@ -17,6 +17,7 @@ export class LocalLambda {
     api: noInvocation,
     turn: noInvocation,
     poll: noInvocation,
+    step: noInvocation,
     schedule: noInvocation,
   };
   readonly #inFlight = new Set<Promise<unknown>>();

@@ -6,6 +6,7 @@ import type { RemoteTransports } from '../remote/transport.js';
 import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
+import type { WarmRuns } from './warm-runs.js';
 
 /** Everything an operation touches beside its arguments. One object, so that a simulator can replace all of it. */
 export interface Deps {
@@ -23,4 +24,6 @@ export interface Deps {
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   readonly log: Log;
+  /** What this process remembers of runs between turns. Default: nothing, every turn reads its run whole. */
+  readonly warmRuns?: WarmRuns;
 }

@@ -10,11 +10,10 @@ import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { putInInbox } from './send-to-inbox.js';
-import { wakeRun } from './wake.js';
+import { cancelRemote, mayNeedCancel } from './stop-remote.js';
+import { wakeRun, wakeRunFor } from './wake.js';
 
 const closeAttempts = 8;
-/** A remote task that will not be cancelled is left alone after this long. */
-const cancelGiveUpMs = 24 * 3_600_000;
 
 /**
  * `RunEnding` is in the log: closes every wait that the log asked for, item or not, writes the terminal commit, then
@@ -125,7 +124,7 @@ async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Pro
     outcome: childOutcome(head, outcome),
   } as const;
   const { settled } = await deps.store.settle(runId, waitId, settlement);
-  if (settled) await wakeRun(deps, runId);
+  if (settled) await wakeRunFor(deps, runId, { waitId });
 }
 
 function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
@@ -154,7 +153,10 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
     // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
     if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
     if (token.child !== undefined) await stopChild(deps, token, token.child);
-    if (!(await cancelIfLeft(deps, token))) return false;
+    const cancel = await cancelRemote(deps, token);
+    if (cancel === 'later') return false;
+    await deps.store.clearTokenMarker(token.runId, token.waitId, cancel);
+    return true;
   }
   await deps.store.clearTokenMarker(token.runId, token.waitId);
   return true;
@@ -164,10 +166,10 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
 export const parentGone = 'the parent no longer waits for it';
 
 /** The wait ended, and what it waited for may not have. */
-export function needsStop({ settlement, child, handle }: TokenRecord): boolean {
-  const kind = settlement?.outcome.kind;
+export function needsStop(token: TokenRecord): boolean {
+  const kind = token.settlement?.outcome.kind;
   const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
-  return endedFirst && (child !== undefined || handle !== undefined);
+  return (endedFirst && token.child !== undefined) || mayNeedCancel(token);
 }
 
 async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {
@@ -182,17 +184,4 @@ async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable
     atMs,
     dueAtMs: atMs,
   });
-}
-
-async function cancelIfLeft(deps: Deps, { runId, handle, settlement }: TokenRecord): Promise<boolean> {
-  if (handle === undefined || settlement === undefined || !Object.hasOwn(deps.app.servers, handle.server)) return true;
-  const reply = await deps.transports.get(handle.server).cancel(handle);
-  if (reply.kind === 'done') return true;
-  const givesUp = deps.clock.nowMs() - settlement.atMs > cancelGiveUpMs;
-  deps.log.warn(givesUp ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
-    runId,
-    server: handle.server,
-    code: reply.error.code,
-  });
-  return givesUp;
 }

@@ -2,18 +2,21 @@ import { dueShards, queueDelayMaxMs, sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { DueEntry } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { wakeRun, wakeRunAt } from './wake.js';
+import { stepAt, wakeRun, wakeRunAt } from './wake.js';
 
 const pageSize = 500;
 
 interface Swept {
   readonly wakes: number;
   readonly polls: number;
+  /** Attempts of long steps. */
+  readonly steps: number;
 }
 
 /**
  * The sweep: reads the due index and turns what is due by the next sweep into messages. It is what makes every other
- * message a mere hint. Sends one wake per run and minute; reads of remote tasks are delayed to their due instant. A shard
+ * message a mere hint. Sends one wake per run and minute; reads of remote tasks and attempts of long
+ * steps are delayed to their due instant. A shard
  * that cannot be read does not stop the others: its error is thrown when all are done.
  */
 export async function fanOutDue(deps: Deps): Promise<Swept> {
@@ -27,21 +30,29 @@ export async function fanOutDue(deps: Deps): Promise<Swept> {
     (sum, shard) =>
       shard.status === 'rejected'
         ? sum
-        : { wakes: sum.wakes + shard.value.wakes, polls: sum.polls + shard.value.polls },
-    { wakes: 0, polls: 0 },
+        : {
+            wakes: sum.wakes + shard.value.wakes,
+            polls: sum.polls + shard.value.polls,
+            steps: sum.steps + shard.value.steps,
+          },
+    { wakes: 0, polls: 0, steps: 0 },
   );
 }
 
 async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swept> {
   const woken = new Set<RunId>();
   let polls = 0;
+  let steps = 0;
   let cursor: string | undefined;
   do {
     const page = await deps.store.listDue(shard, nowMs + sweepIntervalMs, pageSize, cursor);
     // Side by side, so that the queues can carry many in one request.
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
-      if (entry.kind === 'token' && !entry.settled) {
+      if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
+        sends.push(stepAt(deps, { runId: entry.runId, waitId: entry.waitId, dueAtMs: entry.dueAtMs }, entry.dueAtMs));
+        steps++;
+      } else if (entry.kind === 'token' && !entry.settled) {
         sends.push(sendPoll(deps, entry, nowMs));
         polls++;
       } else if (entry.dueAtMs > nowMs) {
@@ -55,7 +66,7 @@ async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swe
     await Promise.all(sends);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return { wakes: woken.size, polls };
+  return { wakes: woken.size, polls, steps };
 }
 
 async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>, nowMs: number): Promise<void> {

@@ -9,7 +9,7 @@ export type HeartbeatResult =
 
 /**
  * Says that whoever works on an external wait is alive: its deadline is now `extendByMs` away, sooner or later than it
- * was. Not for remote tasks and children, whose deadlines are the workflow's.
+ * was. Not for remote tasks, children and long steps, whose deadlines are the workflow's.
  * @throws EngineError `TOKEN_INVALID`; `INPUT_INVALID` for a wait without a deadline, or an extension out of range
  */
 export async function heartbeatToken(
@@ -27,7 +27,7 @@ export async function heartbeatToken(
   const known = await deps.store.readToken(runId, waitId);
   if (known === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (known.settlement !== undefined) return { settled: true, reason: refusalOf(known) };
-  if (known.server !== undefined || known.child !== undefined || known.deadlineAtMs === undefined) {
+  if (known.server !== undefined || known.child !== undefined || known.step !== undefined || known.deadlineAtMs === undefined) {
     throw new EngineError('INPUT_INVALID', 'this wait has no deadline that a heartbeat could move');
   }
   const deadlineAtMs = deps.clock.nowMs() + extendByMs;

@@ -10,7 +10,7 @@ export async function issueToken(
   runId: RunId,
   wait: OpenExternal,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
-  const { waitId, deadlineAtMs } = wait;
+  const { waitId, deadlineAtMs, form } = wait;
   const { token } = await deps.store.putToken({
     runId,
     waitId,
@@ -18,6 +18,7 @@ export async function issueToken(
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
     ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    ...(form === undefined ? {} : { form }),
     pollErrors: 0,
   });
   return {

@@ -1,16 +1,21 @@
-import { toStoredError } from '../base/errors.js';
+import { isUnreadable, toStoredError } from '../base/errors.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import { pollHopsMax } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
 import { claimUntilMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../decide/poll.js';
 import { outcomeOf } from '../decide/outcome.js';
+import { sightMissing, sightUnfit, type Sighted } from '../decide/sighting.js';
+import { unseenQuestions } from '../decide/questions.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { PollMessage } from '../queue/queue.js';
-import type { PollReply, RemoteTaskTransport } from '../remote/transport.js';
+import type { Held, PollReply, RemoteTaskTransport } from '../remote/transport.js';
 import type { Settlement, StartedToken, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { pollAt, wakeRun } from './wake.js';
+import { pollAt, wakeRunFor } from './wake.js';
+import { whenFree } from './when-free.js';
 
-/** `stale`: the message was for a due instant that is no longer the token's, or another worker has it. */
-export type PollResult = 'settled' | 'working' | 'failed' | 'stale';
+/** `stale`: the message was for a due instant that is no longer the token's, or another worker has it. `held`: its server is left alone. */
+export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
 
 /**
  * Reads one remote task and settles its token when the task has ended or the deadline has passed. The claim before the
@@ -18,22 +23,54 @@ export type PollResult = 'settled' | 'working' | 'failed' | 'stale';
  */
 export async function pollTask(deps: Deps, message: PollMessage): Promise<PollResult> {
   const { runId, waitId } = message;
-  const token = await deps.store.readToken(runId, waitId);
+  const token = await readToken(deps, runId, waitId);
   if (token === undefined) return 'stale';
   if (token.settlement !== undefined) {
     // Consumed settlements have no marker. This one may have lost its wake.
-    if (token.dueAtMs !== undefined) await wakeRun(deps, runId);
+    if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
     return 'stale';
   }
   if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
     return settle(deps, token, 'timeout', { kind: 'timed_out' });
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
-  const claimedDueAtMs =
-    message.hop === undefined ? await claim(deps, token, token.dueAtMs) : message.hop.claimedDueAtMs;
-  if (claimedDueAtMs === undefined) return 'stale';
+  const { dueAtMs } = token;
+  const tried = await whenFree(deps, token.handle.server, 'read', async () => {
+    const claimedDueAtMs = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs;
+    if (claimedDueAtMs === undefined) return 'stale';
+    return handleReply(deps, message, token, claimedDueAtMs, await read(deps, token));
+  });
+  return tried.kind === 'held' ? putOff(deps, message, token, dueAtMs, tried) : tried.result;
+}
 
-  return handleReply(deps, message, token, claimedDueAtMs, await read(deps, token));
+/** The read is put off without counting as one that failed. Within a claim the next one is due at its end anyway. */
+async function putOff(
+  deps: Deps,
+  message: PollMessage,
+  token: StartedToken,
+  seenDueAtMs: EpochMs,
+  { untilMs }: Held,
+): Promise<'held'> {
+  if (message.hop !== undefined) return 'held';
+  const { runId, waitId, handle, deadlineAtMs } = token;
+  const dueAtMs = Math.min(untilMs, deadlineAtMs);
+  const { claimed } = await deps.store.claimPoll(runId, waitId, { seenDueAtMs, dueAtMs });
+  if (claimed) await pollAt(deps, { kind: 'poll', runId, waitId, server: handle.server, dueAtMs }, dueAtMs);
+  return 'held';
+}
+
+/**
+ * Undefined for one that is not there, and for one that this deployment cannot read: another delivery would not read it
+ * either, its marker stands, and the sweep comes back to it.
+ */
+async function readToken(deps: Deps, runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {
+  try {
+    return await deps.store.readToken(runId, waitId);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    deps.log.warn('wait skipped: it cannot be read', { runId, waitId, code: error.code, reason: error.message });
+    return undefined;
+  }
 }
 
 async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
@@ -59,18 +96,34 @@ async function handleReply(
   const nowMs = deps.clock.nowMs();
   switch (reply.kind) {
     case 'ended':
-      return settle(deps, token, 'poll', outcomeOf(reply.end, server));
+      return settle(deps, token, 'poll', outcomeOf(reply.end, server, 'run'));
     case 'working': {
       deps.log.debug('remote task goes on', { runId, waitId, server, state: reply.state });
       const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
       const hintMs = pollHint(reply.pollAfterMs);
+      const newTtlMs = changedTtlMs(token, reply.ttlMs);
+      if (token.answersQuestions === true && reply.questions !== undefined) {
+        const questions = unseenQuestions(token.questions?.list ?? [], reply.questions);
+        if (questions !== undefined) {
+          const recorded = (token.questions?.recorded ?? 0) + 1;
+          const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
+          if (await deps.store.recordQuestions(runId, waitId, asked)) {
+            await wakeRunFor(deps, runId, { waitId });
+            await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+          }
+          return 'working';
+        }
+        // They are on the item, and no turn has seen them: its wake was lost.
+        if ((token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)) await wakeRunFor(deps, runId, { waitId });
+      }
       // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
-      if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0)) {
+      if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0) || newTtlMs !== undefined) {
         const recorded = await deps.store.recordPoll(runId, waitId, {
           claimedDueAtMs,
           dueAtMs: nextAtMs,
           pollErrors: 0,
           pollHintMs: hintMs,
+          ...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }),
         });
         if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
         return 'working';
@@ -88,6 +141,8 @@ async function handleReply(
     }
     case 'missing':
     case 'unreadable': {
+      const sighted = sightedIn(token, reply, nowMs);
+      if (sighted.kind === 'over') return settle(deps, token, 'poll', { kind: 'failed', error: sighted.error });
       const pollErrors = token.pollErrors + 1;
       const nextAtMs = nextPollAfterErrorMs(
         token,
@@ -103,11 +158,35 @@ async function handleReply(
         code: reply.error.code,
         reason: reply.error.message,
       });
-      const recorded = await deps.store.recordPoll(runId, waitId, { claimedDueAtMs, dueAtMs: nextAtMs, pollErrors });
+      const { sightings } = sighted;
+      const recorded = await deps.store.recordPoll(runId, waitId, {
+        claimedDueAtMs,
+        dueAtMs: nextAtMs,
+        pollErrors,
+        ...(sightings === undefined ? {} : { sightings }),
+      });
       if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
       return 'failed';
     }
   }
+}
+
+/** What a reply without a state says of the task. A refused credential, a server in trouble, a foreign reply: nothing. */
+function sightedIn(
+  token: StartedToken,
+  reply: Extract<PollReply, { kind: 'missing' | 'unreadable' }>,
+  nowMs: EpochMs,
+): Sighted {
+  if (reply.kind === 'missing') return sightMissing(token, reply.error, nowMs);
+  return reply.error.code === 'PAYLOAD_TOO_LARGE' ? sightUnfit(token, reply.error, nowMs) : { kind: 'open' };
+}
+
+/** Undefined: the server promises what it did. */
+function changedTtlMs(token: StartedToken, saidMs: number | null | undefined): number | undefined {
+  if (saidMs === undefined) return undefined;
+  const forEverMs = Number.MAX_SAFE_INTEGER;
+  const nowMs = saidMs ?? forEverMs;
+  return nowMs === (token.ttlMs ?? token.handle.ttlMs ?? forEverMs) ? undefined : nowMs;
 }
 
 function isStarted(token: TokenRecord): token is StartedToken {
@@ -125,7 +204,7 @@ async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Prom
   const dueAtMs = claimUntilMs(token, deps.clock.nowMs());
   const result = await deps.store.claimPoll(runId, waitId, { seenDueAtMs, dueAtMs });
   if (result.claimed) return dueAtMs;
-  if (result.token?.settlement !== undefined) await wakeRun(deps, runId);
+  if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });
   return undefined;
 }
 
@@ -142,6 +221,6 @@ async function settle(
   const options = by === 'timeout' && deadlineAtMs !== undefined ? { onlyIfDeadlineIs: deadlineAtMs } : {};
   const result = await deps.store.settle(runId, waitId, settlement, options);
   if (!result.settled) return 'stale';
-  await wakeRun(deps, runId);
+  await wakeRunFor(deps, runId, { waitId });
   return 'settled';
 }

@@ -1,6 +1,8 @@
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
+import { queryTimeoutMs } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
 import { foldHistory } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { RunRecords } from '../store/records.js';
@@ -8,9 +10,10 @@ import type { Deps } from './deps.js';
 import { openExecution } from './open-execution.js';
 
 /**
- * Asks a run's workflow, as its history stands, without writing anything; also after its end.
+ * Asks a run's workflow, as its history stands, without writing anything; also after its end. Reading and replay may take
+ * 5 s, looked at between two events: what the workflow's code does in one go cannot be cut short.
  * @throws EngineError `RUN_NOT_FOUND`, `WORKFLOW_NOT_FOUND`, `NONDETERMINISM` or `WORKFLOW_STUCK` when this deployment
- * does not fit the history, `QUERY_NOT_FOUND`, `QUERY_FAILED`
+ * does not fit the history, `QUERY_NOT_FOUND`, `QUERY_FAILED`, `QUERY_TIMED_OUT`
  */
 export async function queryRun(
   deps: Deps,
@@ -18,9 +21,10 @@ export async function queryRun(
   name: string,
   input: JsonValue | undefined,
 ): Promise<JsonValue | undefined> {
+  const untilMs = deps.clock.nowMs() + queryTimeoutMs;
   const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
   if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
-  const execution = await replayRecords(deps, records);
+  const execution = await replayRecords(deps, records, untilMs);
   if (execution.status.kind === 'blocked') {
     const { code, message, details } = execution.status.error;
     throw new EngineError(code, message, details === undefined ? {} : { details });
@@ -28,8 +32,15 @@ export async function queryRun(
   return execution.query(name, input);
 }
 
-/** The workflow of a run, replayed up to where its history ends. */
-export async function replayRecords(deps: Deps, { head, commits, tokens, inbox }: RunRecords): Promise<Execution> {
+/**
+ * The workflow of a run, replayed up to where its history ends.
+ * @throws EngineError `WORKFLOW_NOT_FOUND`, `QUERY_TIMED_OUT` when that is not reached at `untilMs`
+ */
+export async function replayRecords(
+  deps: Deps,
+  { head, commits, tokens, inbox }: RunRecords,
+  untilMs: EpochMs = Infinity,
+): Promise<Execution> {
   const workflow = deps.app.workflows.get(head.workflow);
   if (workflow === undefined) {
     throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${head.workflow}" in this deployment`);
@@ -42,6 +53,14 @@ export async function replayRecords(deps: Deps, { head, commits, tokens, inbox }
     new Map(tokens.map((token) => [token.waitId, token])),
     new Map(inbox.map((item) => [item.inboxId, item])),
   );
-  for (const commit of commits) for (const event of commit.events) await execution.apply(event);
+  for (const event of commits.flatMap(({ events }) => events)) {
+    if (deps.clock.nowMs() > untilMs) throw queryTimedOut();
+    await execution.apply(event);
+  }
+  if (deps.clock.nowMs() > untilMs) throw queryTimedOut();
   return execution;
+}
+
+function queryTimedOut(): EngineError {
+  return new EngineError('QUERY_TIMED_OUT', `the history was not replayed within ${queryTimeoutMs / 1_000} s`);
 }

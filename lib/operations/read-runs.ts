@@ -1,7 +1,7 @@
 import { EngineError, type StoredError } from '../base/errors.js';
 import { isRunId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { listPagesMax } from '../base/limits.js';
+import { filteredPageRows, listPagesMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
@@ -9,12 +9,15 @@ import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
 import {
   type ParentWait,
+  type RunPosition,
   type RunRecords,
   type RunStatus,
   type RunSummary,
   type TokenRecord,
 } from '../store/records.js';
+import type { ListPage } from '../store/run-store.js';
 import type { Deps } from './deps.js';
+import { inputIdOf } from './inputs.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {
@@ -26,6 +29,11 @@ export interface WaitView {
   /** The remote task, once it is known. */
   readonly taskId?: string;
   readonly sinceMs: EpochMs;
+  /** What somebody is asked, and the id that an answer goes to. */
+  readonly question?: string;
+  readonly inputId?: string;
+  /** What the server of a remote task asks and has not been answered. */
+  readonly questions?: readonly string[];
   /** When something happens next: the timer, the next attempt, the next read of the remote task. */
   readonly nextAtMs?: EpochMs;
   /** The run that a child wait waits for. */
@@ -33,6 +41,14 @@ export interface WaitView {
   readonly deadlineAtMs?: EpochMs;
   readonly failedAttempts?: number;
   readonly lastError?: StoredError;
+  /** When the attempt of a long step that is under way began; missing while none is. */
+  readonly runningSinceMs?: EpochMs;
+  /** Until when its worker counts as alive without another word of it. */
+  readonly leaseUntilMs?: EpochMs;
+  /** Attempts of a long step whose worker died, since the last one that failed. */
+  readonly interrupted?: number;
+  /** What the step last reported. */
+  readonly progress?: JsonValue;
 }
 
 export interface RunView {
@@ -85,7 +101,9 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(state.unreadSignals.size === 0
       ? {}
       : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
-    waits: isOver ? [] : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId))),
+    waits: isOver
+      ? []
+      : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
   };
 }
 
@@ -170,28 +188,58 @@ export interface RunList {
 }
 
 /**
- * Runs, newest first within a status; without a status, first those that are under way. Read from an index, so a run
- * that has just changed may show as it was.
+ * Runs, newest first. Read from an index, so a run that has just changed may show as it was.
  * @throws EngineError `INPUT_INVALID` for a cursor that is not one of ours
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
-  const statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
-  const start = parseCursor(query.cursor, statuses);
   const runs: RunSummary[] = [];
-  let { cursor } = start;
-  let pagesRead = 0;
-  for (let at = start.at; at < statuses.length; at++) {
-    const status = statuses[at];
-    if (status === undefined) break;
-    do {
-      const page = await deps.store.listRuns(status, query.limit - runs.length, cursor);
-      runs.push(...page.rows.filter((run) => matches(run, query)));
-      cursor = page.cursor;
-      pagesRead += 1;
-      if (runs.length >= query.limit || pagesRead >= listPagesMax) return { runs, ...nextCursor(statuses, at, cursor) };
-    } while (cursor !== undefined);
+  let statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
+  let before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+  const isFiltered = query.workflow !== undefined || query.tags !== undefined;
+  for (let pagesRead = 0; statuses.length > 0 && pagesRead < listPagesMax;) {
+    pagesRead += statuses.length;
+    const newest = await readNewest(deps, statuses, isFiltered ? filteredPageRows : query.limit - runs.length, before);
+    for (const [at, run] of newest.rows.entries()) {
+      before = run;
+      if (matches(run, query)) runs.push(run);
+      const isLast = at === newest.rows.length - 1 && newest.statuses.length === 0;
+      if (runs.length === query.limit) return { runs, ...(isLast ? {} : { cursor: formatCursor(run) }) };
+    }
+    statuses = newest.statuses;
   }
-  return { runs };
+  return { runs, ...(statuses.length === 0 || before === undefined ? {} : { cursor: formatCursor(before) }) };
+}
+
+/** The index has a partition for each status: the newest rows of each, merged. `statuses`: those that have more. */
+async function readNewest(
+  deps: Deps,
+  statuses: readonly ListStatus[],
+  limit: number,
+  before: RunPosition | undefined,
+): Promise<{ readonly rows: readonly RunSummary[]; readonly statuses: readonly ListStatus[] }> {
+  const pages = await Promise.all(
+    statuses.map(async (status) => ({ status, ...(await deps.store.listRuns(status, limit, before)) })),
+  );
+  const unfinished = pages.filter((page) => page.cursor !== undefined);
+  // Beyond the end of a page that has more, runs of its status may be missing between those of others.
+  const ends = unfinished.flatMap(({ rows }) => rows.at(-1) ?? []).sort(byNewest);
+  const [end] = ends;
+  const rows = pages.flatMap((page) => page.rows).sort(byNewest);
+  return {
+    rows: end === undefined ? rows : rows.filter((run) => byNewest(run, end) <= 0),
+    // One that has been read to its end may have rows that were left out here.
+    statuses: end === undefined ? [] : pages.filter((page) => hasMore(page, end)).map(({ status }) => status),
+  };
+}
+
+function hasMore(page: ListPage<RunSummary>, end: RunPosition): boolean {
+  const last = page.rows.at(-1);
+  return page.cursor !== undefined || (last !== undefined && byNewest(last, end) > 0);
+}
+
+/** Of two runs started in one millisecond the one with the greater id comes first, as in the index. */
+function byNewest(a: RunPosition, b: RunPosition): number {
+  return b.createdAtMs - a.createdAtMs || (a.runId < b.runId ? 1 : -1) * Number(a.runId !== b.runId);
 }
 
 function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
@@ -199,55 +247,15 @@ function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
   return Object.entries(tags ?? {}).every(([name, value]) => run.tags?.[name] === value);
 }
 
-function nextCursor(statuses: readonly ListStatus[], at: number, cursor: string | undefined): { cursor?: string } {
-  if (cursor !== undefined) return { cursor: `${statuses[at] ?? ''}.${cursor}` };
-  const next = statuses[at + 1];
-  return next === undefined ? {} : { cursor: `${next}.` };
+function formatCursor({ createdAtMs, runId }: RunPosition): string {
+  return `${createdAtMs}.${runId}`;
 }
 
-function parseCursor(
-  cursor: string | undefined,
-  statuses: readonly ListStatus[],
-): { at: number; cursor: string | undefined } {
-  if (cursor === undefined) return { at: 0, cursor: undefined };
-  const dot = cursor.indexOf('.');
-  const at = statuses.indexOf(cursor.slice(0, Math.max(dot, 0)) as ListStatus);
-  if (at < 0) throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
-  const rest = cursor.slice(dot + 1);
-  return { at, cursor: rest === '' ? undefined : rest };
-}
-
-/** An open external wait of a run, with the capability to settle it. */
-export interface ExternalWait {
-  readonly waitId: WaitId;
-  /** Of a remote task. */
-  readonly server?: string;
-  readonly name: string;
-  readonly taskId?: string;
-  readonly deadlineAtMs?: EpochMs;
-  readonly token: string;
-}
-
-/** For relays: which waits are open, and their tokens. A relay matches server and task id together. @throws EngineError `RUN_NOT_FOUND` */
-export async function listExternalWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
-  const records = await load(deps, runId);
-  const state = foldHistory(records.commits);
-  const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
-  return [...state.openTokens.values()].flatMap((wait) => {
-    const token = tokens.get(wait.waitId);
-    // A child settles its parent's wait itself.
-    if (wait.kind === 'child' || token === undefined || token.settlement !== undefined) return [];
-    return [
-      {
-        waitId: wait.waitId,
-        ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
-        name: wait.name,
-        ...(token.handle === undefined ? {} : { taskId: token.handle.taskId }),
-        ...(wait.deadlineAtMs === undefined ? {} : { deadlineAtMs: wait.deadlineAtMs }),
-        token: deps.tokens.settleToken({ runId, waitId: wait.waitId }),
-      },
-    ];
-  });
+function parseCursor(cursor: string): RunPosition {
+  const [, createdAtMs, runId] = /^(0|[1-9][0-9]{0,14})\.([0-9a-f]{32})$/.exec(cursor) ?? [];
+  if (createdAtMs === undefined || runId === undefined)
+    throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
+  return { createdAtMs: Number(createdAtMs), runId };
 }
 
 /** The listed properties that are there. */
@@ -266,21 +274,50 @@ async function load(deps: Deps, runId: RunId): Promise<RunRecords> {
   return records;
 }
 
-function toWaitView(wait: OpenWait, token: TokenRecord | undefined): WaitView {
+function questionsOf(
+  wait: OpenWait,
+  token: TokenRecord | undefined,
+): Pick<WaitView, 'question' | 'inputId' | 'questions'> {
+  if (wait.kind === 'external' && wait.form !== undefined && token !== undefined)
+    return { question: wait.form.message, inputId: inputIdOf(token.runId, token.waitId) };
+  if (wait.kind !== 'remoteTask') return {};
+  const open = [...wait.asked].filter(([id]) => !wait.answers.has(id));
+  return open.length === 0 ? {} : { questions: open.map(([, { question }]) => question.message) };
+}
+
+function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: EpochMs): WaitView {
   const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
-  const nextAtMs = token?.dueAtMs ?? waitDueAtMs(wait);
-  const retried = wait.kind === 'step' || wait.kind === 'remoteTask' ? wait : undefined;
+  const running = token === undefined ? undefined : runningStep(token, nowMs);
+  const nextAtMs = running === undefined ? (token?.dueAtMs ?? waitDueAtMs(wait)) : undefined;
+  const strikes = (token?.step?.strikes ?? 0) - (running === undefined ? 0 : 1);
+  const retried = wait.kind === 'step' || wait.kind === 'remoteTask' ? wait : token?.step;
+  const progress = wait.kind === 'step' ? wait.progress : token?.step?.progress;
   return {
     waitId,
     kind,
     name,
     ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
     ...(wait.kind === 'child' ? { childRunId: wait.childRunId } : {}),
+    ...questionsOf(wait, token),
     ...('deadlineAtMs' in wait ? { deadlineAtMs: wait.deadlineAtMs } : {}),
     ...(token?.handle === undefined ? {} : { taskId: token.handle.taskId }),
     sinceMs,
     ...(nextAtMs === undefined ? {} : { nextAtMs }),
     ...(retried === undefined || retried.failedAttempts === 0 ? {} : { failedAttempts: retried.failedAttempts }),
     ...(retried?.lastError === undefined ? {} : { lastError: retried.lastError }),
+    ...running,
+    ...(strikes === 0 ? {} : { interrupted: strikes }),
+    ...(progress === undefined ? {} : { progress }),
   };
+}
+
+/** While an attempt is under way its marker is the end of the lease. A lease that has run out is a worker that died. */
+function runningStep(
+  { step, dueAtMs, settlement }: TokenRecord,
+  nowMs: EpochMs,
+): Pick<WaitView, 'runningSinceMs' | 'leaseUntilMs'> | undefined {
+  if (step === undefined || step.strikes === 0 || settlement !== undefined) return undefined;
+  return dueAtMs === undefined || dueAtMs <= nowMs
+    ? undefined
+    : { runningSinceMs: step.sinceMs, leaseUntilMs: dueAtMs };
 }

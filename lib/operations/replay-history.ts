@@ -69,9 +69,11 @@ function compare({ status }: Execution, events: readonly HistoryEvent[]): Replay
         }
       : { kind: 'clean' };
   }
-  // These two end a run without its code.
+  // These end a run without its code: the last one is a cancel that came before a delayed start.
   const isForced =
-    recorded.status === 'terminated' || (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT');
+    recorded.status === 'terminated' ||
+    (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
+    (recorded.status === 'cancelled' && !events.some((event) => event.type === 'RunStarted'));
   if (isForced) return { kind: 'clean', outcome: recorded };
   const now = status.kind === 'ended' ? status.outcome : undefined;
   if (JSON.stringify(now) === JSON.stringify(recorded)) return { kind: 'clean', outcome: recorded };

@@ -1,33 +1,46 @@
 import { EngineError, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
 import { stepKeyOf, type RunId } from '../base/ids.js';
-import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
-import { payloadMaxBytes } from '../base/limits.js';
+import { toJson, type JsonValue } from '../base/json.js';
+import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
+import { payloadMaxBytes, stepProgressMaxBytes } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { stepRetryDelayMs } from '../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../history/event.js';
-import type { OpenStep } from '../history/run-state.js';
 import type { RunStep } from '../replay/command.js';
 import type { StepContext } from '../workflow/context.js';
 import type { Deps } from './deps.js';
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
 
-/** Runs one attempt of a step and says what happened. Never throws; `abandon` ends the attempt when its run no longer cares. */
+/** What came before an attempt. */
+interface StepSoFar {
+  readonly requestedAtMs: EpochMs;
+  readonly failedAttempts: number;
+  readonly progress?: JsonValue;
+}
+
+/**
+ * Runs one attempt of a step, in a turn or in a worker, and says what happened. Never throws; `abandon` ends the attempt
+ * when nobody waits for it any more. `onReport` is given what the attempt reports.
+ */
 export async function runStep(
   deps: Deps,
   runId: RunId,
-  wait: OpenStep,
+  soFar: StepSoFar,
   step: RunStep,
   abandon: AbortSignal,
+  onReport: (progress: JsonValue) => void = () => undefined,
 ): Promise<StepEvent> {
   const { waitId } = step;
-  const attempt = wait.failedAttempts + 1;
-  let progress = wait.progress;
+  const attempt = soFar.failedAttempts + 1;
+  let { progress } = soFar;
   const report = (reported: JsonValue): void => {
-    progress = toJson(reported);
+    progress = storable(step, 'report', reported, stepProgressMaxBytes) ?? null;
+    onReport(progress);
   };
   try {
-    const result = storable(step, await attemptStep(deps, runId, wait, step, abandon, report));
+    const given = await attemptStep(deps, runId, soFar, step, abandon, report);
+    const result = storable(step, 'result', given, payloadMaxBytes);
     return {
       type: 'StepCompleted',
       atMs: deps.clock.nowMs(),
@@ -39,7 +52,7 @@ export async function runStep(
     const thrown = readable(raw);
     const atMs = deps.clock.nowMs();
     const error = toStepError(step, thrown);
-    const retryAtMs = nextAttemptAtMs(deps, wait, step, thrown, atMs);
+    const retryAtMs = nextAttemptAtMs(deps, soFar, step, thrown, atMs);
     if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
     deps.log.info('step attempt failed', { runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
     return {
@@ -56,16 +69,16 @@ export async function runStep(
 
 function nextAttemptAtMs(
   deps: Deps,
-  wait: OpenStep,
+  soFar: StepSoFar,
   { policy }: RunStep,
   thrown: unknown,
   nowMs: EpochMs,
 ): EpochMs | undefined {
   if (thrown instanceof Unstorable || !policy.isRetryable(thrown)) return undefined;
-  const delayMs = stepRetryDelayMs(policy, wait.failedAttempts + 1, deps.random.fraction(), retryAfterOf(thrown));
+  const delayMs = stepRetryDelayMs(policy, soFar.failedAttempts + 1, deps.random.fraction(), retryAfterOf(thrown));
   if (delayMs === undefined) return undefined;
   const retryAtMs = nowMs + delayMs;
-  const isTooLate = policy.deadlineMs !== undefined && retryAtMs > wait.requestedAtMs + policy.deadlineMs;
+  const isTooLate = policy.deadlineMs !== undefined && retryAtMs > soFar.requestedAtMs + policy.deadlineMs;
   return isTooLate ? undefined : retryAtMs;
 }
 
@@ -78,7 +91,7 @@ function retryAfterOf(thrown: unknown): number {
 async function attemptStep(
   deps: Deps,
   runId: RunId,
-  wait: OpenStep,
+  soFar: StepSoFar,
   step: RunStep,
   abandon: AbortSignal,
   report: (progress: JsonValue) => void,
@@ -86,13 +99,17 @@ async function attemptStep(
   let timedOut: AbortController | undefined;
   let signal: AbortSignal | undefined;
   const done = new AbortController();
+  let lastReportAtMs = deps.clock.nowMs();
   const idempotencyKey = stepKeyOf(runId, step.waitId);
   const context: StepContext = {
-    attempt: wait.failedAttempts + 1,
+    attempt: soFar.failedAttempts + 1,
     idempotencyKey,
     subKey: (name) => `${idempotencyKey}/${name}`,
-    progress: wait.progress,
-    report,
+    progress: soFar.progress,
+    report: (progress) => {
+      report(progress);
+      lastReportAtMs = deps.clock.nowMs();
+    },
     // Made when the step asks for it: few do, and a combined signal costs more than all else of a short step.
     get signal() {
       timedOut ??= new AbortController();
@@ -107,40 +124,68 @@ async function attemptStep(
     throw new EngineError('STEP_TIMED_OUT', `step "${step.name}" took longer than ${step.policy.timeoutMs} ms`);
   });
   timeout.catch(() => undefined);
+  const ends: Promise<unknown>[] = [work, timeout];
+  if (step.policy.heartbeatTimeoutMs !== undefined) {
+    const { heartbeatTimeoutMs } = step.policy;
+    const silence = silentFor(deps, heartbeatTimeoutMs, () => lastReportAtMs, done.signal).then((isSilent) => {
+      if (!isSilent) return undefined;
+      timedOut?.abort();
+      throw new EngineError(
+        'STEP_HEARTBEAT_MISSED',
+        `step "${step.name}" reported nothing for ${heartbeatTimeoutMs} ms`,
+      );
+    });
+    silence.catch(() => undefined);
+    ends.push(silence);
+  }
   try {
-    return await Promise.race([work, timeout]);
+    return await Promise.race(ends);
   } finally {
     // With a reason of its own: without one an error is built, with a stack, that nobody sees.
     done.abort('done');
   }
 }
 
-function storable(step: RunStep, result: unknown): JsonValue | undefined {
+/** Resolves with true when there was no report for `maxMs`, with false when the attempt is over. */
+async function silentFor(
+  deps: Deps,
+  maxMs: number,
+  lastReportAtMs: () => EpochMs,
+  done: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    const leftMs = lastReportAtMs() + maxMs - deps.clock.nowMs();
+    if (leftMs <= 0) return true;
+    await deps.delay(leftMs, done);
+    if (done.aborted) return false;
+  }
+}
+
+/** @throws Unstorable */
+function storable(step: RunStep, what: 'result' | 'report', given: unknown, limitBytes: number): JsonValue | undefined {
   let json: JsonValue | undefined;
   try {
-    json = toJson(result);
+    json = toJson(given);
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    throw new Unstorable('STEP_FAILED', `the result of step "${step.name}" is not JSON: ${why}`);
+    throw new Unstorable('STEP_FAILED', `the ${what} of step "${step.name}" is not JSON: ${why}`);
   }
-  const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
-  if (sizeBytes <= payloadMaxBytes) return json;
-  throw new Unstorable(
-    'PAYLOAD_TOO_LARGE',
-    `the result of step "${step.name}" is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
-    { details: { sizeBytes, limitBytes: payloadMaxBytes } },
-  );
+  const error = jsonOverLimit(`the ${what} of step "${step.name}" is`, jsonBytes(json), limitBytes);
+  if (error === undefined) return json;
+  throw new Unstorable(error.code, error.message, error.details === undefined ? {} : { details: error.details });
 }
 
 /** Another attempt would do the work again and fail again. */
 class Unstorable extends EngineError {}
 
 function toStepError(step: RunStep, thrown: unknown): StoredError {
-  const isOurs = thrown instanceof EngineError && (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT');
+  const isOurs =
+    thrown instanceof EngineError &&
+    (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT' || thrown.code === 'STEP_HEARTBEAT_MISSED');
   if (isOurs) return toStoredError(thrown, 'STEP_FAILED');
   const cause = toStoredError(thrown, 'STEP_FAILED');
   return {
-    ...storedError('STEP_FAILED', cause.message, { step: step.name }),
+    ...storedError('STEP_FAILED', `step "${step.name}" failed: ${cause.message}`, { step: step.name }),
     ...(cause.name === undefined ? {} : { name: cause.name }),
   };
 }

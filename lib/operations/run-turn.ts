@@ -1,11 +1,21 @@
-import { EngineError, hasCode, isEngineError, storedError, type EngineErrorCode } from '../base/errors.js';
+import {
+  EngineError,
+  hasCode,
+  isEngineError,
+  isUnreadable,
+  storedError,
+  type EngineErrorCode,
+} from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
-import type { TurnMessage } from '../queue/queue.js';
+import type { News, TurnMessage } from '../queue/queue.js';
+import type { RunHead } from '../store/records.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun } from './end-run.js';
 import { foldHistory } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
+import { knownRun } from './known-run.js';
+import { resumeRun } from './resume-run.js';
 import { Turn } from './turn.js';
 
 /** Lost races in a row after which the message is given back. */
@@ -16,12 +26,12 @@ const maxPasses = 12;
  * Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a commit
  * drops all it knows and reads again; nobody but a turn writes commits.
  */
-export async function runTurn(deps: Deps, { runId }: TurnMessage, limits: TurnLimits): Promise<void> {
+export async function runTurn(deps: Deps, { runId, news }: TurnMessage, limits: TurnLimits): Promise<void> {
   const turnId = deps.random.hex(16);
   const called = new Set<string>();
   for (let pass = 0; pass < maxPasses; pass++) {
     try {
-      if (await runPass(deps, runId, { turnId, called, limits })) return;
+      if (await runPass(deps, runId, { turnId, called, limits, news })) return;
     } catch (error) {
       if (isEngineError(error) && isOfTheRun.has(error.code)) return parkUnreadable(deps, runId, error);
       // The write may or may not be in the log: what is there decides.
@@ -40,9 +50,18 @@ const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
   'INTERNAL',
 ] as const);
 
-/** Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. */
+/**
+ * Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. A head that cannot be
+ * read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
+ */
 async function parkUnreadable(deps: Deps, runId: RunId, error: EngineError): Promise<void> {
-  const head = await deps.store.readHead(runId);
+  let head: RunHead | undefined;
+  try {
+    head = await deps.store.readHead(runId);
+  } catch (unreadable) {
+    if (!isUnreadable(unreadable)) throw unreadable;
+    deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
+  }
   if (head !== undefined) await blockRun(deps, head, head.dueSeq, storedError(error.code, error.message));
 }
 
@@ -50,10 +69,13 @@ interface PassOptions {
   readonly turnId: string;
   readonly called: Set<string>;
   readonly limits: TurnLimits;
+  readonly news?: readonly News[] | undefined;
 }
 
 /** False: another owner or an unknown result came in between, read again. */
 async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
+  const warm = await resumeRun(deps, runId, options.news);
+  if (warm !== undefined) return new Turn(deps, warm, options).run(deps.app.workflows.get(warm.head.workflow));
   const records = await deps.store.readRun(runId);
   if (records === undefined) {
     deps.log.warn('turn for an unknown run', { runId });
@@ -68,5 +90,5 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
     await finishRun(deps, runId, options.limits);
     return true;
   }
-  return new Turn(deps, records, state, options).run(deps.app.workflows.get(records.head.workflow));
+  return new Turn(deps, knownRun(records, state), options).run(deps.app.workflows.get(records.head.workflow));
 }

@@ -1,10 +1,11 @@
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
-import { cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
+import { cutUtf8, type JsonValue } from '../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import { failureTextBytes, requestIdMaxChars, signalMaxBytes } from '../base/limits.js';
 import type { InboxRecord, InboxRequest } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { wakeRun } from './wake.js';
+import { wakeRunFor } from './wake.js';
 
 export interface StopRequest {
   readonly runId: RunId;
@@ -63,16 +64,7 @@ export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest)
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
   if (name === '' || name.length > 128 || !name.isWellFormed())
     throw new EngineError('INPUT_INVALID', 'the name of a signal must be 1 to 128 characters');
-  const sizeBytes = payload === undefined ? 0 : utf8Bytes(JSON.stringify(payload));
-  if (sizeBytes > signalMaxBytes) {
-    throw new EngineError(
-      'PAYLOAD_TOO_LARGE',
-      `the payload of the signal is ${sizeBytes} bytes of JSON, the limit is ${signalMaxBytes}`,
-      {
-        details: { sizeBytes, limitBytes: signalMaxBytes },
-      },
-    );
-  }
+  checkJsonBytes('the payload of the signal is', jsonBytes(payload), signalMaxBytes);
   const atMs = deps.clock.nowMs();
   // A key is one signal of one name, and no other kind of request can take its place. The length keeps name and key apart.
   const inboxId = `signal-${name.length}-${name}-${idOf(deps, key)}`;
@@ -113,7 +105,7 @@ export async function putInInbox(
     const next = await putInInbox(deps, { ...record, runId: nextRunId });
     return next === 'run_not_found' ? 'next_not_found' : next;
   }
-  await wakeRun(deps, record.runId);
+  await wakeRunFor(deps, record.runId, { inboxId: record.inboxId });
   return 'accepted';
 }
 

@@ -1,10 +1,10 @@
 import { EngineError, storedError } from '../base/errors.js';
-import { utf8Bytes, type JsonValue } from '../base/json.js';
-import { payloadMaxBytes } from '../base/limits.js';
+import type { JsonValue } from '../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { wakeRun } from './wake.js';
+import { wakeRunFor } from './wake.js';
 
 export interface SettleRequest {
   readonly token: string;
@@ -19,18 +19,22 @@ export type Refusal = 'already_settled' | 'run_ended' | 'timed_out';
 export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
 
 /**
- * Settles an external wait for the holder of its token. The first settlement wins; every later one, and one of a run
- * that has ended, changes nothing and says why.
+ * Settles an external wait for the holder of its token, or for an operator. The first settlement wins; every later one,
+ * and one of a run that has ended, changes nothing and says why.
  * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`
  */
-export async function settleToken(deps: Deps, request: SettleRequest): Promise<SettleResult> {
+export async function settleToken(
+  deps: Deps,
+  request: SettleRequest,
+  by: 'relay' | 'operator' = 'relay',
+): Promise<SettleResult> {
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
-  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'relay', outcome } as const;
+  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
   const { settled, token } = await deps.store.settle(runId, waitId, settlement);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled) return { settled: false, reason: refusalOf(token) };
-  await wakeRun(deps, runId);
+  await wakeRunFor(deps, runId, { waitId });
   return { settled: true };
 }
 
@@ -42,16 +46,7 @@ function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
       error: storedError('REMOTE_TASK_FAILED', `remote task failed: ${given.message}`, details),
     };
   }
-  const sizeBytes = utf8Bytes(JSON.stringify(given.result));
-  if (sizeBytes > payloadMaxBytes) {
-    throw new EngineError(
-      'PAYLOAD_TOO_LARGE',
-      `the result is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
-      {
-        details: { sizeBytes, limitBytes: payloadMaxBytes },
-      },
-    );
-  }
+  checkJsonBytes('the result is', jsonBytes(given.result));
   return given;
 }
 

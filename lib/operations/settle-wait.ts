@@ -16,7 +16,7 @@ export async function settleWait(
 ): Promise<SettleResult> {
   if (!isRunId(runId) || !isWaitId(waitId)) throw noSuchWait();
   try {
-    return await settleToken(deps, { token: deps.tokens.settleToken({ runId, waitId }), outcome });
+    return await settleToken(deps, { token: deps.tokens.settleToken({ runId, waitId }), outcome }, 'operator');
   } catch (error) {
     throw hasCode(error, 'TOKEN_INVALID') ? noSuchWait() : error;
   }

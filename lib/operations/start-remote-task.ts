@@ -1,24 +1,26 @@
 import { storedError, type StoredError } from '../base/errors.js';
-import { remoteKeyOf, type RunId } from '../base/ids.js';
+import type { RunId } from '../base/ids.js';
 import { outcomeOf } from '../decide/outcome.js';
-import { nextPollAtMs, pollHint } from '../decide/poll.js';
+import { boundedQuestions } from '../decide/questions.js';
 import { startRetryDelayMs } from '../decide/retry.js';
-import { storeHandleBackoffMs, storeHandleTries } from '../base/limits.js';
-import type { RemoteTaskHandle, RemoteTaskStartFailed } from '../history/event.js';
+import { startProbeDelaysMs, startRoundsMax } from '../base/limits.js';
+import type { RemoteTaskStartAsked, RemoteTaskStartFailed, RemoteTaskStartLost } from '../history/event.js';
+import { questionIdOf, type RemoteAnswer } from '../history/remote-question.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
-import type { RemoteTaskTransport, StartReply } from '../remote/transport.js';
+import type { StartReply, StartRequest } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { pollAt } from './wake.js';
+import { callKeyOf, remoteTarget, type RemoteTarget } from './remote-target.js';
+import { takeHandle } from './take-handle.js';
 
 /** What an attempt to start leaves behind. */
 export interface StartResult {
   /** The token item as it is now. */
   readonly token: TokenRecord;
-  /** The attempt is known to be repeatable and the next one has an instant: to be committed before it. */
-  readonly failed?: RemoteTaskStartFailed;
+  /** What the attempt is known to have come to, where another follows: to be committed before it. */
+  readonly attempted?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
 }
 
 export interface StartAttempt {
@@ -36,52 +38,68 @@ export interface StartAttempt {
  *
  * The token item is put, or claimed for this attempt, before the call. If it is there already, the old item rules: a
  * settlement or a handle on it means that nothing is started. Towards a server that does not dedupe only the writer of
- * the attempt calls, and once; whoever else finds the item with neither settles it as ambiguous, unless one came
- * meanwhile. A handle that can no longer be stored belongs to a wait that was closed: its task is cancelled.
+ * the attempt calls, and once. Whoever else finds the item with neither, and whoever called and got no answer, asks the
+ * server for the task where the server can tell, after 2, 8 and 30 s, and else settles the wait as ambiguous, unless a
+ * settlement or a handle came meanwhile. To take over a task is to read it, which may be repeated towards any server.
  */
 export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<StartResult> {
-  const { runId, wait, command } = start;
+  const { wait, command } = start;
   const attempt = wait.failedAttempts + 1;
   const writerId = `${start.turnId}/${wait.waitId}/${attempt}`;
 
-  const found = await claimAttempt(deps, start, attempt, writerId);
-  if (found.token.settlement !== undefined || found.token.handle !== undefined) return { token: found.token };
-  if (deps.clock.nowMs() >= wait.deadlineAtMs)
-    return settled(await settle(deps, start, 'timeout', { kind: 'timed_out' }), found.token);
+  if (deps.clock.nowMs() >= wait.deadlineAtMs) return { token: await timeOut(deps, start, attempt) };
+  // What a server says of itself is asked for first: a process that dies over it has started nothing.
+  const found = await remoteTarget(deps, command);
+  const claim = await claimAttempt(deps, start, attempt, writerId);
+  const { token } = claim;
+  if (token.settlement !== undefined || token.handle !== undefined) return { token };
 
-  const target = transportFor(deps, command);
-  if (target.kind === 'refused')
-    return settled(await settle(deps, start, 'start', { kind: 'failed', error: target.error }), found.token);
-  const { transport } = target;
+  const asked = token.questions;
+  // The process that was asked is gone, its questions are not.
+  if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain(deps, start, attempt, token);
 
-  const mayRepeat = transport.dedupes || command.retrySafe;
-  const isOwner = found.claimed || (found.token.writerId === writerId && !start.called.has(writerId));
-  if (!mayRepeat && !isOwner) return settled(await settleAmbiguous(deps, start), found.token);
+  if (found.kind === 'refused')
+    return settled(await settle(deps, start, 'start', { kind: 'failed', error: found.error }), token);
+  const { target } = found;
+  if (!target.mayRepeat) {
+    if (wait.look !== undefined) return lookForTask(deps, start, attempt, target, token, wait.look);
+    const isOwner = claim.claimed || (token.writerId === writerId && !start.called.has(writerId));
+    if (!isOwner) return lost(deps, start, attempt, target, token, ownerGone(command));
+  }
 
   start.called.add(writerId);
-  const reply = await transport.start({
-    request: command.request,
-    idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest),
-  });
-  return takeReply(deps, start, attempt, found.token, transport, mayRepeat, reply);
+  return takeReply(deps, start, attempt, target, token, await call(deps, start, target, token));
+}
+
+/** No attempt is claimed: the item says that none was made. */
+async function timeOut(deps: Deps, start: StartAttempt, attempt: number): Promise<TokenRecord> {
+  const { token } = await deps.store.putToken({ ...freshToken(deps, start), attempt: attempt - 1 });
+  return (await settle(deps, start, 'timeout', { kind: 'timed_out' })) ?? token;
+}
+
+async function call(deps: Deps, start: StartAttempt, target: RemoteTarget, token: TokenRecord): Promise<StartReply> {
+  const { runId, wait, command } = start;
+  const { request } = command;
+  const { transport } = target;
+  if (request.kind !== 'attach')
+    return transport.start({
+      request,
+      idempotencyKey: callKeyOf(deps, runId, command),
+      answersQuestions: command.answersQuestions,
+      ...continuationOf(wait, token),
+    });
+  const reply = await transport.adopt?.(request);
+  return reply ?? { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'the server takes over no tasks') };
 }
 
 async function claimAttempt(
   deps: Deps,
-  { runId, wait, command }: StartAttempt,
+  start: StartAttempt,
   attempt: number,
   writerId: string,
 ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord }> {
-  const fresh: TokenRecord = {
-    runId,
-    waitId: wait.waitId,
-    server: command.server,
-    attempt,
-    writerId,
-    createdAtMs: deps.clock.nowMs(),
-    deadlineAtMs: wait.deadlineAtMs,
-    pollErrors: 0,
-  };
+  const { runId, wait } = start;
+  const fresh: TokenRecord = { ...freshToken(deps, start), attempt, writerId };
   if (attempt === 1) {
     const { put, token } = await deps.store.putToken(fresh);
     return { claimed: put, token };
@@ -90,24 +108,20 @@ async function claimAttempt(
   return { claimed, token: token ?? fresh };
 }
 
-type Target =
-  | { readonly kind: 'transport'; readonly transport: RemoteTaskTransport }
-  | { readonly kind: 'refused'; readonly error: StoredError };
-
-function transportFor(deps: Deps, command: StartRemoteTask): Target {
-  if (!Object.hasOwn(deps.app.servers, command.server)) {
-    const known = Object.keys(deps.app.servers).join(', ') || 'none';
-    return {
-      kind: 'refused',
-      error: storedError('SERVER_NOT_FOUND', `no server is named "${command.server}"; there is ${known}`),
-    };
-  }
-  const transport = deps.transports.get(command.server);
-  const problem = transport.problemWith(command.request);
-  if (problem === undefined) return { kind: 'transport', transport };
+/** Without a writer of its own until an attempt is claimed. */
+function freshToken(deps: Deps, { runId, wait, command, turnId }: StartAttempt): TokenRecord {
   return {
-    kind: 'refused',
-    error: storedError('CONFIG_INVALID', `the call to "${command.server}" cannot be made: ${problem}`),
+    runId,
+    waitId: wait.waitId,
+    server: command.server,
+    attempt: 0,
+    writerId: turnId,
+    createdAtMs: deps.clock.nowMs(),
+    deadlineAtMs: wait.deadlineAtMs,
+    ...(command.onCancel === 'leave' ? { onCancel: command.onCancel } : {}),
+    ...(command.onTimeout === 'leave' ? { onTimeout: command.onTimeout } : {}),
+    ...(command.answersQuestions ? { answersQuestions: true } : {}),
+    pollErrors: 0,
   };
 }
 
@@ -115,95 +129,126 @@ async function takeReply(
   deps: Deps,
   start: StartAttempt,
   attempt: number,
+  target: RemoteTarget,
   token: TokenRecord,
-  transport: RemoteTaskTransport,
-  mayRepeat: boolean,
   reply: StartReply,
 ): Promise<StartResult> {
   const { runId, wait, command } = start;
   switch (reply.kind) {
-    case 'started': {
-      const nowMs = deps.clock.nowMs();
-      const hintMs = reply.pollAfterMs;
-      // 0: the task had ended already and only its result is missing.
-      const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
-      const { stored, token: now } = await storeHandle(deps, start, transport, {
-        handle: reply.handle,
-        startedAtMs: nowMs,
-        dueAtMs,
-        ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
-      });
-      if (stored)
-        await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, server: command.server, dueAtMs }, dueAtMs);
-      else await cancelUnwanted(deps, start, transport, reply.handle);
-      return { token: now ?? token };
-    }
+    case 'started':
+      return { token: await takeHandle(deps, { runId, wait, command, transport: target.transport, token }, reply) };
     case 'asked': {
-      const error = storedError(
-        'REMOTE_START_REFUSED',
-        `"${command.server}" wants input before it starts, and the call answers none`,
-        { server: command.server },
-      );
-      return settled(await settle(deps, start, 'start', { kind: 'failed', error }), token);
+      const round = wait.rounds + 1;
+      const why = !command.answersQuestions
+        ? 'and the call answers none'
+        : round > startRoundsMax
+          ? `for more than ${startRoundsMax} times`
+          : undefined;
+      if (why !== undefined) {
+        const message = `"${command.server}" wants input before it starts, ${why}`;
+        const error = storedError('REMOTE_START_REFUSED', message, { server: command.server });
+        return settled(await settle(deps, start, 'start', { kind: 'failed', error }), token);
+      }
+      const { state } = reply;
+      const questions = { list: boundedQuestions(reply.questions), round, ...(state === undefined ? {} : { state }) };
+      const now = await deps.store.recordStartQuestions(runId, wait.waitId, { attempt, questions });
+      return askedAgain(deps, start, attempt, now ?? token);
     }
     case 'ended':
-      return settled(await settle(deps, start, 'start', outcomeOf(reply.end, command.server)), token);
+      return settled(await settle(deps, start, 'start', outcomeOf(reply.end, command.server, 'start')), token);
     case 'refused':
       return settled(
         await settle(deps, start, 'start', { kind: 'failed', error: withServer(reply.error, command) }),
         token,
       );
     case 'unknown':
-      if (!mayRepeat) return settled(await settleAmbiguous(deps, start, reply.error), token);
-      return retryOrGiveUp(deps, start, attempt, token, reply.error);
+      if (!target.mayRepeat) return lost(deps, start, attempt, target, token, reply.error);
+      return retryOrGiveUp(deps, start, attempt, token, { ...reply, wasSent: command.request.kind !== 'attach' });
     case 'retry':
-      return retryOrGiveUp(deps, start, attempt, token, reply.error, reply.retryAfterMs);
+      return retryOrGiveUp(deps, start, attempt, token, { ...reply, wasSent: false });
   }
 }
 
-/**
- * A task runs, and its handle is in this process alone: a store that fails is tried again for a while. If it stays away,
- * the task is cancelled, since nobody will find it again.
- */
-async function storeHandle(
-  deps: Deps,
-  { runId, wait, command }: StartAttempt,
-  transport: RemoteTaskTransport,
-  started: Parameters<Deps['store']['storeHandle']>[2],
-): ReturnType<Deps['store']['storeHandle']> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await deps.store.storeHandle(runId, wait.waitId, started);
-    } catch (error) {
-      if (attempt < storeHandleTries) {
-        await deps.delay(storeHandleBackoffMs * 2 ** (attempt - 1));
-        continue;
-      }
-      const reply = await transport.cancel(started.handle);
-      deps.log.error('remote task not recorded: the store does not take its handle', {
-        runId,
-        server: command.server,
-        cancelled: reply.kind === 'done',
-      });
-      throw error;
-    }
-  }
+/** The attempt ended with questions; whatever is on the item, another owner may have been asked too. */
+function askedAgain(deps: Deps, { wait }: StartAttempt, attempt: number, token: TokenRecord): StartResult {
+  const round = token.questions?.round;
+  if (round === undefined || token.settlement !== undefined || token.handle !== undefined) return { token };
+  const atMs = deps.clock.nowMs();
+  return { token, attempted: { type: 'RemoteTaskStartAsked', atMs, waitId: wait.waitId, attempt, round } };
 }
 
-/** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
-async function cancelUnwanted(
+/** The answers to what the server asked last, in its own keys. */
+function continuationOf(wait: OpenRemoteTask, { questions }: TokenRecord): Pick<StartRequest, 'continuation'> {
+  if (questions?.round === undefined || questions.round !== wait.rounds) return {};
+  const { list, round, state } = questions;
+  const answers: Record<string, RemoteAnswer> = {};
+  for (const question of list) {
+    const answer = wait.answers.get(questionIdOf({ question, round }));
+    if (answer !== undefined) answers[question.key] = answer;
+  }
+  return { continuation: { answers, ...(state === undefined ? {} : { state }) } };
+}
+
+/** The fate of a start is unknown, and it must not be repeated. */
+async function lost(
   deps: Deps,
-  { runId, wait, command }: StartAttempt,
-  transport: RemoteTaskTransport,
-  handle: RemoteTaskHandle,
-): Promise<void> {
-  const reply = await transport.cancel(handle);
-  deps.log.info('wait was closed while its remote task started', {
-    runId,
-    server: command.server,
-    cancelled: reply.kind === 'done',
-  });
-  if (reply.kind !== 'done') await deps.store.leaveForCancel(runId, wait.waitId, handle, deps.clock.nowMs());
+  start: StartAttempt,
+  attempt: number,
+  target: RemoteTarget,
+  token: TokenRecord,
+  why: StoredError,
+): Promise<StartResult> {
+  if (target.mayLook) return lookLater(deps, start, attempt, token, 1, why);
+  const { server } = start.command;
+  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat`;
+  return settled(await settleAmbiguous(deps, start, server, cause), token);
+}
+
+function lookLater(
+  deps: Deps,
+  { wait }: StartAttempt,
+  attempt: number,
+  token: TokenRecord,
+  look: number,
+  error: StoredError,
+): StartResult {
+  const atMs = deps.clock.nowMs();
+  const lookAtMs = atMs + (startProbeDelaysMs[look - 1] ?? 0);
+  return { token, attempted: { type: 'RemoteTaskStartLost', atMs, waitId: wait.waitId, attempt, error, look, lookAtMs } };
+}
+
+/** Asks the server for the task of a start of unknown fate. Nothing is ever started because it has none: it may yet. */
+async function lookForTask(
+  deps: Deps,
+  start: StartAttempt,
+  attempt: number,
+  { transport }: RemoteTarget,
+  token: TokenRecord,
+  look: number,
+): Promise<StartResult> {
+  const { runId, wait, command } = start;
+  const { request, server } = command;
+  const reply =
+    request.kind === 'attach'
+      ? undefined
+      : await transport.find?.({ request, idempotencyKey: callKeyOf(deps, runId, command) });
+  deps.log.info('server asked for the task of a start of unknown fate', { runId, server, look, found: reply?.kind });
+  if (reply?.kind === 'found')
+    return { token: await takeHandle(deps, { runId, wait, command, transport, token }, reply, { found: true }) };
+  const why =
+    reply?.kind === 'unknown'
+      ? reply.error
+      : storedError('REMOTE_START_AMBIGUOUS', 'the server says that it has no task of this start');
+  if (look < startProbeDelaysMs.length) return lookLater(deps, start, attempt, token, look + 1, why);
+  const cause = `${why.message}, asked ${look} times). It was not started again, since a start may still be on its way`;
+  return settled(await settleAmbiguous(deps, start, server, cause), token);
+}
+
+interface FailedAttempt {
+  readonly error: StoredError;
+  readonly retryAfterMs?: number;
+  /** It was sent: a task may be running. */
+  readonly wasSent: boolean;
 }
 
 async function retryOrGiveUp(
@@ -211,44 +256,44 @@ async function retryOrGiveUp(
   start: StartAttempt,
   attempt: number,
   token: TokenRecord,
-  error: StoredError,
-  retryAfterMs?: number,
+  { error, retryAfterMs, wasSent }: FailedAttempt,
 ): Promise<StartResult> {
   const { runId, wait, command } = start;
-  const delayMs = startRetryDelayMs(attempt, retryAfterMs);
+  const { server } = command;
+  const { waitId } = wait;
+  // A start that ended with questions was no failure.
+  const delayMs = startRetryDelayMs(attempt - wait.rounds, retryAfterMs);
   const atMs = deps.clock.nowMs();
   if (delayMs !== undefined) {
-    deps.log.info('remote start failed', {
-      runId,
-      server: command.server,
-      attempt,
-      retryInMs: delayMs,
-      code: error.code,
-    });
-    return {
-      token,
-      failed: { type: 'RemoteTaskStartFailed', atMs, waitId: wait.waitId, attempt, error, retryAtMs: atMs + delayMs },
-    };
+    deps.log.info('remote start failed', { runId, server, attempt, retryInMs: delayMs, code: error.code });
+    const sent = wasSent ? { sent: true as const } : {};
+    const retryAtMs = atMs + delayMs;
+    return { token, attempted: { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs, ...sent } };
+  }
+  if (wasSent || wait.mayRun === true) {
+    const cause = `${error.message}). It was started ${attempt} times under one key, and no usable answer came`;
+    return settled(await settleAmbiguous(deps, start, server, cause), token);
   }
   const gaveUp = storedError(
     'REMOTE_START_FAILED',
-    `the remote task on "${command.server}" could not be started in ${attempt} attempts: ${error.message}`,
-    {
-      server: command.server,
-      attempts: attempt,
-    },
+    `the remote task on "${server}" could not be started in ${attempt} attempts: ${error.message}`,
+    { server, attempts: attempt },
   );
   return settled(await settle(deps, start, 'start', { kind: 'failed', error: gaveUp }), token);
 }
 
-async function settleAmbiguous(deps: Deps, start: StartAttempt, cause?: StoredError): Promise<TokenRecord | undefined> {
-  const { server } = start.command;
-  const why = cause === undefined ? 'the process that started it is gone' : cause.message;
-  const error = storedError(
-    'REMOTE_START_AMBIGUOUS',
-    `a task on "${server}" may have been started and its id is not known (${why}). It was not started again, since the server is not known to recognise a repeat.`,
-    { server },
-  );
+function ownerGone({ server }: StartRemoteTask): StoredError {
+  return storedError('REMOTE_START_AMBIGUOUS', 'the process that started it is gone', { server });
+}
+
+async function settleAmbiguous(
+  deps: Deps,
+  start: StartAttempt,
+  server: string,
+  cause: string,
+): Promise<TokenRecord | undefined> {
+  const message = `a task on "${server}" may have been started and its id is not known (${cause}.`;
+  const error = storedError('REMOTE_START_AMBIGUOUS', message, { server });
   return settle(deps, start, 'start', { kind: 'failed', error }, { onlyWithoutHandle: true });
 }
 

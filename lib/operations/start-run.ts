@@ -1,11 +1,11 @@
 import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
-import { canonicalJson, cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
+import { cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import {
   idempotencyKeyMaxBytes,
   issuesMax,
   issueTextBytes,
-  payloadMaxBytes,
   startDelayMaxMs,
   tagsMax,
 } from '../base/limits.js';
@@ -153,14 +153,7 @@ function checkKey(key: string): void {
 async function validInput(workflow: AnyWorkflow, given: JsonValue | undefined): Promise<JsonValue | undefined> {
   const input = workflow.input === undefined ? given : await parseInput(workflow, given);
   if (input === undefined) return undefined;
-  const sizeBytes = utf8Bytes(canonicalJson(input));
-  if (sizeBytes > payloadMaxBytes) {
-    throw new EngineError(
-      'PAYLOAD_TOO_LARGE',
-      `the input is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
-      { details: { sizeBytes, limitBytes: payloadMaxBytes } },
-    );
-  }
+  checkJsonBytes('the input is', jsonBytes(input));
   return input;
 }
 

@@ -1,7 +1,8 @@
 import type { WaitId } from '../base/ids.js';
-import { commitTargetBytes, pauseMaxMs } from '../base/limits.js';
+import { commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { HistoryEvent } from '../history/event.js';
+import type { HistoryEvent, RemoteQuestionAsked } from '../history/event.js';
+import { questionIdOf } from '../history/remote-question.js';
 import type { OpenWait, RunState } from '../history/run-state.js';
 import type { InboxRecord, TokenRecord } from '../store/records.js';
 
@@ -19,12 +20,12 @@ export interface Known {
  * first; then time, then id, order what one commit takes in.
  */
 export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): readonly HistoryEvent[] {
-  const news = [...inboxNews(known), ...tokenNews(known), ...dueNews(known, nowMs), ...results];
+  const news = [...inboxNews(known), ...tokenNews(known), ...newQuestions(known, nowMs), ...dueNews(known, nowMs), ...results];
   return news.length > 1 ? news.sort(byOrderOfTaking) : news;
 }
 
 export function hasNews(known: Known, nowMs: EpochMs): boolean {
-  return inboxNews(known).length > 0 || tokenNews(known).length > 0 || dueNews(known, nowMs).length > 0;
+  return inboxNews(known).length > 0 || tokenNews(known).length > 0 || newQuestions(known, nowMs).length > 0 || dueNews(known, nowMs).length > 0;
 }
 
 /** Inbox items that no commit holds. */
@@ -57,6 +58,22 @@ export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
     });
   }
   return handles;
+}
+
+/** What servers ask that the log does not have. */
+export function newQuestions({ state, tokens }: Pick<Known, 'state' | 'tokens'>, atMs: EpochMs): readonly RemoteQuestionAsked[] {
+  const asked: RemoteQuestionAsked[] = [];
+  for (const wait of state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' ? tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token?.questions === undefined || token.settlement !== undefined) continue;
+    const { list, round } = token.questions;
+    for (const question of list) {
+      const one = { question, ...(round === undefined ? {} : { round }) };
+      if (wait.asked.has(questionIdOf(one)) || wait.asked.size >= questionsMax) continue;
+      asked.push({ type: 'RemoteQuestionAsked', atMs, waitId: wait.waitId, ...one });
+    }
+  }
+  return asked;
 }
 
 /** As many of the results as one commit holds, at least one. */

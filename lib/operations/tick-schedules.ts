@@ -1,6 +1,7 @@
 import { sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
+import type { ScheduleState } from '../store/records.js';
 import type { Schedule } from '../workflow/schedule.js';
 import type { Deps } from './deps.js';
 import { requestStop } from './send-to-inbox.js';
@@ -10,77 +11,162 @@ import { startRun } from './start-run.js';
 const ticksPerSweep = 100;
 
 /**
- * Starts what the clock says, once a minute. The key of each start is the tick, so a tick that two sweeps see, or that is
- * seen again after a crash, starts one run. What was started last is kept per schedule, and is only a help: it bounds
- * what is looked at, and tells the run that may still be under way.
+ * Starts what the clock says, once a minute.
+ *
+ * S1  What becomes of a tick is decided by one write, which only one of two sweeps makes: the other one stops.
+ * S2  A tick that is to be started is written down first and started then, under a key that is the tick. A sweep that
+ *     finds it there starts it again, which makes no second run.
  */
 export async function tickSchedules(deps: Deps): Promise<{ readonly started: number }> {
   let started = 0;
   for (const schedule of deps.app.schedules) {
     try {
-      started += await tickSchedule(deps, schedule);
+      started += await new Sweep(deps, schedule, await deps.store.readSchedule(schedule.name)).run();
     } catch (error) {
       // One schedule whose input is refused must not stop the others.
-      deps.log.error('schedule failed', { schedule: schedule.name, error });
+      if (error instanceof OtherSweep) deps.log.info('schedule is being swept', { schedule: schedule.name });
+      else deps.log.error('schedule failed', { schedule: schedule.name, error });
     }
   }
   return { started };
 }
 
-async function tickSchedule(deps: Deps, schedule: Schedule): Promise<number> {
-  const nowMs = deps.clock.nowMs();
-  const last = await deps.store.readSchedule(schedule.name);
-  // A schedule that has just been deployed starts with its next tick, not with those before.
-  const afterMs = last === undefined ? nowMs - sweepIntervalMs : Math.max(last.tickAtMs, nowMs - schedule.catchUpMs);
-  const ticks = dueTicks(schedule, afterMs, nowMs);
-  let runId = last?.runId;
-  let started = 0;
-  for (const tickAtMs of ticks) {
-    if (await mayStart(deps, schedule, runId)) {
-      runId = await startTick(deps, schedule, tickAtMs);
-      started++;
-    } else {
-      deps.log.info('tick skipped: the run before it is under way', { schedule: schedule.name });
+/** A schedule has something to start that is not for a tick to come. */
+export async function isScheduleWaiting(deps: Deps, schedule: Schedule): Promise<boolean> {
+  const state = await deps.store.readSchedule(schedule.name);
+  if (state.starting !== undefined) return true;
+  if (state.waitingTickAtMs === undefined || state.pausedAtMs !== undefined) return false;
+  return !(await isUnderWay(deps, state.runId));
+}
+
+/** Somebody else has changed the schedule since it was read. */
+class OtherSweep extends Error {}
+
+/** One look at one schedule. */
+class Sweep {
+  readonly #deps: Deps;
+  readonly #schedule: Schedule;
+  readonly #nowMs: EpochMs;
+  #state: ScheduleState;
+  #started = 0;
+
+  constructor(deps: Deps, schedule: Schedule, state: ScheduleState) {
+    this.#deps = deps;
+    this.#schedule = schedule;
+    this.#state = state;
+    this.#nowMs = deps.clock.nowMs();
+  }
+
+  /** How many runs it has started. */
+  async run(): Promise<number> {
+    // A schedule that has just been deployed starts with its next tick, not with those before.
+    if (this.#state.revision === 0 && this.#state.tickAtMs === undefined)
+      await this.#save({ fromMs: this.#nowMs - sweepIntervalMs });
+    if (this.#state.starting !== undefined) await this.#startAgain(this.#state.starting);
+    if (this.#state.pausedAtMs !== undefined) return this.#started;
+    const { waitingTickAtMs } = this.#state;
+    if (waitingTickAtMs !== undefined && !(await isUnderWay(this.#deps, this.#state.runId))) {
+      await this.#start(waitingTickAtMs, { waitingTickAtMs: undefined });
     }
-    await deps.store.recordTick(schedule.name, { tickAtMs, ...(runId === undefined ? {} : { runId }) });
+    for (const tickAtMs of this.#dueTicks()) await this.#tick(tickAtMs);
+    return this.#started;
   }
-  return started;
-}
 
-function dueTicks(schedule: Schedule, afterMs: EpochMs, untilMs: EpochMs): readonly EpochMs[] {
-  const ticks: EpochMs[] = [];
-  for (
-    let at = schedule.nextAfterMs(afterMs);
-    at !== undefined && at <= untilMs && ticks.length < ticksPerSweep;
-    at = schedule.nextAfterMs(at)
-  ) {
-    ticks.push(at);
+  #dueTicks(): readonly EpochMs[] {
+    const { fromMs = 0, tickAtMs = 0 } = this.#state;
+    const ticks: EpochMs[] = [];
+    let at = this.#schedule.nextAfterMs(Math.max(fromMs, tickAtMs, this.#nowMs - this.#schedule.catchUpMs));
+    while (at !== undefined && at <= this.#nowMs && ticks.length < ticksPerSweep) {
+      ticks.push(at);
+      at = this.#schedule.nextAfterMs(at);
+    }
+    return ticks;
   }
-  return ticks;
+
+  async #tick(tickAtMs: EpochMs): Promise<void> {
+    const { overlap, name } = this.#schedule;
+    const { runId, waitingTickAtMs } = this.#state;
+    // A tick that waits goes before those that come after it.
+    const isBehind = overlap === 'buffer' && waitingTickAtMs !== undefined;
+    const mayStart = overlap === 'allow' || !(isBehind || (await isUnderWay(this.#deps, runId)));
+    if (mayStart) return this.#start(tickAtMs, { tickAtMs });
+    switch (overlap) {
+      case 'buffer':
+        if (!isBehind) return this.#save({ tickAtMs, waitingTickAtMs: tickAtMs });
+        break;
+      case 'cancel':
+      case 'terminate':
+        if (runId !== undefined) await this.#stop(runId, overlap);
+        return this.#start(tickAtMs, { tickAtMs });
+      case 'skip':
+        break;
+    }
+    this.#deps.log.info('tick skipped: the run before it is under way', { schedule: name });
+    return this.#save({ tickAtMs });
+  }
+
+  async #stop(runId: RunId, kind: 'cancel' | 'terminate'): Promise<void> {
+    const reason = 'the next tick of its schedule came';
+    await requestStop(this.#deps, { runId, kind, requestId: 'next-tick', reason });
+  }
+
+  async #start(tickAtMs: EpochMs, change: Change): Promise<void> {
+    await this.#save({ ...change, starting: { tickAtMs, sinceMs: this.#nowMs } });
+    await this.#startRun(tickAtMs);
+  }
+
+  /** A sweep before this one has decided it and did not come to the end: its process died, or the start was refused. */
+  async #startAgain({ tickAtMs, sinceMs }: NonNullable<ScheduleState['starting']>): Promise<void> {
+    try {
+      await this.#startRun(tickAtMs);
+    } catch (error) {
+      if (error instanceof OtherSweep || this.#nowMs - sinceMs < this.#schedule.catchUpMs) throw error;
+      const tick = new Date(tickAtMs).toISOString();
+      this.#deps.log.error('tick given up: its run cannot be started', { schedule: this.#schedule.name, tick, error });
+      await this.#save({ starting: undefined });
+    }
+  }
+
+  async #startRun(tickAtMs: EpochMs): Promise<void> {
+    const { name, workflow, input } = this.#schedule;
+    const tick = new Date(tickAtMs).toISOString();
+    const delayMs = tickAtMs + this.#jitterMs(tick) - this.#nowMs;
+    const { runId } = await startRun(this.#deps, {
+      workflow: workflow.name,
+      key: `schedule ${name} ${tick}`,
+      ...(input === undefined ? {} : { input }),
+      ...(delayMs > 0 ? { delayMs } : {}),
+      tags: { schedule: name, tick },
+    });
+    this.#started += 1;
+    await this.#save({ runId, starting: undefined });
+  }
+
+  /** The same for every sweep that starts this tick. */
+  #jitterMs(tick: string): number {
+    const { name, jitterMs } = this.#schedule;
+    if (jitterMs === 0) return 0;
+    const share = Number.parseInt(this.#deps.digest(`jitter ${name} ${tick}`).slice(0, 8), 16) / 2 ** 32;
+    return Math.floor(share * jitterMs);
+  }
+
+  async #save(change: Change): Promise<void> {
+    const next = await this.#deps.store.saveSchedule(this.#schedule.name, changed(this.#state, change));
+    if (next === undefined) throw new OtherSweep('the schedule has been changed');
+    this.#state = next;
+  }
 }
 
-async function mayStart(deps: Deps, { overlap }: Schedule, lastRunId: RunId | undefined): Promise<boolean> {
-  if (overlap === 'allow' || lastRunId === undefined) return true;
-  const head = await deps.store.readHead(lastRunId);
-  const isUnderWay = head?.status === 'running' || head?.status === 'ending';
-  if (!isUnderWay) return true;
-  if (overlap === 'skip') return false;
-  await requestStop(deps, {
-    runId: lastRunId,
-    kind: overlap,
-    requestId: 'next-tick',
-    reason: 'the next tick of its schedule came',
-  });
-  return true;
+/** `undefined` takes a field away. */
+type Change = { readonly [Field in Exclude<keyof ScheduleState, 'revision'>]?: ScheduleState[Field] | undefined };
+
+/** `state` with fields set or taken away; its revision stays, for the write that puts it. */
+export function changed(state: ScheduleState, change: Change): ScheduleState {
+  const fields = Object.entries({ ...state, ...change }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fields) as unknown as ScheduleState;
 }
 
-async function startTick(deps: Deps, schedule: Schedule, tickAtMs: EpochMs): Promise<RunId> {
-  const tick = new Date(tickAtMs).toISOString();
-  const { runId } = await startRun(deps, {
-    workflow: schedule.workflow.name,
-    key: `schedule ${schedule.name} ${tick}`,
-    ...(schedule.input === undefined ? {} : { input: schedule.input }),
-    tags: { schedule: schedule.name, tick },
-  });
-  return runId;
+async function isUnderWay(deps: Deps, runId: RunId | undefined): Promise<boolean> {
+  const head = runId === undefined ? undefined : await deps.store.readHead(runId);
+  return head?.status === 'running' || head?.status === 'ending';
 }

@@ -7,7 +7,13 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
   const { waitId } = command;
   switch (command.kind) {
     case 'runStep':
-      return { type: 'StepRequested', atMs, waitId, name: command.name };
+      return {
+        type: 'StepRequested',
+        atMs,
+        waitId,
+        name: command.name,
+        ...(command.policy.long ? { long: true, ...deadline({ timeoutMs: command.policy.deadlineMs }, atMs) } : {}),
+      };
     case 'startTimer': {
       const { until } = command;
       // An instant that has passed is now.
@@ -34,8 +40,19 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
         deadlineAtMs: atMs + timeoutMs,
       };
     }
+    case 'answerRemote': {
+      const { callId, questionId, answer, digest } = command;
+      return { type: 'RemoteAnswerRequested', atMs, waitId, callId, questionId, answer, digest };
+    }
     case 'issueToken':
-      return { type: 'ExternalWaitRequested', atMs, waitId, name: command.name, ...deadline(command, atMs) };
+      return {
+        type: 'ExternalWaitRequested',
+        atMs,
+        waitId,
+        name: command.name,
+        ...(command.form === undefined ? {} : { form: command.form }),
+        ...deadline(command, atMs),
+      };
     case 'startChild': {
       const { workflow, digest, childRunId, parentClose } = command;
       return {
@@ -52,6 +69,6 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
   }
 }
 
-function deadline({ timeoutMs }: { readonly timeoutMs?: number }, atMs: EpochMs): { readonly deadlineAtMs?: EpochMs } {
+function deadline({ timeoutMs }: { readonly timeoutMs?: number | undefined }, atMs: EpochMs): { readonly deadlineAtMs?: EpochMs } {
   return timeoutMs === undefined ? {} : { deadlineAtMs: atMs + timeoutMs };
 }

@@ -4,7 +4,6 @@ import {
   delayedMessageMaxMs,
   inboxCheckMs,
   outsideInParallel,
-  poisonStrikes,
   requestsPerCommit,
   requestTimeoutMs,
   stepsInParallel,
@@ -13,28 +12,34 @@ import {
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
+import { questionIdOf } from '../history/remote-question.js';
 import type {
   OpenChild,
   OpenExternal,
+  OpenLongStep,
+  OpenRemoteAnswer,
   OpenRemoteTask,
   OpenStep,
-  OpenTokenWait,
   OpenWait,
   RunState,
 } from '../history/run-state.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
 import { type Execution, replayBehaviors } from '../replay/execution.js';
-import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
+import type { InboxRecord, RunHead, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
+import { answerRemote } from './answer-remote.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
+import { interruption } from './interrupted-step.js';
 import { issueToken } from './issue-token.js';
+import type { KnownRun } from './known-run.js';
 import { openExecution } from './open-execution.js';
+import { hastenLongStep, requestLongStep } from './request-long-step.js';
 import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
 import { startChild } from './start-child.js';
-import { startRemoteTask } from './start-remote-task.js';
+import { startWhenFree } from './start-when-free.js';
 import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
 import { toRequest } from './to-request.js';
 import { wakeRun, wakeRunAt } from './wake.js';
@@ -63,8 +68,8 @@ interface Effect {
  */
 export class Turn {
   readonly #deps: Deps;
+  readonly #from: KnownRun;
   readonly #head: RunHead;
-  readonly #records: RunRecords;
   readonly #state: RunState;
   readonly #options: TurnOptions;
   readonly #tokens: Map<WaitId, TokenRecord>;
@@ -73,6 +78,8 @@ export class Turn {
   readonly #effects = new Map<WaitId, Effect>();
   /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
   readonly #announced = new Set<string>();
+  /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
+  readonly #hastened = new Map<WaitId, EpochMs>();
   readonly #abandon = new AbortController();
   /** Results of effects that no commit holds yet. */
   #results: HistoryEvent[] = [];
@@ -81,15 +88,16 @@ export class Turn {
   #lastInboxReadMs: EpochMs;
   #execution: Execution | undefined;
 
-  constructor(deps: Deps, records: RunRecords, state: RunState, options: TurnOptions) {
+  constructor(deps: Deps, run: KnownRun, options: TurnOptions) {
+    const { head, state, tokens, inbox } = run;
     this.#deps = deps;
-    this.#head = records.head;
-    this.#records = records;
+    this.#from = run;
+    this.#head = head;
     this.#state = state;
     this.#options = options;
-    this.#tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
-    this.#inbox = new Map(records.inbox.map((item) => [item.inboxId, item]));
-    this.#known = { state, tokens: this.#tokens, inbox: this.#inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
+    this.#tokens = tokens;
+    this.#inbox = inbox;
+    this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
     this.#lastInboxReadMs = deps.clock.nowMs();
   }
 
@@ -105,24 +113,36 @@ export class Turn {
     const stop = this.#state.seq === 0 ? await this.#stopOfParent() : undefined;
     if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
-      return this.#restUntil(this.#head.startAtMs);
+      return this.#waitForStart(this.#head.startAtMs);
     const pausedUntil = pausedUntilMs(this.#known, nowMs);
     if (pausedUntil !== undefined) return this.#pause(pausedUntil);
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
-    const execution = openExecution(this.#deps, workflow, this.#head, this.#state, this.#tokens, this.#inbox);
+    const execution = this.#from.execution ?? (await this.#replayed(workflow));
     this.#execution = execution;
-    for (const commit of this.#records.commits) for (const event of commit.events) await execution.apply(event);
-    execution.goLive();
     try {
-      return await this.#goOn(execution);
+      return await this.#goOn(workflow, execution);
     } finally {
       this.#abandon.abort();
       await this.#outsideDone();
     }
   }
 
-  async #goOn(execution: Execution): Promise<boolean> {
+  /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
+  async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
+    const cancel = newInbox(this.#known).find(isCancel);
+    if (cancel === undefined) return this.#restUntil(startAtMs);
+    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()), cancelled(cancel));
+  }
+
+  async #replayed(workflow: AnyWorkflow): Promise<Execution> {
+    const execution = openExecution(this.#deps, workflow, this.#head, this.#state, this.#tokens, this.#inbox);
+    for (const commit of this.#from.commits) for (const event of commit.events) await execution.apply(event);
+    execution.goLive();
+    return execution;
+  }
+
+  async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     for (;;) {
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
@@ -140,15 +160,18 @@ export class Turn {
       const commit = [...events, ...requested, ...derived];
       if (commit.length > 0) {
         if (!(await this.#commit(commit))) return false;
-        for (const request of requested) await execution.apply(request);
+        for (const event of [...requested, ...derived]) await execution.apply(event);
         if (requested.length === requestsPerCommit || this.#results.length > 0) continue;
       }
 
       const hasTime = this.#begin(execution);
       if (this.#results.length > 0) continue;
       if (this.#effects.size > 0) await this.#someEffect();
-      else if (!hasTime) return this.#yield();
-      else if (!hasNews(this.#known, this.#deps.clock.nowMs())) return this.#quiet();
+      else if (!hasTime || !hasNews(this.#known, this.#deps.clock.nowMs())) {
+        await (hasTime ? this.#quiet() : this.#yield());
+        this.#keep(workflow, execution);
+        return true;
+      }
     }
   }
 
@@ -204,7 +227,7 @@ export class Turn {
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
     const { runId } = this.#head;
     // As this turn has seen it: it may have read the inbox again since it read the head.
-    const inboxCount = this.#inbox.size;
+    const inboxCount = this.#state.takenInbox.size + newInbox(this.#known).length;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
@@ -264,8 +287,12 @@ export class Turn {
         this.#letGo(wait);
       } else if (wait.kind === 'step' && command.kind === 'runStep') {
         hasTime = this.#beginStep(wait, command) && hasTime;
+      } else if (wait.kind === 'longStep') {
+        this.#beginLongStep(wait);
       } else if (wait.kind === 'remoteTask' && command.kind === 'startRemoteTask') {
         hasTime = this.#beginRemote(wait, command) && hasTime;
+      } else if (wait.kind === 'remoteAnswer') {
+        hasTime = this.#beginAnswer(wait) && hasTime;
       } else if (wait.kind === 'external') {
         this.#beginExternal(wait);
       } else if (wait.kind === 'child' && command.kind === 'startChild') {
@@ -281,9 +308,10 @@ export class Turn {
     const attempt = wait.failedAttempts + 1;
     const announcement = `${wait.waitId}/${attempt}`;
     if (!this.#announced.has(announcement)) {
-      const interrupted = interruptedEnd(wait, command, attempt, this.#deps.clock.nowMs());
-      if (interrupted !== undefined) {
-        this.#results.push(interrupted);
+      const error = interruption(command, wait.interrupted);
+      if (error !== undefined) {
+        const atMs = this.#deps.clock.nowMs();
+        this.#results.push({ type: 'StepFailed', atMs, waitId: wait.waitId, attempt, error });
         return true;
       }
       if (command.policy.atMostOnce || this.#isCareful()) {
@@ -296,6 +324,24 @@ export class Turn {
       this.#results.push(await runStep(this.#deps, this.#head.runId, wait, command, this.#abandon.signal));
     });
     return true;
+  }
+
+  /** A worker runs it; the turn only asks for that, and for the next attempt when somebody wants it now. */
+  #beginLongStep(wait: OpenLongStep): void {
+    const { waitId, retryNowAtMs } = wait;
+    if (this.#isSettled(wait) || this.#expire(wait) || this.#running('outside') >= outsideInParallel) return;
+    const { runId } = this.#head;
+    if (!this.#tokens.has(waitId)) {
+      this.#run(wait, 'outside', async () => {
+        this.#tokens.set(waitId, await requestLongStep(this.#deps, runId, wait));
+      });
+    } else if (retryNowAtMs !== undefined && this.#hastened.get(waitId) !== retryNowAtMs) {
+      this.#hastened.set(waitId, retryNowAtMs);
+      this.#run(wait, 'outside', async () => {
+        const token = await hastenLongStep(this.#deps, runId, wait, retryNowAtMs);
+        if (token !== undefined) this.#tokens.set(waitId, token);
+      });
+    }
   }
 
   /** The message has been delivered before: somebody died with it, perhaps of a step. */
@@ -314,19 +360,43 @@ export class Turn {
   }
 
   #isLater(wait: OpenWait): boolean {
+    // Nothing is put off; it may wait for answers.
+    if (wait.kind === 'remoteTask' && wait.retryAtMs === undefined) return false;
     return (waitDueAtMs(wait) ?? 0) > this.#deps.clock.nowMs();
   }
 
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
     if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    if (this.#waitsForAnswers(wait)) return true;
     // A start that the end of the process cuts off may leave a task that nobody knows.
     if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
     const { turnId, called } = this.#options;
     this.#run(wait, 'outside', async () => {
       const start = { runId: this.#head.runId, wait, command, turnId, called };
-      const { token, failed } = await startRemoteTask(this.#deps, start);
-      this.#tokens.set(wait.waitId, token);
-      if (failed !== undefined) this.#results.push(failed);
+      const { token, attempted } = await startWhenFree(this.#deps, start);
+      if (token !== undefined) this.#tokens.set(wait.waitId, token);
+      if (attempted !== undefined) this.#results.push(attempted);
+    });
+    return true;
+  }
+
+  /** The server has asked before it makes a task, and not all of it is answered. */
+  #waitsForAnswers(wait: OpenRemoteTask): boolean {
+    const questions = this.#tokens.get(wait.waitId)?.questions;
+    if (questions?.round === undefined || questions.round !== wait.rounds) return false;
+    const { list, round } = questions;
+    const isAnswered = list.every((question) => wait.answers.has(questionIdOf({ question, round })));
+    return !isAnswered && this.#deps.clock.nowMs() < wait.deadlineAtMs;
+  }
+
+  #beginAnswer(wait: OpenRemoteAnswer): boolean {
+    if (this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    const call = this.#state.open.get(wait.callId);
+    const remote = call?.kind === 'remoteTask' ? call : undefined;
+    this.#run(wait, 'outside', async () => {
+      const token = this.#tokens.get(wait.callId);
+      this.#results.push(await answerRemote(this.#deps, this.#head.runId, wait, remote, token));
     });
     return true;
   }
@@ -352,7 +422,7 @@ export class Turn {
   }
 
   /** Ends a wait whose deadline has passed. True: it has. */
-  #expire(wait: OpenExternal | OpenChild): boolean {
+  #expire(wait: OpenExternal | OpenChild | OpenLongStep): boolean {
     const { waitId } = wait;
     const deadlineAtMs = this.#deadlineOf(wait);
     // Before its item is there it is not settled, but put first.
@@ -373,13 +443,13 @@ export class Turn {
   }
 
   /** As the log has it, unless a heartbeat has moved it since. */
-  #deadlineOf(wait: OpenExternal | OpenChild): EpochMs | undefined {
+  #deadlineOf(wait: OpenExternal | OpenChild | OpenLongStep): EpochMs | undefined {
     return this.#tokens.get(wait.waitId)?.deadlineAtMs ?? wait.deadlineAtMs;
   }
 
   /** The workflow no longer waits for it: its token is closed, and with it what runs elsewhere. */
   #letGo(wait: OpenWait): void {
-    if (wait.kind === 'step' || wait.kind === 'timer' || wait.kind === 'signal' || this.#isSettled(wait)) return;
+    if (!this.#state.openTokens.has(wait.waitId) || this.#isSettled(wait)) return;
     this.#run(wait, 'outside', async () => {
       const close = {
         writerId: this.#deps.random.hex(16),
@@ -391,7 +461,7 @@ export class Turn {
     });
   }
 
-  #isSettled(wait: OpenTokenWait): boolean {
+  #isSettled(wait: Pick<OpenWait, 'waitId'>): boolean {
     return this.#tokens.get(wait.waitId)?.settlement !== undefined;
   }
 
@@ -443,14 +513,17 @@ export class Turn {
   // ----- stopping -----
 
   /** Too little time for what is left: another turn goes on. Every marker stands. */
-  async #yield(): Promise<boolean> {
+  async #yield(): Promise<void> {
     await wakeRun(this.#deps, this.#head.runId);
-    return true;
   }
 
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
-  async #quiet(): Promise<boolean> {
+  async #quiet(): Promise<void> {
     const { runId } = this.#head;
+    for (const { waitId, questions } of this.#tokens.values()) {
+      if (questions !== undefined && questions.recorded > questions.taken)
+        await this.#deps.store.takeQuestions(runId, waitId, questions.recorded);
+    }
     const dueAtMs = this.#nextDueAtMs();
     if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
       await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
@@ -461,7 +534,20 @@ export class Turn {
       (token) => this.#state.settled.has(token.waitId),
       (item) => this.#state.takenInbox.has(item.inboxId),
     );
-    return true;
+  }
+
+  /**
+   * Nothing is under way and all that the workflow asked for is in the log: the next turn in this process may go on from
+   * here. What has been taken in is forgotten; where its marker still stands, the sweep's wake has all of it read again.
+   */
+  #keep(workflow: AnyWorkflow, execution: Execution): void {
+    const { warmRuns } = this.#deps;
+    if (warmRuns === undefined) return;
+    const { openTokens, takenInbox } = this.#state;
+    for (const waitId of this.#tokens.keys()) if (!openTokens.has(waitId)) this.#tokens.delete(waitId);
+    for (const inboxId of this.#inbox.keys()) if (takenInbox.has(inboxId)) this.#inbox.delete(inboxId);
+    const { state, tokens, inbox } = this.#from;
+    warmRuns.keep(this.#head.runId, { workflow, execution, state, tokens, inbox });
   }
 
   #dueInstants(): readonly EpochMs[] {
@@ -469,7 +555,8 @@ export class Turn {
     for (const wait of this.#state.open.values()) {
       if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
       if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
-      const dueAtMs = wait.kind === 'external' || wait.kind === 'child' ? this.#deadlineOf(wait) : waitDueAtMs(wait);
+      const mayMove = wait.kind === 'external' || wait.kind === 'child' || wait.kind === 'longStep';
+      const dueAtMs = mayMove ? this.#deadlineOf(wait) : waitDueAtMs(wait);
       if (dueAtMs !== undefined) instants.push(dueAtMs);
     }
     return instants;
@@ -538,35 +625,23 @@ const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
   'StepFailed',
   'StepAttemptFailed',
   'RemoteTaskStartFailed',
+  'RemoteTaskStartLost',
+  'RemoteTaskStartAsked',
+  'RemoteAnswerFailed',
+  'RemoteAnswerDelivered',
+  'RemoteAnswerRefused',
 ] as const);
-
-/** The end of a step that must not be run again: its process died during an attempt that was recorded beforehand. */
-function interruptedEnd(
-  wait: OpenStep,
-  { policy, name }: RunStep,
-  attempt: number,
-  atMs: EpochMs,
-): HistoryEvent | undefined {
-  const { waitId } = wait;
-  if (policy.atMostOnce && wait.interrupted > 0) {
-    const error = storedError(
-      'STEP_INTERRUPTED',
-      `step "${name}" was begun, its process died, and it may run at most once`,
-      { step: name },
-    );
-    return { type: 'StepFailed', atMs, waitId, attempt, error };
-  }
-  if (wait.interrupted >= poisonStrikes) {
-    const error = storedError('STEP_POISONED', `step "${name}" took its process with it ${wait.interrupted} times`, {
-      step: name,
-    });
-    return { type: 'StepFailed', atMs, waitId, attempt, error };
-  }
-  return undefined;
-}
 
 function isTerminate(item: InboxRecord): item is InboxRecord & { readonly kind: 'terminate' } {
   return item.kind === 'terminate';
+}
+
+function isCancel(item: InboxRecord): item is InboxRecord & { readonly kind: 'cancel' } {
+  return item.kind === 'cancel';
+}
+
+function cancelled({ reason }: { readonly reason?: string }): RunOutcome {
+  return { status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
 }
 
 function terminated({ reason }: { readonly reason?: string }): RunOutcome {

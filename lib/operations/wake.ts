@@ -1,7 +1,7 @@
 import type { RunId } from '../base/ids.js';
 import { delayedMessageMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { PollMessage, WorkMessage } from '../queue/queue.js';
+import type { News, PollMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
 import type { Deps } from './deps.js';
 
 type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;
@@ -11,10 +11,19 @@ type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;
  * logged and the next sweep makes up for it. The dedup id is fresh: SQS must not take this wake for an earlier one.
  */
 export async function wakeRun(deps: Notifier, runId: RunId, dedupId: string = deps.random.hex(16)): Promise<void> {
+  await sendTurn(deps, { runId }, dedupId);
+}
+
+/** Asks for a turn that takes in what has just come. */
+export async function wakeRunFor(deps: Notifier, runId: RunId, news: News): Promise<void> {
+  await sendTurn(deps, { runId, news: [news] }, deps.random.hex(16));
+}
+
+async function sendTurn(deps: Notifier, message: TurnMessage, dedupId: string): Promise<void> {
   try {
-    await deps.queues.sendTurn({ runId }, dedupId);
+    await deps.queues.sendTurn(message, dedupId);
   } catch (error) {
-    deps.log.warn('wake not sent', { runId, error });
+    deps.log.warn('wake not sent', { runId: message.runId, error });
   }
 }
 
@@ -23,17 +32,32 @@ export async function wakeRunAt(deps: Notifier, runId: RunId, dueAtMs: EpochMs):
   await sendSoon(deps, { kind: 'wake', runId, dueAtMs }, dueAtMs);
 }
 
+/** Asks a worker for an attempt of a long step at `atMs`, if that is soon. */
+export async function stepAt(deps: Notifier, message: StepMessage, atMs: EpochMs): Promise<void> {
+  await soon(deps, message.runId, 'step', atMs, (delayMs) => deps.queues.sendStep(message, delayMs));
+}
+
 /** Asks for a read of the remote task at `atMs`, if that is soon. */
 export async function pollAt(deps: Notifier, message: PollMessage, atMs: EpochMs): Promise<void> {
   await sendSoon(deps, message, atMs);
 }
 
 async function sendSoon(deps: Notifier, message: WorkMessage, atMs: EpochMs): Promise<void> {
+  await soon(deps, message.runId, message.kind, atMs, (delayMs) => deps.queues.sendWork(message, delayMs));
+}
+
+async function soon(
+  deps: Notifier,
+  runId: RunId,
+  kind: WorkMessage['kind'] | 'step',
+  atMs: EpochMs,
+  send: (delayMs: number) => Promise<void>,
+): Promise<void> {
   const delayMs = Math.max(0, atMs - deps.clock.nowMs());
   if (delayMs > delayedMessageMaxMs) return;
   try {
-    await deps.queues.sendWork(message, delayMs);
+    await send(delayMs);
   } catch (error) {
-    deps.log.warn('delayed message not sent', { runId: message.runId, kind: message.kind, error });
+    deps.log.warn('delayed message not sent', { runId, kind, error });
   }
 }

@@ -1,9 +1,14 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 
+/** What has come to a run from outside: the settlement of a wait, or an inbox item. */
+export type News = { readonly waitId: WaitId } | { readonly inboxId: string };
+
 /** Asks for one turn of a run. FIFO queue, group = run id. */
 export interface TurnMessage {
   readonly runId: RunId;
+  /** What the turn is asked for. A process that remembers the run reads only that. Missing: not known, so it looks at all. */
+  readonly news?: readonly News[];
 }
 
 /** Asks for one read of a remote task. Standard queue. */
@@ -27,6 +32,14 @@ export interface DelayedWakeMessage {
   readonly dueAtMs: EpochMs;
 }
 
+/** Asks a worker to run an attempt of a long step. Standard queue of its own: an attempt holds its function for minutes. */
+export interface StepMessage {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+  /** The due instant it was sent for; a message for another instant than the item's is stale. */
+  readonly dueAtMs: EpochMs;
+}
+
 export type WorkMessage = PollMessage | DelayedWakeMessage;
 
 /**
@@ -38,4 +51,6 @@ export interface Queues {
   sendTurn(message: TurnMessage, dedupId: string): Promise<void>;
   /** `delayMs` up to 900 s, rounded up to whole seconds. */
   sendWork(message: WorkMessage, delayMs: number): Promise<void>;
+  /** `delayMs` as with `sendWork`. */
+  sendStep(message: StepMessage, delayMs: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
-import type { Queues, TurnMessage, WorkMessage } from './queue.js';
+import type { Queues, StepMessage, TurnMessage, WorkMessage } from './queue.js';
 import { type OutgoingMessage, SqsBatches } from './sqs-batches.js';
 
 export interface SqsQueueUrls {
@@ -9,6 +9,8 @@ export interface SqsQueueUrls {
   readonly turn: string;
   /** Standard. */
   readonly work: string;
+  /** Standard. */
+  readonly step: string;
 }
 
 /**
@@ -18,10 +20,12 @@ export interface SqsQueueUrls {
 export class SqsQueues implements Queues {
   readonly #turn: SqsBatches;
   readonly #work: SqsBatches;
+  readonly #step: SqsBatches;
 
   constructor(client: SQSClient, urls: SqsQueueUrls) {
     this.#turn = new SqsBatches(client, urls.turn);
     this.#work = new SqsBatches(client, urls.work);
+    this.#step = new SqsBatches(client, urls.step);
   }
 
   async sendTurn(message: TurnMessage, dedupId: string): Promise<void> {
@@ -33,17 +37,27 @@ export class SqsQueues implements Queues {
   }
 
   async sendWork(message: WorkMessage, delayMs: number): Promise<void> {
-    if (!(delayMs >= 0 && delayMs <= queueDelayMaxMs)) {
-      throw new EngineError('INTERNAL', `the work queue takes a delay of 0 to ${queueDelayMaxMs} ms, got ${delayMs}`);
-    }
-    await send('work', this.#work, {
-      MessageBody: JSON.stringify(message),
-      DelaySeconds: Math.ceil(delayMs / 1_000),
-    });
+    await sendDelayed('work', this.#work, message, delayMs);
+  }
+
+  async sendStep(message: StepMessage, delayMs: number): Promise<void> {
+    await sendDelayed('step', this.#step, message, delayMs);
   }
 }
 
-async function send(queue: 'turn' | 'work', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
+async function sendDelayed(
+  queue: 'work' | 'step',
+  batches: SqsBatches,
+  message: WorkMessage | StepMessage,
+  delayMs: number,
+): Promise<void> {
+  if (!(delayMs >= 0 && delayMs <= queueDelayMaxMs)) {
+    throw new EngineError('INTERNAL', `the ${queue} queue takes a delay of 0 to ${queueDelayMaxMs} ms, got ${delayMs}`);
+  }
+  await send(queue, batches, { MessageBody: JSON.stringify(message), DelaySeconds: Math.ceil(delayMs / 1_000) });
+}
+
+async function send(queue: 'turn' | 'work' | 'step', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
   try {
     await batches.send(message);
   } catch (error) {

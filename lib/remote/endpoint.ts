@@ -1,11 +1,16 @@
 import type { Random } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
+import { requestTimeoutMs } from '../base/limits.js';
 import type { Log } from '../base/log.js';
-import type { Clock } from '../base/time.js';
-import type { SecretReference, ServerConfig } from '../workflow/app.js';
-import { exchangeOf, untilResponse, type Exchange } from './exchange.js';
-import type { HttpClient } from './http.js';
-import { rpcRequest } from './json-rpc.js';
+import type { Clock, EpochMs } from '../base/time.js';
+import type { ServerConfig } from '../workflow/app.js';
+import type { AwsSecrets } from './auth/aws-secrets.js';
+import { AuthenticatedSender, type Sent } from './auth/authenticated-sender.js';
+import { createCredentials } from './auth/create-credentials.js';
+import type { AwsIdentityProvider } from './auth/sigv4-credentials.js';
+import { exchangeOf, notificationExchange, untilResponse, type Exchange } from './exchange.js';
+import type { HttpClient, HttpReply, HttpRequest } from './http.js';
+import { rpcNotification, rpcRequest } from './json-rpc.js';
 import { remoteError } from './remote-error.js';
 import { scrubbed, type Reply } from './scrub.js';
 
@@ -15,6 +20,10 @@ export interface TransportDeps {
   readonly random: Random;
   /** Value of a secret by its name, read for every request so that a rotated one is used; undefined when there is none. */
   readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
+  /** Default: Systems Manager and Secrets Manager. */
+  readonly awsSecrets?: AwsSecrets;
+  /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
+  readonly awsIdentity?: AwsIdentityProvider;
   readonly log: Log;
 }
 
@@ -23,24 +32,51 @@ export interface WireCall {
   readonly method: string;
   readonly params: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
+  /** A notification: it has no id, and its answer only says that it came. */
+  readonly notification?: true;
 }
 
-interface CallOptions {
+/** One request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
+export interface PlainCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
+  readonly httpMethod: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the answer to it says. */
+  readonly toExchange: (reply: HttpReply, nowMs: EpochMs) => Exchange;
+}
+
+export interface CallOptions {
   /** Where to, if not the configured URL. */
   readonly url?: string;
   readonly freshConnection?: boolean;
+  /** Where it is to be less than what is left of the 30 s. */
+  readonly timeoutMs?: number;
 }
 
-/** One configured server as something that answers JSON-RPC calls. Adds credentials, and takes them out of every error. */
+export interface Answered {
+  readonly exchange: Exchange;
+  /** Names in lower case; empty where no answer came. */
+  readonly headers: Headers;
+}
+
+/** Makes one call of a conversation. */
+export type Send = (call: WireCall | PlainCall, options?: CallOptions) => Promise<Answered>;
+
+/** Of a server's configuration, what it takes to call it. */
+export type EndpointConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };
+
+/** One configured server as something that answers calls. Adds credentials, and takes them out of every error. */
 export class RemoteEndpoint {
   readonly server: string;
-  readonly #config: ServerConfig;
+  readonly #config: EndpointConfig;
   readonly #deps: TransportDeps;
+  readonly #sender: AuthenticatedSender;
 
-  constructor(server: string, config: ServerConfig, deps: TransportDeps) {
+  constructor(server: string, config: EndpointConfig, deps: TransportDeps) {
     this.server = server;
     this.#config = config;
     this.#deps = deps;
+    this.#sender = new AuthenticatedSender(createCredentials(config, deps), deps.http, deps.clock);
   }
 
   /** Makes one call and hands what came of it to `read`. */
@@ -49,90 +85,127 @@ export class RemoteEndpoint {
     options: CallOptions,
     read: (exchange: Exchange) => Kind,
   ): Promise<Kind> {
-    const credentials = await this.#credentials();
-    const exchange =
-      typeof credentials === 'string' ? notConfigured(credentials) : await this.#exchange(call, credentials, options);
-    const secrets = typeof credentials === 'string' ? [] : secretsIn(credentials);
-    const reply = scrubbed(read(exchange), [...addressesIn(this.#config.url), ...secrets]);
-    if ('error' in reply) {
-      const { code, message } = reply.error;
+    return this.converse(call.method, async (send) => read((await send(call, options)).exchange));
+  }
+
+  /** Makes the calls that `talk` makes, for the sake of `method`; all until `untilMs`, or within 30 s. */
+  async converse<Kind extends Reply>(
+    method: string,
+    talk: (send: Send) => Promise<Kind>,
+    untilMs = this.#deps.clock.nowMs() + requestTimeoutMs,
+  ): Promise<Kind> {
+    const secrets: string[] = [...keysIn(this.#config.url)];
+    const addresses: string[] = [...addressesIn(this.#config.url)];
+    const reply = await talk(async (call, options = {}) => {
+      const url = 'url' in call ? call.url : options.url;
+      if (url !== undefined) {
+        secrets.push(...keysIn(url));
+        addresses.push(...addressesIn(url));
+      }
+      const leftMs = untilMs - this.#deps.clock.nowMs();
+      if (leftMs <= 0) return { exchange: outOfTime, headers: {} };
+      const { answered, sent } = await this.#exchange(call, {
+        ...options,
+        timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs),
+      });
+      secrets.push(...sent.secrets);
+      return answered;
+    });
+    const clean = scrubbed(reply, secrets, addresses);
+    if (clean.error !== undefined) {
+      const { code, message } = clean.error;
       this.#deps.log.warn('remote_call_failed', {
         server: this.server,
-        method: call.method,
-        reply: reply.kind,
+        method,
+        reply: clean.kind,
         code,
         problem: message,
       });
     }
-    return reply;
+    return clean;
   }
 
-  async #exchange(call: WireCall, credentials: Headers, options: CallOptions): Promise<Exchange> {
-    const { http, clock, random } = this.#deps;
-    const id = random.hex(16);
-    const reply = await http.send({
-      url: options.url ?? this.#config.url,
-      headers: { ...credentials, ...call.headers },
-      body: rpcRequest(id, call.method, call.params),
+  /**
+   * Follows an event stream until it ends, for at most `maxMs`; its pieces go to `enough` of the call. What of it is shown
+   * to somebody has to go through `scrub`. Nothing is repeated, and how it ended is not told.
+   */
+  async follow(callWith: (scrub: (note: string) => string) => PlainCall, maxMs: number): Promise<void> {
+    await this.#sender.send((secrets) => {
+      const call = callWith((note) => scrubbed({ note }, [...secrets, ...keysIn(url)], addressesIn(url)).note);
+      const { httpMethod, url, headers, body, enough, signal, limits = {} } = call;
+      return {
+        method: httpMethod,
+        url,
+        headers,
+        allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
+        timeoutMs: maxMs,
+        limits: { ...limits, totalMs: maxMs },
+        ...(body === undefined ? {} : { body }),
+        ...(enough === undefined ? {} : { enough }),
+        ...(signal === undefined ? {} : { signal }),
+      };
+    });
+  }
+
+  async #plainExchange(call: PlainCall, options: CallOptions): Promise<Exchanged> {
+    const { httpMethod, toExchange, ...request } = call;
+    const sent = await this.#sender.send(() => ({
+      ...request,
+      method: httpMethod,
       allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
       freshConnection: options.freshConnection ?? false,
-      enough: untilResponse(id),
+      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    }));
+    return answeredBy(sent, toExchange(sent.reply, this.#deps.clock.nowMs()));
+  }
+
+  async #exchange(call: WireCall | PlainCall, options: CallOptions): Promise<Exchanged> {
+    if ('url' in call) return this.#plainExchange(call, options);
+    const { clock, random } = this.#deps;
+    const { method, params, headers, notification = false } = call;
+    let id = '';
+    const sent = await this.#sender.send(() => {
+      id = random.hex(16);
+      return {
+        url: options.url ?? this.#config.url,
+        headers,
+        body: notification ? rpcNotification(method, params) : rpcRequest(id, method, params),
+        allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
+        freshConnection: options.freshConnection ?? false,
+        ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+        enough: untilResponse(id),
+      };
     });
-    return exchangeOf(reply, id, clock.nowMs());
+    const nowMs = clock.nowMs();
+    return answeredBy(sent, notification ? notificationExchange(sent.reply, nowMs) : exchangeOf(sent.reply, id, nowMs));
   }
+}
 
-  /** The author's headers and bearer token, or which secret is missing. */
-  async #credentials(): Promise<Headers | string> {
-    const { headers = {}, bearer } = this.#config.auth ?? {};
-    const result: Record<string, string> = {};
-    for (const [name, reference] of Object.entries(headers)) {
-      const value = await this.#valueOf(reference);
-      if (value === undefined) return missing(reference);
-      if (!transportHeaders.includes(name.toLowerCase())) result[name.toLowerCase()] = value;
-    }
-    if (bearer === undefined) return result;
-    const token = await this.#valueOf(bearer);
-    return token === undefined ? missing(bearer) : { ...result, authorization: `Bearer ${token}` };
-  }
+interface Exchanged {
+  readonly answered: Answered;
+  readonly sent: Sent;
+}
 
-  async #valueOf(reference: SecretReference | string): Promise<string | undefined> {
-    return typeof reference === 'string' ? reference : this.#deps.readSecret(reference.secret);
-  }
+function answeredBy(sent: Sent, exchange: Exchange): Exchanged {
+  return { sent, answered: { exchange, headers: sent.reply.kind === 'reply' ? sent.reply.headers : {} } };
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Headers of the connection itself: an author's value would break the framing or the address check. */
-const transportHeaders: readonly string[] = [
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-  'accept-encoding',
-  'content-encoding',
-];
+const outOfTime: Exchange = {
+  kind: 'not_sent',
+  error: remoteError('REMOTE_UNREACHABLE', 'the time for the attempt was over before the request was sent'),
+};
 
-function notConfigured(problem: string): Exchange {
-  return { kind: 'not_sent', error: remoteError('CONFIG_INVALID', problem) };
-}
-
-function missing(reference: SecretReference | string): string {
-  return typeof reference === 'string' ? 'a secret is missing' : `the secret "${reference.secret}" has no value`;
-}
-
-/** Each value, and for `Bearer x` also the `x`. */
-function secretsIn(credentials: Headers): string[] {
-  return Object.values(credentials).flatMap((value) => [value, value.replace(/^\S+\s+/, '')]);
-}
-
-/** The forms in which the URL, or a key inside it, may come back in a text. */
+/** The forms in which the URL may come back in a text. */
 function addressesIn(url: string): string[] {
-  const { href, origin, host, pathname, search, searchParams } = new URL(url);
-  const keys = pathname.split('/').filter((segment) => segment.length >= 16);
-  return [url, href, `${origin}${pathname}`, origin, host, search, ...searchParams.values(), ...keys];
+  const { href, origin, host, pathname } = new URL(url);
+  return [url, href, `${origin}${pathname}`, origin, host];
+}
+
+/** What inside a URL may be a key: its query, and long segments of its path. */
+function keysIn(url: string): string[] {
+  const { pathname, search, searchParams } = new URL(url);
+  const segments = pathname.split('/').filter((segment) => segment.length >= 16);
+  return [search, ...searchParams.values(), ...segments];
 }

@@ -2,7 +2,7 @@ import type { StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HttpHead, HttpReply } from './http.js';
-import { EventStreamSearch, readRpcReply, type RpcReply } from './json-rpc.js';
+import { EventStreamSearch, readRpcReply, readUnaddressedError, type RpcReply } from './json-rpc.js';
 import { remoteError, violationError } from './remote-error.js';
 import { retryAfterMs } from './retry-after.js';
 
@@ -16,6 +16,7 @@ export type Exchange =
       readonly status: number;
       readonly code: number;
       readonly message: string;
+      readonly data?: JsonValue;
       readonly retryAfterMs?: number;
     }
   /** A status other than 2xx without such an error. */
@@ -37,14 +38,28 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
     case 'result':
       return succeeded ? answer : unusable(`a result under the HTTP status ${status}`);
     case 'error':
-      return { kind: 'rpc_error', status, code: answer.error.code, message: answer.error.message, ...wait };
-    case 'violation':
-      return succeeded ? unusable(answer.problem) : { kind: 'http_error', status, ...wait };
+      return { kind: 'rpc_error', status, ...answer.error, ...wait };
+    case 'violation': {
+      if (succeeded) return unusable(answer.problem);
+      const error = readUnaddressedError(reply.text);
+      return error === undefined
+        ? { kind: 'http_error', status, ...wait }
+        : { kind: 'rpc_error', status, ...error, ...wait };
+    }
     case 'none':
       return succeeded
         ? { kind: 'no_answer', error: remoteError('REMOTE_UNREACHABLE', 'the event stream ended without an answer') }
         : { kind: 'http_error', status, ...wait };
   }
+}
+
+/** Reads the reply to a notification, which has no body of interest (202). */
+export function notificationExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
+  if (reply.kind !== 'reply') return reply;
+  const { status } = reply;
+  if (status >= 200 && status < 300) return { kind: 'result', result: null };
+  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
+  return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
 }
 
 function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { readonly kind: 'none' } {
@@ -56,8 +71,7 @@ function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { read
     return found === undefined ? { kind: 'none' } : readRpcReply(found, id);
   }
   if (text === '') return { kind: 'violation', problem: 'the body is empty' };
-  if (!/^$|^application\/([a-z0-9.-]+\+)?json$/.test(mediaType))
-    return { kind: 'violation', problem: 'the body is not JSON' };
+  if (!isJsonReply(head)) return { kind: 'violation', problem: 'the body is not JSON' };
   return readRpcReply(text, id);
 }
 
@@ -67,7 +81,12 @@ export function untilResponse(id: string): (head: HttpHead, piece: string) => bo
   return (head, piece) => mediaTypeOf(head) === 'text/event-stream' && search.push(piece);
 }
 
-function mediaTypeOf({ headers }: HttpHead): string {
+/** True for a body that says that it is JSON, or nothing. */
+export function isJsonReply(head: HttpHead): boolean {
+  return /^$|^application\/([a-z0-9.-]+\+)?json$/.test(mediaTypeOf(head));
+}
+
+export function mediaTypeOf({ headers }: HttpHead): string {
   return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 

@@ -17,9 +17,13 @@ export interface HttpRequest {
   readonly allowPrivateAddresses?: boolean;
   /** Never on a connection that was used before: a server may be closing that one, and then nobody knows if it was read. */
   readonly freshConnection?: boolean;
+  /** From first to last, where it is to be less than the limit of the client. */
+  readonly timeoutMs?: number;
   /** Looks at each piece of the body as it comes; true = the rest is not wanted and the connection is closed. */
   readonly enough?: (head: HttpHead, piece: string) => boolean;
   readonly signal?: AbortSignal;
+  /** In place of those of the client. */
+  readonly limits?: Partial<Pick<HttpLimits, 'headersMs' | 'totalMs' | 'replyMaxBytes'>>;
 }
 
 export interface HttpHead {
@@ -96,9 +100,10 @@ export class GuardedHttpClient implements HttpClient {
     if (badHeader !== undefined)
       return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in one`);
 
-    const deadline = startDeadline(this.#limits.totalMs, request.signal);
+    const limits = { ...this.#limits, ...request.limits };
+    const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
     try {
-      return await this.#send(url, rule, request, deadline.signal);
+      return await this.#send(url, rule, request, limits, deadline.signal);
     } catch (thrown) {
       return failure(thrown, deadline.passed());
     } finally {
@@ -120,7 +125,13 @@ export class GuardedHttpClient implements HttpClient {
     return this.#allowLoopback ? 'loopback' : undefined;
   }
 
-  async #send(url: URL, rule: AddressRule, request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+  async #send(
+    url: URL,
+    rule: AddressRule,
+    request: HttpRequest,
+    limits: HttpLimits,
+    signal: AbortSignal,
+  ): Promise<HttpReply> {
     const undici = await loadUndici();
     const fresh = request.freshConnection ?? false;
     const response = await undici.request(url, {
@@ -128,14 +139,18 @@ export class GuardedHttpClient implements HttpClient {
       headers: { ...request.headers, 'accept-encoding': 'identity' },
       body: request.body ?? null,
       dispatcher: await this.#agent(rule, fresh),
-      headersTimeout: this.#limits.headersMs,
-      bodyTimeout: this.#limits.headersMs,
+      headersTimeout: limits.headersMs,
+      bodyTimeout: limits.headersMs,
       reset: fresh,
       signal,
     });
     const head: HttpHead = { status: response.statusCode, headers: flat(response.headers) };
     try {
-      return { kind: 'reply', ...head, text: await this.#readText(response.body, head, request.enough) };
+      return {
+        kind: 'reply',
+        ...head,
+        text: await readText(response.body, head, request.enough, limits.replyMaxBytes),
+      };
     } catch (thrown) {
       // An error status says enough.
       if (head.status >= 300) return { kind: 'reply', ...head, text: '' };
@@ -154,30 +169,31 @@ export class GuardedHttpClient implements HttpClient {
     }
     return agent;
   }
+}
 
-  /** @throws UnreadableBody, or what undici throws when the connection breaks */
-  async #readText(
-    body: Dispatcher.ResponseData['body'],
-    head: HttpHead,
-    enough: HttpRequest['enough'],
-  ): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = '';
-    let bytes = 0;
-    // Leaving the loop in any way closes the connection.
-    for await (const piece of body as AsyncIterable<Uint8Array>) {
-      if (!/^(identity)?$/.test(head.headers['content-encoding'] ?? ''))
-        throw new UnreadableBody('the answer is compressed, which was not asked for');
-      bytes += piece.length;
-      if (Math.max(bytes, declaredBytes(head)) > this.#limits.replyMaxBytes) {
-        throw new UnreadableBody(`the answer is larger than ${this.#limits.replyMaxBytes} bytes`);
-      }
-      const decoded = decoder.decode(piece, { stream: true });
-      text += decoded;
-      if (enough?.(head, decoded) === true) return text;
+/** @throws UnreadableBody, or what undici throws when the connection breaks */
+async function readText(
+  body: Dispatcher.ResponseData['body'],
+  head: HttpHead,
+  enough: HttpRequest['enough'],
+  maxBytes: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  // Leaving the loop in any way closes the connection.
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    if (!/^(identity)?$/.test(head.headers['content-encoding'] ?? ''))
+      throw new UnreadableBody('the answer is compressed, which was not asked for');
+    bytes += piece.length;
+    if (Math.max(bytes, declaredBytes(head)) > maxBytes) {
+      throw new UnreadableBody(`the answer is larger than ${maxBytes} bytes`);
     }
-    return text + decoder.decode();
+    const decoded = decoder.decode(piece, { stream: true });
+    text += decoded;
+    if (enough?.(head, decoded) === true) return text;
   }
+  return text + decoder.decode();
 }
 
 /** Loaded when first needed. The default export, since in a bundle a CommonJS package that is loaded late has no other. */

@@ -8,9 +8,15 @@ export function rpcRequest(id: string, method: string, params: JsonObject): stri
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
+/** Body of one notification, which has no id and gets no response. */
+export function rpcNotification(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params });
+}
+
 export interface RpcError {
   readonly code: number;
   readonly message: string;
+  readonly data?: JsonValue;
 }
 
 /** What a text says to the request with a given id. */
@@ -55,8 +61,25 @@ function matchReply(value: JsonValue, id: string): RpcReply {
 
 function rpcError(value: JsonValue | undefined): RpcError | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { code, message } = value as { code?: unknown; message?: unknown };
-  return Number.isInteger(code) && typeof message === 'string' ? { code: code as number, message } : undefined;
+  const { code, message, data } = value;
+  if (typeof code !== 'number' || !Number.isInteger(code) || typeof message !== 'string') return undefined;
+  return { code, message, ...(data === undefined ? {} : { data }) };
+}
+
+/**
+ * The error in a reply that names no request, as servers send it that reject a request before they read its id. Only for
+ * a reply under an HTTP error status, which says for which request it is.
+ */
+export function readUnaddressedError(text: string): RpcError | undefined {
+  let value: JsonValue;
+  try {
+    value = parseBoundedJson(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value) || value['jsonrpc'] !== '2.0') return undefined;
+  const { id = null, result, error } = value;
+  return id === null && result === undefined ? rpcError(error) : undefined;
 }
 
 /**

@@ -1,23 +1,48 @@
 import type { StoredError } from '../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import { failureTextBytes, remoteErrorTextBytes, scrubMinChars } from '../base/limits.js';
-import type { AnswerReply, CancelReply, FindReply, PollReply, StartReply } from './transport.js';
+import type { RemoteEnd, RemoteQuestion } from './transport.js';
 
-export type Reply = StartReply | PollReply | CancelReply | AnswerReply | FindReply;
+/** A reply of a transport, or a part of one, that may hold text of the server. */
+export interface Reply {
+  readonly kind?: string;
+  readonly error?: StoredError;
+  readonly note?: string;
+  readonly end?: RemoteEnd;
+  readonly questions?: readonly RemoteQuestion[];
+}
 
 /**
- * `reply` with every one of `secrets` taken out of its error, and the text then cut. A server can put what it was sent
- * into the text of a failure, and errors are stored and shown. Results are the author's data and stay as they are.
+ * `reply` with every one of `secrets` and `addresses` taken out of its error or note, and the text then cut. A server can
+ * put what it was sent into the text of a failure, and errors are stored and shown. Of questions only `secrets` are taken
+ * out: they may lead to a page of the same server. Results are the author's data and stay as they are.
  */
-export function scrubbed<Kind extends Reply>(reply: Kind, secrets: readonly string[]): Kind {
-  const longestFirst = secrets.filter((secret) => secret.length >= scrubMinChars).sort((a, b) => b.length - a.length);
-  const scrub = (text: string): string =>
-    longestFirst.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
-  if ('error' in reply) return { ...reply, error: scrubError(reply.error, scrub, remoteErrorTextBytes) };
-  if ('end' in reply && reply.end.kind === 'failed') {
-    return { ...reply, end: { ...reply.end, error: scrubError(reply.end.error, scrub, failureTextBytes) } };
-  }
-  return reply;
+export function scrubbed<Kind extends Reply>(
+  reply: Kind,
+  secrets: readonly string[],
+  addresses: readonly string[] = [],
+): Kind {
+  const scrub = without([...secrets, ...addresses]);
+  const { error, note, end, questions } = reply;
+  return {
+    ...reply,
+    ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
+    ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
+    ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
+    ...(questions === undefined ? {} : { questions: questions.map((question) => scrubQuestion(question, without(secrets))) }),
+  };
+}
+
+function without(secrets: readonly string[]): Scrub {
+  const longestFirst = [...new Set(secrets)]
+    .filter((secret) => secret.length >= scrubMinChars)
+    .sort((a, b) => b.length - a.length);
+  return (text) => longestFirst.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
+}
+
+/** The key stays as it is: the answer goes back under it. */
+function scrubQuestion({ key, kind, ...texts }: RemoteQuestion, scrub: Scrub): RemoteQuestion {
+  return { ...(scrubObject(texts as JsonObject, scrub) as Omit<RemoteQuestion, 'key' | 'kind'>), key, kind };
 }
 
 type Scrub = (text: string) => string;

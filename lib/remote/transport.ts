@@ -1,5 +1,6 @@
 import type { StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
@@ -47,16 +48,24 @@ export type PollReply =
       readonly pollAfterMs?: number;
       readonly note?: string;
       readonly questions?: readonly RemoteQuestion[];
+      /** MCP: for how long from its creation the server now keeps the task; null: for ever. Missing: as the handle says. */
+      readonly ttlMs?: number | null;
     }
   | { readonly kind: 'ended'; readonly end: RemoteEnd }
   /** A reply for this request that says that the server knows no such task: not yet, no longer, or not for us. */
   | { readonly kind: 'missing'; readonly error: StoredError }
-  /** Nothing learned: the token stays as it is. Also every reply that is not for this request and this task. */
+  /**
+   * Nothing learned: the token stays as it is. Also every reply that is not for this request and this task. With
+   * `PAYLOAD_TOO_LARGE` the reply is beyond what can be read (bytes, depth, keys), and would be again.
+   */
   | { readonly kind: 'unreadable'; readonly error: StoredError; readonly retryAfterMs?: number };
 
 export type CancelReply =
-  /** Asked, or it had ended, or it is gone: nothing more to do. */
-  { readonly kind: 'done' } | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
+  /** Asked, or it is gone: nothing more to do. */
+  | { readonly kind: 'done' }
+  /** The server will not, now or later: the task has ended, or cannot be cancelled. */
+  | { readonly kind: 'refused'; readonly error: StoredError }
+  | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
 
 export type AnswerReply =
   /** Delivered, or the question is no longer open. */
@@ -84,6 +93,15 @@ export interface ServerTraits {
   readonly finds: boolean;
 }
 
+/** The server is left alone for now: it fails, has asked for that, or has as many requests as it may have. */
+export interface Held {
+  readonly kind: 'held';
+  readonly untilMs: EpochMs;
+  readonly error: StoredError;
+}
+
+export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | Held;
+
 /** One remote server. Expected failures are answers, never exceptions. */
 export interface RemoteTaskTransport {
   readonly protocol: 'mcp' | 'a2a';
@@ -93,6 +111,8 @@ export interface RemoteTaskTransport {
   traits?(): Promise<ServerTraits>;
   /** Why this request cannot go to this server (a skill for an MCP server), if so. */
   problemWith(request: RemoteRequest): string | undefined;
+  /** May the server be called now? To be asked before a start or a read; whoever is admitted leaves. Without it, always. */
+  admit?(purpose: 'start' | 'read'): Promise<Admission>;
   /** One attempt, at most 30 s. Never waits for the task to end. */
   start(request: StartRequest): Promise<StartReply>;
   /** One read. */

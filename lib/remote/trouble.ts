@@ -1,10 +1,13 @@
 import type { StoredError } from '../base/errors.js';
 import type { Exchange } from './exchange.js';
 import { remoteError } from './remote-error.js';
-import type { CancelReply, PollReply, StartReply } from './transport.js';
+import type { AnswerReply, CancelReply, PollReply, StartReply } from './transport.js';
 
 /** Every exchange that brought no result. */
 export type Trouble = Exclude<Exchange, { kind: 'result' }>;
+
+/** A start that brought no task and no result. */
+export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
 
 /**
  * What a start without a result means for repeating it:
@@ -18,7 +21,7 @@ export type Trouble = Exclude<Exchange, { kind: 'result' }>;
  * | 2xx that is no response to this request | perhaps | unknown |
  * | timeout, reset, cut or oversized body | perhaps | unknown |
  */
-export function startTrouble(trouble: Trouble): StartReply {
+export function startTrouble(trouble: Trouble): FailedStart {
   switch (trouble.kind) {
     case 'not_sent':
       return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', error: trouble.error };
@@ -32,15 +35,50 @@ export function startTrouble(trouble: Trouble): StartReply {
   }
 }
 
-/** A read without a result says nothing about the task, whatever the reason. */
-export function pollTrouble(trouble: Trouble): PollReply {
+/**
+ * A read without a result says nothing about the task, but for the JSON-RPC errors in `missingCodes`: they say that the
+ * server knows no such task.
+ */
+export function pollTrouble(
+  trouble: Trouble,
+  missingCodes: readonly number[] = [],
+): Extract<PollReply, { kind: 'missing' | 'unreadable' }> {
+  if (trouble.kind === 'rpc_error' && missingCodes.includes(trouble.code))
+    return { kind: 'missing', error: reasonOf(trouble).error };
   return { kind: 'unreadable', ...reasonOf(trouble) };
 }
 
-/** `goneCodes`: JSON-RPC errors that say that there is nothing left to stop. */
-export function cancelTrouble(trouble: Trouble, goneCodes: readonly number[]): CancelReply {
+/**
+ * `goneCodes`: JSON-RPC errors that say that there is nothing left to stop; `refusedCodes`: that the task cannot be
+ * stopped, now or later.
+ */
+export function cancelTrouble(
+  trouble: Trouble,
+  goneCodes: readonly number[],
+  refusedCodes: readonly number[] = [],
+): CancelReply {
   if (trouble.kind === 'rpc_error' && goneCodes.includes(trouble.code)) return { kind: 'done' };
+  if (trouble.kind === 'rpc_error' && refusedCodes.includes(trouble.code))
+    return { kind: 'refused', error: reasonOf(trouble).error };
   return { kind: 'retry', ...reasonOf(trouble) };
+}
+
+/**
+ * What an answer to a question without a result means for delivering it again. It carries its key, and whoever delivers it
+ * looks first if the question still stands, so what may have arrived is sent again.
+ */
+export function answerTrouble(trouble: Trouble): Exclude<AnswerReply, { kind: 'done' }> {
+  switch (trouble.kind) {
+    case 'not_sent':
+      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', error: trouble.error };
+    case 'no_answer':
+    case 'unusable':
+      return { kind: 'retry', error: trouble.error };
+    case 'rpc_error':
+    case 'http_error':
+      if (isTransient(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
+      return { kind: 'refused', error: answered(trouble, 'REMOTE_ANSWER_REFUSED').error };
+  }
 }
 
 interface Reason {
@@ -55,7 +93,10 @@ function reasonOf(trouble: Trouble): Reason {
 
 type Answered = Extract<Trouble, { kind: 'rpc_error' | 'http_error' }>;
 
-function answered(trouble: Answered, code: 'REMOTE_UNREACHABLE' | 'REMOTE_START_REFUSED'): Reason {
+function answered(
+  trouble: Answered,
+  code: 'REMOTE_UNREACHABLE' | 'REMOTE_START_REFUSED' | 'REMOTE_ANSWER_REFUSED',
+): Reason {
   const wait = trouble.retryAfterMs === undefined ? {} : { retryAfterMs: trouble.retryAfterMs };
   if (trouble.kind === 'rpc_error') {
     const details = { status: trouble.status, code: trouble.code };

@@ -1,8 +1,7 @@
-// Checks of what an author hands to the context. Each throws INPUT_INVALID, or PAYLOAD_TOO_LARGE.
+// Checks of what an author hands to the context. Each throws INPUT_INVALID.
 
 import { EngineError } from '../base/errors.js';
 import { toJson, type JsonValue } from '../base/json.js';
-import { payloadMaxBytes } from '../base/limits.js';
 import { durationToMs, type Duration } from '../base/time.js';
 
 export function toMs(duration: Duration, what: string): number {
@@ -29,12 +28,6 @@ export function text(value: unknown, what: string): string {
 
 export function invalid(message: string): EngineError {
   return new EngineError('INPUT_INVALID', message);
-}
-
-export function tooLarge(what: string, bytes: number): EngineError {
-  return new EngineError('PAYLOAD_TOO_LARGE', `${what} are ${bytes} bytes of JSON, the limit is ${payloadMaxBytes}`, {
-    details: { sizeBytes: bytes, limitBytes: payloadMaxBytes },
-  });
 }
 
 export function checkName(name: unknown, what: string): void {

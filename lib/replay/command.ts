@@ -1,8 +1,10 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import type { ParentClosePolicy } from '../history/event.js';
+import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
+import type { InputForm } from '../history/input-form.js';
+import type { RemoteAnswer } from '../history/remote-question.js';
 import type { StepContext } from '../workflow/context.js';
-import type { RemoteRequest } from '../workflow/remote-request.js';
+import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
 
 export interface StepPolicy {
   readonly maxAttempts: number;
@@ -10,8 +12,12 @@ export interface StepPolicy {
   readonly maxIntervalMs: number;
   /** Part of each interval that is left to chance, 0 to 1. */
   readonly jitter: number;
+  /** It runs in a worker of its own. */
+  readonly long: boolean;
   /** Longest time of one attempt. */
   readonly timeoutMs: number;
+  /** Longest time of an attempt without a report. */
+  readonly heartbeatTimeoutMs?: number;
   /** From the request on, all attempts and the waits between them. */
   readonly deadlineMs?: number;
   readonly atMostOnce: boolean;
@@ -41,20 +47,39 @@ export interface StartRemoteTask {
   readonly kind: 'startRemoteTask';
   readonly waitId: WaitId;
   readonly server: string;
-  /** Tool, skill, or `message`. */
+  /** Tool, skill, `message` or `attach`. */
   readonly name: string;
-  readonly request: RemoteRequest;
+  readonly request: RemoteRequest | AttachRequest;
   /** Of server, request and everything else that makes it another call. */
   readonly digest: string;
   /** The arguments where they are small. */
   readonly input?: JsonValue;
   readonly timeoutMs: number;
   readonly retrySafe: boolean;
+  /** Of the author's own, in place of one made of run and wait. */
+  readonly key?: string;
+  /** When the run ends or the wait is closed, and when the deadline passes, before the task has ended. */
+  readonly onCancel: RemoteClosePolicy;
+  readonly onTimeout: RemoteClosePolicy;
+  /** The call answers what the server asks. */
+  readonly answersQuestions: boolean;
+}
+/** Sends an answer to the remote task of another wait. */
+export interface AnswerRemote {
+  readonly kind: 'answerRemote';
+  readonly waitId: WaitId;
+  /** The wait of the call. */
+  readonly callId: WaitId;
+  readonly questionId: string;
+  readonly answer: RemoteAnswer;
+  /** Of question and answer. */
+  readonly digest: string;
 }
 export interface IssueToken {
   readonly kind: 'issueToken';
   readonly waitId: WaitId;
   readonly name: string;
+  readonly form?: InputForm;
   readonly timeoutMs?: number;
 }
 export interface StartChild {
@@ -69,4 +94,4 @@ export interface StartChild {
 }
 
 /** What a workflow asks for. It takes effect when the commit that records it is in the log. */
-export type Command = RunStep | StartTimer | WaitForSignal | StartRemoteTask | IssueToken | StartChild;
+export type Command = RunStep | StartTimer | WaitForSignal | StartRemoteTask | AnswerRemote | IssueToken | StartChild;

@@ -1,17 +1,23 @@
-import { EngineError, ExternalWaitFailed, RunCancelled, storedError, type StoredError } from '../base/errors.js';
+import { EngineError, ExternalWaitFailed, readable, RunCancelled, storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { canonicalJson, cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import {
   continueAsNewEvents,
   inputPreviewBytes,
   mapConcurrency,
-  payloadMaxBytes,
   progressMaxBytes,
 } from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
+import type { RemoteClosePolicy } from '../history/event.js';
+import type { InputForm } from '../history/input-form.js';
+import { questionIdOf, type AskedQuestion } from '../history/remote-question.js';
 import type {
+  AskOptions,
+  AttachCall,
   ChildOptions,
+  InputHandler,
   RemoteCall,
   RemoteOutcome,
   Saga,
@@ -23,10 +29,22 @@ import type {
   WorkflowContext,
 } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
-import { checkName, invalid, json, tooLarge, toMs } from './arguments.js';
+import { checkName, invalid, json, toMs } from './arguments.js';
+import type { StartRemoteTask } from './command.js';
 import { ContinueAsNew } from './continue-as-new.js';
 import { handled, mapInOrder, runSaga } from './compose.js';
-import { argumentsOf, checkResult, nameOf, remoteTimeoutMs, toRequest } from './remote-call.js';
+import { toAnswer, toForm } from './input.js';
+import {
+  argumentsOf,
+  callKey,
+  checkResult,
+  closePolicy,
+  nameOf,
+  remoteTimeoutMs,
+  restarting,
+  toAttachRequest,
+  toRequest,
+} from './remote-call.js';
 import type { SeededRandom } from './seeded.js';
 import type { Signals } from './signals.js';
 import { stepPolicy } from './step-policy.js';
@@ -47,6 +65,8 @@ export interface ContextHost {
   isLive(): boolean;
   nowMs(): EpochMs;
   eventCount(): number;
+  /** What is done with the questions of a call; undefined: nothing any more. */
+  onQuestion(waitId: WaitId, ask: ((asked: AskedQuestion) => void) | undefined): void;
   /** The text of a token, once its item is there. */
   tokenIssued(waitId: WaitId): Promise<string>;
   isPatched(patchId: string): boolean;
@@ -81,7 +101,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     return waits.ask<unknown>(scope, (waitId) => ({ kind: 'runStep', waitId, name, work, policy }));
   }) as WorkflowContext['step'];
 
-  async function token(options: TokenOptions | undefined, method: string) {
+  async function token(options: TokenOptions | undefined, method: string, form?: InputForm) {
     checkTurn(method);
     const name = options?.name ?? 'token';
     checkName(name, 'the name of a token');
@@ -89,12 +109,94 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     let asked = '';
     const outcome = waits.ask<{ readonly result: JsonValue; readonly isError: boolean }>(scope, (waitId) => {
       asked = waitId;
-      return { kind: 'issueToken', waitId, name, ...timeout };
+      return { kind: 'issueToken', waitId, name, ...(form === undefined ? {} : { form }), ...timeout };
     });
     outcome.catch(() => undefined);
     // A wait that was closed before its token was issued has no token.
     const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
     return { token: text, outcome };
+  }
+
+  /** One remote task, from its request to its outcome. */
+  async function remoteTask(
+    call: RemoteCall | AttachCall,
+    request: StartRemoteTask['request'],
+    options: {
+      /** Where the call does not say. */
+      readonly onClose: RemoteClosePolicy;
+      readonly retrySafe: boolean;
+      readonly key: string | undefined;
+    },
+  ): Promise<RemoteOutcome> {
+    const { server, onInput } = call;
+    const { onClose, retrySafe, key } = options;
+    const requestText = canonicalJson(request);
+    const bytes = utf8Bytes(requestText);
+    checkJsonBytes(`the arguments of the call to "${server}" are`, bytes);
+    const timeoutMs = remoteTimeoutMs(call.timeout);
+    const input = bytes <= inputPreviewBytes ? argumentsOf(request) : undefined;
+    const onCancel = closePolicy(call.onCancel, 'onCancel') ?? onClose;
+    const onTimeout = closePolicy(call.onTimeout, 'onTimeout') ?? onClose;
+    const outcome = await answering(onInput, (waitId) => ({
+      kind: 'startRemoteTask',
+      waitId,
+      server,
+      name: nameOf(request),
+      request,
+      // A call with another key is another call: its repeat would be a second task.
+      digest: host.digest(`${server}\n${requestText}${key === undefined ? '' : `\n${key}`}`),
+      ...(input === undefined ? {} : { input }),
+      timeoutMs,
+      retrySafe,
+      ...(key === undefined ? {} : { key }),
+      onCancel,
+      onTimeout,
+      answersQuestions: onInput !== undefined,
+    }));
+    if (call.resultSchema !== undefined && !outcome.isError)
+      await checkResult(call.resultSchema, server, outcome.result);
+    return outcome;
+  }
+
+  /** Asks for a remote task, and lets `handler` answer what its server asks for as long as the call is open. */
+  async function answering(
+    handler: InputHandler | undefined,
+    toCommand: (waitId: WaitId) => StartRemoteTask,
+  ): Promise<RemoteOutcome> {
+    const inner = new Scope(scope);
+    let callId = '';
+    const outcome = waits.ask<RemoteOutcome>(scope, (waitId) => {
+      callId = waitId;
+      return toCommand(waitId);
+    });
+    if (handler === undefined || callId === '') return outcome;
+    host.onQuestion(callId, (asked) => void answer(inner, callId, handler, asked));
+    try {
+      return await outcome;
+    } finally {
+      host.onQuestion(callId, undefined);
+      waits.cancelScope(inner, cancelled('the remote task waits for no answer any more'));
+    }
+  }
+
+  /** A handler that fails, or an answer that the server does not take, fails the call. */
+  async function answer(inner: Scope, callId: WaitId, handler: InputHandler, asked: AskedQuestion): Promise<void> {
+    try {
+      const given = toAnswer(await handler(asked.question, createContext(host, inner)));
+      const questionId = questionIdOf(asked);
+      const digest = host.digest(`answer ${questionId}\n${canonicalJson(given)}`);
+      await waits.ask<undefined>(inner, (waitId) => ({
+        kind: 'answerRemote',
+        waitId,
+        callId,
+        questionId,
+        answer: given,
+        digest,
+      }));
+    } catch (error) {
+      const thrown = readable(error);
+      waits.reject(callId, thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'));
+    }
   }
 
   async function race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result> {
@@ -114,25 +216,16 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     callRemoteTask: handled(async (call: RemoteCall) => {
       checkTurn('callRemoteTask');
       const request = toRequest(call);
-      const requestText = canonicalJson(request);
-      const bytes = utf8Bytes(requestText);
-      if (bytes > payloadMaxBytes) throw tooLarge(`the arguments of the call to "${call.server}"`, bytes);
-      const timeoutMs = remoteTimeoutMs(call.timeout);
-      const input = bytes <= inputPreviewBytes ? argumentsOf(request) : undefined;
-      const outcome = await waits.ask<RemoteOutcome>(scope, (waitId) => ({
-        kind: 'startRemoteTask',
-        waitId,
-        server: call.server,
-        name: nameOf(request),
-        request,
-        digest: host.digest(`${call.server}\n${requestText}`),
-        ...(input === undefined ? {} : { input }),
-        timeoutMs,
-        retrySafe: call.retrySafe === true,
-      }));
-      if (call.resultSchema !== undefined && !outcome.isError)
-        await checkResult(call.resultSchema, call.server, outcome.result);
-      return outcome;
+      return restarting(call.restart, (attempt) => {
+        const key = callKey(call.idempotencyKey, attempt);
+        return remoteTask(call, request, { onClose: 'cancel', retrySafe: call.retrySafe === true, key });
+      });
+    }),
+
+    attachRemoteTask: handled(async (call: AttachCall) => {
+      checkTurn('attachRemoteTask');
+      // Who did not start a task does not stop it, and to read it twice does no harm.
+      return remoteTask(call, toAttachRequest(call), { onClose: 'leave', retrySafe: true, key: undefined });
     }),
 
     step,
@@ -184,6 +277,12 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     }) as WorkflowContext['signal'],
 
     externalToken: handled((options?: TokenOptions) => token(options, 'externalToken')),
+
+    ask: handled(async (options: AskOptions) => {
+      const { timeout, name = 'question', ...form } = options;
+      const { outcome } = await token({ name, ...(timeout === undefined ? {} : { timeout }) }, 'ask', toForm(form));
+      return toAnswer((await outcome).result);
+    }),
 
     promise: handled(async (options?: TokenOptions) => {
       const external = await token({ name: 'promise', ...options }, 'promise');
@@ -241,8 +340,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       checkTurn('continueAsNew');
       if (input === undefined) throw new ContinueAsNew(undefined);
       const next = json(input, 'the input of the next run');
-      const bytes = utf8Bytes(canonicalJson(next));
-      if (bytes > payloadMaxBytes) throw tooLarge('the inputs of the next run', bytes);
+      checkJsonBytes('the inputs of the next run are', jsonBytes(next));
       throw new ContinueAsNew(next);
     }),
     get shouldContinueAsNew() {
@@ -290,8 +388,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
 
 function childInput(workflow: AnyWorkflow, input: unknown): JsonValue {
   const given = json(input, `the input of child "${workflow.name}"`);
-  const bytes = utf8Bytes(canonicalJson(given));
-  if (bytes > payloadMaxBytes) throw tooLarge(`the input of child "${workflow.name}"`, bytes);
+  checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));
   return given;
 }
 

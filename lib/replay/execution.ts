@@ -13,8 +13,8 @@ import {
   type StoredError,
 } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
-import { toJson, utf8Bytes, type JsonValue } from '../base/json.js';
-import { payloadMaxBytes } from '../base/limits.js';
+import { toJson, type JsonValue } from '../base/json.js';
+import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
 import type { Log } from '../base/log.js';
 import type { EpochMs } from '../base/time.js';
 import type {
@@ -25,10 +25,11 @@ import type {
   SignalDelivered,
   TokenSettled,
 } from '../history/event.js';
+import type { AskedQuestion } from '../history/remote-question.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteOutcome } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
-import type { Command, IssueToken, StartChild, StartRemoteTask } from './command.js';
+import type { Command, IssueToken, RunStep, StartChild, StartRemoteTask } from './command.js';
 import { createContext } from './context.js';
 import { ContinueAsNew } from './continue-as-new.js';
 import { isRequest, mismatchOf, type RequestEvent } from './mismatch.js';
@@ -84,11 +85,15 @@ export class Execution {
   readonly #waits = new Waits();
   readonly #signals = new Signals(this.#waits);
   readonly #issuing = new Map<WaitId, (token: string) => void>();
+  /** What the workflow does with the questions of a call, by its wait. */
+  readonly #askers = new Map<WaitId, (asked: AskedQuestion) => void>();
   readonly #queries = new Map<string, (input: JsonValue | undefined) => unknown>();
   /** What `ctx.patched` has said; the first answer stands. */
   readonly #patches = new Map<string, boolean>();
   #derived: (PatchRecorded | ProgressReported)[] = [];
   #status: ExecutionStatus = { kind: 'waiting' };
+  /** A run that was cancelled before a delayed start never is. */
+  #begun = false;
   #advancing = false;
   #live = false;
   #nowMs: EpochMs = 0;
@@ -148,7 +153,12 @@ export class Execution {
       );
     }
     try {
-      return toJson(handler(input));
+      const answer = handler(input);
+      if (isThenable(answer)) {
+        answer.then(undefined, () => undefined);
+        throw new TypeError('its handler gave back a promise; a query answers at once');
+      }
+      return toJson(answer);
     } catch (error) {
       throw new EngineError(
         'QUERY_FAILED',
@@ -186,6 +196,7 @@ export class Execution {
       case 'TimerStarted':
       case 'SignalWaitStarted':
       case 'RemoteTaskRequested':
+      case 'RemoteAnswerRequested':
       case 'ExternalWaitRequested':
       case 'ChildRequested':
         this.#checkRecorded(event);
@@ -228,6 +239,21 @@ export class Execution {
           issued(this.#options.tokenOf?.(event.waitId, event.keyId) ?? '');
         });
       }
+      case 'RemoteQuestionAsked': {
+        const ask = this.#askers.get(event.waitId);
+        if (ask === undefined) return;
+        return this.#advance(() => {
+          ask(event.round === undefined ? { question: event.question } : { question: event.question, round: event.round });
+        });
+      }
+      case 'RemoteAnswerDelivered':
+        return this.#settle(event.waitId, (waitId) => {
+          this.#waits.resolve(waitId, undefined);
+        });
+      case 'RemoteAnswerRefused':
+        return this.#settle(event.waitId, (waitId) => {
+          this.#waits.reject(waitId, fromStoredError(event.error));
+        });
       case 'TokenSettled':
         return this.#settleToken(event);
       case 'CancelRequested':
@@ -240,6 +266,9 @@ export class Execution {
       case 'StepAttemptFailed':
       case 'RemoteTaskStarted':
       case 'RemoteTaskStartFailed':
+      case 'RemoteTaskStartLost':
+      case 'RemoteTaskStartAsked':
+      case 'RemoteAnswerFailed':
       case 'ChildStarted':
       case 'PatchRecorded':
       case 'ProgressReported':
@@ -253,6 +282,7 @@ export class Execution {
   }
 
   #begin(): void {
+    this.#begun = true;
     const { workflow, input } = this.#options;
     const context = createContext(
       {
@@ -271,6 +301,10 @@ export class Execution {
           new Promise((resolve) => {
             this.#issuing.set(waitId, resolve);
           }),
+        onQuestion: (waitId, ask) => {
+          if (ask === undefined) this.#askers.delete(waitId);
+          else this.#askers.set(waitId, ask);
+        },
         isPatched: (patchId) => this.#isPatched(patchId),
         reportProgress: (progress) => {
           if (this.#live) this.#derived.push({ type: 'ProgressReported', atMs: this.#nowMs, progress });
@@ -366,8 +400,11 @@ export class Execution {
         this.#give(waitId, childResult(command, outcome));
         return;
       case 'runStep':
+        this.#give(waitId, longStepResult(command, outcome));
+        return;
       case 'startTimer':
       case 'waitForSignal':
+      case 'answerRemote':
         return;
     }
   }
@@ -382,7 +419,7 @@ export class Execution {
     act();
     await this.#options.drain();
     this.#advancing = false;
-    if (this.#status.kind === 'waiting' && this.#waits.openCount === 0) {
+    if (this.#begun && this.#status.kind === 'waiting' && this.#waits.openCount === 0) {
       this.#block(
         storedError(
           'WORKFLOW_STUCK',
@@ -420,17 +457,8 @@ function completed(result: unknown): RunOutcome {
       error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${why}`),
     };
   }
-  const sizeBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
-  if (sizeBytes > payloadMaxBytes) {
-    return {
-      status: 'failed',
-      error: storedError(
-        'PAYLOAD_TOO_LARGE',
-        `the result of the workflow is ${sizeBytes} bytes of JSON, the limit is ${payloadMaxBytes}`,
-        { sizeBytes, limitBytes: payloadMaxBytes },
-      ),
-    };
-  }
+  const error = jsonOverLimit('the result of the workflow is', jsonBytes(json));
+  if (error !== undefined) return { status: 'failed', error };
   return { status: 'completed', ...(json === undefined ? {} : { result: json }) };
 }
 
@@ -439,8 +467,14 @@ type Given = { readonly value: unknown } | Error;
 function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: TokenOutcome): Given {
   switch (outcome.kind) {
     case 'completed': {
-      const { result, isError, taskId } = outcome;
-      const value: RemoteOutcome = { result, isError, server, ...(taskId === undefined ? {} : { taskId }) };
+      const { result, isError, taskId, phase } = outcome;
+      const value: RemoteOutcome = {
+        result,
+        isError,
+        server,
+        ...(taskId === undefined ? {} : { taskId }),
+        ...(phase === undefined ? {} : { phase }),
+      };
       return { value };
     }
     case 'failed':
@@ -456,7 +490,24 @@ function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: Tok
   }
 }
 
-function externalResult({ name }: IssueToken, outcome: TokenOutcome): Given {
+function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {
+  switch (outcome.kind) {
+    case 'completed':
+      return outcome.isError
+        ? stepFailed(storedError('STEP_FAILED', `step "${name}" was settled as failed`, { result: outcome.result }))
+        : { value: outcome.isVoid === true ? undefined : outcome.result };
+    case 'failed':
+      return stepFailed(outcome.error);
+    case 'timed_out':
+    case 'abandoned':
+    case 'run_ended':
+      return stepFailed(
+        storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }),
+      );
+  }
+}
+
+function externalResult({ name, form }: IssueToken, outcome: TokenOutcome): Given {
   switch (outcome.kind) {
     case 'completed':
       return { value: { result: outcome.result, isError: outcome.isError } };
@@ -470,7 +521,9 @@ function externalResult({ name }: IssueToken, outcome: TokenOutcome): Given {
     case 'timed_out':
     case 'abandoned':
     case 'run_ended':
-      return new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`);
+      return form === undefined
+        ? new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`)
+        : new EngineError('INPUT_TIMED_OUT', `nobody answered the question "${name}" in time`);
   }
 }
 
@@ -510,4 +563,8 @@ function isOrWraps(error: unknown, wanted: Error, depth = 0): boolean {
   if (!(error instanceof Error) || depth === 8) return false;
   const inner = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error.cause];
   return inner.some((one) => isOrWraps(one, wanted, depth + 1));
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }

@@ -3,6 +3,7 @@ import type {
   ChildRequested,
   ExternalWaitRequested,
   HistoryEvent,
+  RemoteAnswerRequested,
   RemoteTaskRequested,
   SignalWaitStarted,
   StepRequested,
@@ -12,13 +13,14 @@ import type { Command } from './command.js';
 
 /** The events that record a command. */
 export type RequestEvent =
-  StepRequested | TimerStarted | SignalWaitStarted | RemoteTaskRequested | ExternalWaitRequested | ChildRequested;
+  StepRequested | TimerStarted | SignalWaitStarted | RemoteTaskRequested | RemoteAnswerRequested | ExternalWaitRequested | ChildRequested;
 
 const requestTypes: Record<RequestEvent['type'], Command['kind']> = {
   StepRequested: 'runStep',
   TimerStarted: 'startTimer',
   SignalWaitStarted: 'waitForSignal',
   RemoteTaskRequested: 'startRemoteTask',
+  RemoteAnswerRequested: 'answerRemote',
   ExternalWaitRequested: 'issueToken',
   ChildRequested: 'startChild',
 };
@@ -51,6 +53,7 @@ function isSame(recorded: RequestEvent, asked: Command): boolean {
     case 'startTimer':
       return true;
     case 'startRemoteTask':
+    case 'answerRemote':
     case 'startChild':
       return 'digest' in recorded && asked.digest === recorded.digest;
   }
@@ -66,6 +69,8 @@ function describeRecorded(recorded: RequestEvent): string {
       return `signal "${recorded.name}"`;
     case 'RemoteTaskRequested':
       return `remote task "${recorded.name}" on "${recorded.server}"`;
+    case 'RemoteAnswerRequested':
+      return `an answer to the call of wait ${recorded.callId}`;
     case 'ExternalWaitRequested':
       return `token "${recorded.name}"`;
     case 'ChildRequested':
@@ -83,6 +88,8 @@ function describeAsked(asked: Command): string {
       return `signal "${asked.name}"`;
     case 'startRemoteTask':
       return `remote task "${asked.name}" on "${asked.server}"`;
+    case 'answerRemote':
+      return `an answer to the call of wait ${asked.callId}`;
     case 'issueToken':
       return `token "${asked.name}"`;
     case 'startChild':

@@ -1,11 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RemoteResultInvalid } from '../base/errors.js';
-import type { JsonObject, JsonValue } from '../base/json.js';
-import { remoteTimeoutDefaultMs } from '../base/limits.js';
+import { EngineError, fromStoredError, hasCode, RemoteResultInvalid, type EngineErrorCode } from '../base/errors.js';
+import { utf8Bytes, type JsonObject, type JsonValue } from '../base/json.js';
+import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs, restartAttemptsMax } from '../base/limits.js';
 import { issuePath } from '../base/schema-issue.js';
 import type { Duration } from '../base/time.js';
-import type { RemoteCall } from '../workflow/context.js';
-import type { RemoteRequest } from '../workflow/remote-request.js';
+import type { RemoteClosePolicy } from '../history/event.js';
+import type { AttachCall, RemoteCall, RestartCause, RestartPolicy } from '../workflow/context.js';
+import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
 
 export function toRequest(call: RemoteCall): RemoteRequest {
@@ -24,19 +25,104 @@ export function toRequest(call: RemoteCall): RemoteRequest {
   return { kind: 'message', parts: parts as readonly JsonObject[] };
 }
 
-export function nameOf(request: RemoteRequest): string {
+export function toAttachRequest({ server, taskId, contextId }: AttachCall): AttachRequest {
+  text(server, 'the name of a server');
+  return {
+    kind: 'attach',
+    taskId: remoteId(taskId, 'taskId'),
+    ...(contextId === undefined ? {} : { contextId: remoteId(contextId, 'contextId') }),
+  };
+}
+
+export function nameOf(request: RemoteRequest | AttachRequest): string {
   switch (request.kind) {
     case 'tool':
       return request.tool;
     case 'skill':
       return request.skill;
     case 'message':
-      return 'message';
+    case 'attach':
+      return request.kind;
   }
 }
 
-export function argumentsOf(request: RemoteRequest): JsonValue {
-  return request.kind === 'message' ? request.parts : request.arguments;
+export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
+  switch (request.kind) {
+    case 'tool':
+    case 'skill':
+      return request.arguments;
+    case 'message':
+      return request.parts;
+    case 'attach': {
+      const { kind, ...task } = request;
+      return task;
+    }
+  }
+}
+
+export function closePolicy(policy: unknown, what: string): RemoteClosePolicy | undefined {
+  if (policy === undefined || policy === 'cancel' || policy === 'leave') return policy;
+  throw invalid(`${what} must be "cancel" or "leave"`);
+}
+
+/** The key of the call of that number; its characters are those that a header can hold. */
+export function callKey(key: unknown, call: number): string | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || key.length > remoteKeyMaxChars || !/^[\x21-\x7e]+$/.test(key))
+    throw invalid(`idempotencyKey must be 1 to ${remoteKeyMaxChars} visible ASCII characters`);
+  return call === 1 ? key : `${key}#${call}`;
+}
+
+const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
+  failed: 'REMOTE_TASK_FAILED',
+  rejected: 'REMOTE_TASK_REJECTED',
+  cancelled: 'REMOTE_TASK_CANCELLED',
+  timedOut: 'REMOTE_TASK_TIMED_OUT',
+  expired: 'REMOTE_TASK_EXPIRED',
+  lost: 'REMOTE_TASK_LOST',
+};
+
+/**
+ * Calls, and calls again after an end that the policy names. The last error says how many calls there were. The first
+ * call is made before this returns, like one without a policy.
+ */
+export async function restarting<Result>(
+  policy: RestartPolicy | undefined,
+  call: (attempt: number) => Promise<Result>,
+): Promise<Result> {
+  if (policy === undefined) return call(1);
+  const { attempts, codes } = checkedRestart(policy);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call(attempt);
+    } catch (error) {
+      if (!codes.some((code) => hasCode(error, code))) throw error;
+      if (attempt === attempts) throw withAttempts(error, attempts);
+    }
+  }
+}
+
+function checkedRestart({ attempts, on = ['failed', 'cancelled', 'expired', 'lost'] }: RestartPolicy): {
+  readonly attempts: number;
+  readonly codes: readonly EngineErrorCode[];
+} {
+  if (!Number.isInteger(attempts) || attempts < 2 || attempts > restartAttemptsMax)
+    throw invalid(`restart.attempts must be a whole number from 2 to ${restartAttemptsMax}, got ${attempts}`);
+  const unknown = on.find((cause) => !Object.hasOwn(codeOf, cause));
+  if (unknown !== undefined)
+    throw invalid(`restart.on takes ${Object.keys(codeOf).join(', ')}, got ${JSON.stringify(unknown)}`);
+  return { attempts, codes: on.map((cause) => codeOf[cause]) };
+}
+
+function withAttempts(error: unknown, attempts: number): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message, details } = error;
+  return fromStoredError({ code, message, details: { ...details, attempts } });
+}
+
+function remoteId(id: unknown, what: string): string {
+  if (typeof id === 'string' && id !== '' && utf8Bytes(id) <= remoteIdMaxBytes && id.isWellFormed()) return id;
+  throw invalid(`${what} must be a string of 1 to ${remoteIdMaxBytes} bytes`);
 }
 
 /** Whole seconds, at least one: no remote side can be held to less. */

@@ -1,4 +1,4 @@
-import { stepTimeoutMaxMs } from '../base/limits.js';
+import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
 import type { RetryPolicy, StepOptions } from '../workflow/context.js';
 import { invalid, toMs } from './arguments.js';
 import type { StepPolicy } from './command.js';
@@ -14,9 +14,17 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
     throw invalid(`${what('retry.maxAttempts')} must be a whole number of at least 1, got ${maxAttempts}`);
   const jitter = retry.jitter ?? 0;
   if (!(jitter >= 0 && jitter <= 1)) throw invalid(`${what('retry.jitter')} must be from 0 to 1, got ${jitter}`);
-  const timeoutMs = options.timeout === undefined ? stepTimeoutMaxMs : toMs(options.timeout, what('timeout'));
-  if (timeoutMs < 1 || timeoutMs > stepTimeoutMaxMs)
-    throw invalid(`${what('timeout')} must be from 1 ms to ${stepTimeoutMaxMs / 1000} s`);
+  const long = options.long === true;
+  const timeoutMaxMs = long ? longStepTimeoutMaxMs : stepTimeoutMaxMs;
+  const timeoutMs = options.timeout === undefined ? timeoutMaxMs : toMs(options.timeout, what('timeout'));
+  if (timeoutMs < 1 || timeoutMs > timeoutMaxMs)
+    throw invalid(
+      `${what('timeout')} must be from 1 ms to ${timeoutMaxMs / 1000} s${long ? '' : ' (840 s with long: true)'}, got ${timeoutMs / 1000} s`,
+    );
+  const heartbeatTimeoutMs =
+    options.heartbeatTimeout === undefined ? undefined : toMs(options.heartbeatTimeout, what('heartbeatTimeout'));
+  if (heartbeatTimeoutMs !== undefined && heartbeatTimeoutMs < 1)
+    throw invalid(`${what('heartbeatTimeout')} must be at least 1 ms`);
   const { initialInterval, maxInterval } = retry;
   return {
     maxAttempts,
@@ -24,7 +32,9 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
       initialInterval === undefined ? defaults.initialIntervalMs : toMs(initialInterval, what('retry.initialInterval')),
     maxIntervalMs: maxInterval === undefined ? defaults.maxIntervalMs : toMs(maxInterval, what('retry.maxInterval')),
     jitter,
+    long,
     timeoutMs,
+    ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
     ...(options.deadline === undefined ? {} : { deadlineMs: toMs(options.deadline, what('deadline')) }),
     atMostOnce: options.atMostOnce === true,
     isRetryable: (error) => !isNonRetryable(error) && !matches(retry.nonRetryable, error),

@@ -1,68 +1,78 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
-
-export interface PayloadKey {
-  /** 1 to 32 letters, digits, `-` or `_`; stored with each payload, so that keys can be rotated. */
-  readonly keyId: string;
-  /** 32 bytes. */
-  readonly secret: Uint8Array;
-}
+import type { KeyReference, PayloadKeyring } from './payload-keyring.js';
 
 /** Encrypts payloads before they are stored. `context`: what the text belongs to; it opens nowhere else. */
 export interface PayloadCipher {
-  seal(text: string, context: string): string;
-  /** @throws EngineError `PAYLOAD_UNREADABLE` */
-  open(sealed: string, context: string): string;
+  /** @throws EngineError `STORE_UNAVAILABLE` when there is no key to be had at the moment */
+  seal(text: string, context: string): Promise<string>;
+  /** @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment */
+  open(sealed: string, context: string): Promise<string>;
 }
 
-const prefix = '1e:';
+// Stored words: format version 1, then how the key is found again. Key reference and body follow, each ended by a colon.
+const forms = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
 const ivBytes = 12;
 const tagBytes = 16;
 
 export function isSealed(text: string): boolean {
-  return text.startsWith(prefix);
+  return text.startsWith(forms.named) || text.startsWith(forms.wrapped);
 }
 
-/**
- * AES-256-GCM. The first key seals; all open, so an old key stays in the list until nothing is sealed under it. Where the
- * keys come from (a secret, data keys of KMS) is the caller's.
- * @throws EngineError `CONFIG_INVALID`
- */
-export function createCipher(keys: readonly PayloadKey[]): PayloadCipher {
-  const [current] = keys;
-  if (current === undefined) throw new EngineError('CONFIG_INVALID', 'at least one payload key is needed');
-  for (const { keyId, secret } of keys) {
-    if (!/^[A-Za-z0-9_-]{1,32}$/.test(keyId)) {
-      throw new EngineError('CONFIG_INVALID', 'a payload key id must be 1 to 32 letters, digits, "-" or "_"');
-    }
-    if (secret.length !== 32)
-      throw new EngineError('CONFIG_INVALID', `payload key ${keyId} must be 32 bytes, got ${secret.length}`);
-  }
-  const byId = new Map(keys.map((key) => [key.keyId, key]));
+/** AES-256-GCM. The first keyring seals; each opens what is sealed under its keys. */
+export function createCipher(sealing: PayloadKeyring, ...others: readonly PayloadKeyring[]): PayloadCipher {
+  const keyrings = [sealing, ...others];
   return {
-    seal(text, context) {
+    async seal(text, context) {
+      const { reference, secret } = await sealing.current();
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', current.secret, iv);
+      const cipher = createCipheriv('aes-256-gcm', secret, iv);
       cipher.setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return `${prefix}${current.keyId}:${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')}`;
+      const sealed = Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
+      return `${forms[reference.kind]}${textOf(reference)}:${sealed}`;
     },
-    open(sealed, context) {
-      const [, keyId = '', encoded = ''] = /^1e:([^:]+):(.*)$/s.exec(sealed) ?? [];
-      const key = byId.get(keyId);
-      if (key === undefined) throw unreadable(`it is sealed under the key "${keyId}", which is not configured`);
-      const bytes = Buffer.from(encoded, 'base64');
+    async open(sealed, context) {
+      const { reference, body } = parse(sealed);
+      const secret = await find(keyrings, reference);
+      const bytes = Buffer.from(body, 'base64');
       if (bytes.length < ivBytes + tagBytes) throw unreadable('it is damaged');
       try {
-        const decipher = createDecipheriv('aes-256-gcm', key.secret, bytes.subarray(0, ivBytes));
+        const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(0, ivBytes));
         decipher.setAAD(Buffer.from(context));
         decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
         return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
       } catch {
-        throw unreadable(`the key "${keyId}" does not open it, or it was changed`);
+        throw unreadable(`${nameOf(reference)} does not open it, or it was changed`);
       }
     },
   };
+}
+
+async function find(keyrings: readonly PayloadKeyring[], reference: KeyReference): Promise<Uint8Array> {
+  for (const keyring of keyrings) {
+    const secret = await keyring.find(reference);
+    if (secret !== undefined) return secret;
+  }
+  throw unreadable(
+    reference.kind === 'named'
+      ? `it is sealed under ${nameOf(reference)}, which is not configured`
+      : 'it is sealed under a key of KMS, and none is configured',
+  );
+}
+
+function parse(sealed: string): { readonly reference: KeyReference; readonly body: string } {
+  const [, form, key, body] = /^(1[ek]:)([^:]+):(.*)$/s.exec(sealed) ?? [];
+  if (form === undefined || key === undefined || body === undefined) throw unreadable('it is damaged');
+  return { reference: form === forms.named ? { kind: 'named', keyId: key } : { kind: 'wrapped', wrapped: key }, body };
+}
+
+function textOf(reference: KeyReference): string {
+  return reference.kind === 'named' ? reference.keyId : reference.wrapped;
+}
+
+function nameOf(reference: KeyReference): string {
+  return reference.kind === 'named' ? `the key "${reference.keyId}"` : 'its key of KMS';
 }
 
 function unreadable(why: string): EngineError {

@@ -6,20 +6,26 @@ import type { JsonValue } from '../base/json.js';
 import { dueShards } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { decodeEvents } from '../history/codec.js';
-import type { Commit, ParentClosePolicy, RemoteTaskHandle } from '../history/event.js';
+import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
+import type { Sightings } from '../history/remote-end.js';
+import type { InputForm } from '../history/input-form.js';
 import { decodePayload, encodePayload } from './payload.js';
 import type {
   DueEntry,
   InboxRecord,
   InboxRequest,
+  LongStepRecord,
   ParentWait,
+  RemoteCancel,
   RunHead,
   RunName,
+  RunPosition,
   RunStatus,
   RunSummary,
-  ScheduleTick,
+  ScheduleState,
   Settlement,
   TokenOutcome,
+  TokenQuestions,
   TokenRecord,
 } from './records.js';
 import type { Item, Key, Scalar } from './table.js';
@@ -30,13 +36,13 @@ export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
 
 /** Attributes that hold a payload in its stored form. */
-export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'handle', 'blocked'] as const;
+export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'handle', 'questions', 'form', 'blocked', 'stepError', 'stepProgress'] as const;
 
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
 /** The run that an id of a caller points to. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
-/** What a schedule started last. */
+/** How a schedule stands. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 export const partitionOf = (runId: RunId): string => `run#${runId}`;
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
@@ -60,8 +66,17 @@ export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
 
 export const listKeys = (runId: RunId, status: RunStatus, createdAtMs: EpochMs): Record<string, Scalar> => ({
   listPartition: status,
-  listSort: `${String(createdAtMs).padStart(15, '0')}#${runId}`,
+  listSort: listSort({ runId, createdAtMs }),
 });
+
+const listSort = ({ runId, createdAtMs }: RunPosition): string => `${String(createdAtMs).padStart(15, '0')}#${runId}`;
+
+/** An upper bound, included, that takes in every run which comes after this one, and not itself: its text is just below. */
+export function listSortBelow(position: RunPosition): string {
+  const sort = listSort(position);
+  const last = sort.length - 1;
+  return `${sort.slice(0, last)}${String.fromCharCode(sort.charCodeAt(last) - 1)}~`;
+}
 
 export function headItem(head: RunHead, writerId: string): Item {
   return {
@@ -124,8 +139,55 @@ export function tokenItem(token: TokenRecord): Item {
     ...(token.deadlineAtMs === undefined ? {} : { deadlineAtMs: token.deadlineAtMs }),
     ...(token.child === undefined ? {} : { childRunId: token.child.runId, parentClose: token.child.parentClose }),
     pollErrors: token.pollErrors,
+    ...(token.onCancel === undefined ? {} : { onCancel: token.onCancel }),
+    ...(token.onTimeout === undefined ? {} : { onTimeout: token.onTimeout }),
+    ...(token.answersQuestions === true ? { answersQuestions: 1 } : {}),
+    ...(token.form === undefined ? {} : formAttributes(token, token.form)),
+    ...(token.step === undefined ? {} : stepAttributes(token.step)),
+    ...(token.dueAtMs === undefined ? {} : marker(token.runId, token.dueAtMs)),
   };
 }
+
+/** In the list index as long as it is open. */
+function formAttributes({ runId, waitId, createdAtMs }: TokenRecord, form: InputForm): Record<string, Scalar> {
+  return {
+    form: encodePayload(form as unknown as JsonValue),
+    listPartition: inputsPartition,
+    listSort: `${String(createdAtMs).padStart(15, '0')}#${runId}#${waitId}`,
+  };
+}
+
+/** Of the list index: questions for people. */
+export const inputsPartition = 'input';
+export const listAttributes = ['listPartition', 'listSort'] as const;
+
+export function toInputRow(item: Item): { readonly runId: RunId; readonly waitId: WaitId } {
+  return { runId: runIdOf(item), waitId: item.sk.slice(tokenPrefix.length) };
+}
+
+export const stepAttributes = (step: LongStepRecord): Record<string, Scalar> => ({
+  stepFailures: step.failedAttempts,
+  stepStrikes: step.strikes,
+  stepSinceMs: step.sinceMs,
+  ...(step.lastError === undefined ? {} : { stepError: encodePayload(step.lastError as unknown as JsonValue) }),
+  ...(step.progress === undefined ? {} : progressAttribute(step.progress)),
+});
+
+export const progressAttribute = (progress: JsonValue): Record<string, Scalar> => ({
+  stepProgress: encodePayload(progress),
+});
+
+export const sightingsAttributes = ({ of, count, sinceMs }: Sightings): Record<string, Scalar> => ({
+  sighted: of,
+  sightings: count,
+  sightedSinceMs: sinceMs,
+});
+export const noSightings = ['sighted', 'sightings', 'sightedSinceMs'] as const;
+
+export const cancelAttributes = ({ kind, atMs }: RemoteCancel): Record<string, Scalar> => ({
+  cancelled: kind,
+  cancelledAtMs: atMs,
+});
 
 /** A tombstone, the item of a wait closed before it was put, has only its settlement. */
 export function toToken(item: Item): TokenRecord {
@@ -139,10 +201,19 @@ export function toToken(item: Item): TokenRecord {
     createdAtMs: optionalNumber(item, 'createdAtMs') ?? 0,
     ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
     ...optional('child', childOf(item)),
+    ...optional('step', stepOf(item)),
     ...optional('handle', payload(item, 'handle') as RemoteTaskHandle | undefined),
+    ...(item['answersQuestions'] === undefined ? {} : { answersQuestions: true }),
+    ...optional('questions', questionsOf(item)),
+    ...optional('form', payload(item, 'form') as InputForm | undefined),
     ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
     pollErrors: optionalNumber(item, 'pollErrors') ?? 0,
+    ...optional('sightings', sightingsOf(item)),
+    ...optional('ttlMs', optionalNumber(item, 'ttlMs')),
+    ...optional('onCancel', optionalText(item, 'onCancel') as RemoteClosePolicy | undefined),
+    ...optional('onTimeout', optionalText(item, 'onTimeout') as RemoteClosePolicy | undefined),
+    ...optional('cancel', cancelOf(item)),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...(settledAtMs === undefined
       ? {}
@@ -222,8 +293,28 @@ export function toRunName(item: Item): RunName {
   return { runId: text(item, 'runId'), generation: number(item, 'generation') };
 }
 
-export function toTick(item: Item): ScheduleTick {
-  return { tickAtMs: number(item, 'tickAtMs'), ...optional('runId', optionalText(item, 'runId')) };
+export function scheduleItem(name: string, state: ScheduleState): Item {
+  const { starting, ...fields } = state;
+  return {
+    ...scheduleKey(name),
+    ...fields,
+    ...(starting === undefined ? {} : { startingTickAtMs: starting.tickAtMs, startingSinceMs: starting.sinceMs }),
+  };
+}
+
+export function toSchedule(item: Item): ScheduleState {
+  const startingTickAtMs = optionalNumber(item, 'startingTickAtMs');
+  return {
+    revision: optionalNumber(item, 'revision') ?? 0,
+    ...optional('fromMs', optionalNumber(item, 'fromMs')),
+    ...optional('tickAtMs', optionalNumber(item, 'tickAtMs')),
+    ...optional('runId', optionalText(item, 'runId')),
+    ...(startingTickAtMs === undefined
+      ? {}
+      : { starting: { tickAtMs: startingTickAtMs, sinceMs: number(item, 'startingSinceMs') } }),
+    ...optional('waitingTickAtMs', optionalNumber(item, 'waitingTickAtMs')),
+    ...optional('pausedAtMs', optionalNumber(item, 'pausedAtMs')),
+  };
 }
 
 export function toDueEntry(item: Item): DueEntry {
@@ -237,6 +328,7 @@ export function toDueEntry(item: Item): DueEntry {
       ...optional('server', optionalText(item, 'server')),
       dueAtMs,
       settled: item['settledAtMs'] !== undefined,
+      isLongStep: item['stepFailures'] !== undefined,
     };
   }
   return { kind: item.sk === headSk ? 'run' : 'inbox', runId, dueAtMs };
@@ -256,6 +348,49 @@ export function toSummary(item: Item): RunSummary {
 function parentOf(item: Item): ParentWait | undefined {
   const runId = optionalText(item, 'parentRunId');
   return runId === undefined ? undefined : { runId, waitId: text(item, 'parentWaitId') };
+}
+
+function stepOf(item: Item): LongStepRecord | undefined {
+  const failedAttempts = optionalNumber(item, 'stepFailures');
+  if (failedAttempts === undefined) return undefined;
+  return {
+    failedAttempts,
+    strikes: number(item, 'stepStrikes'),
+    sinceMs: number(item, 'stepSinceMs'),
+    ...optional('lastError', payload(item, 'stepError') as StoredError | undefined),
+    ...optional('progress', payload(item, 'stepProgress')),
+  };
+}
+
+/** The attributes that record what a server asks, for the `recorded`-th time. */
+export const questionAttributes = (
+  asked: Pick<TokenQuestions, 'list' | 'round' | 'state'>,
+  recorded: number,
+): Record<string, Scalar> => ({
+  questions: encodePayload(asked as unknown as JsonValue),
+  questionsRecorded: recorded,
+  ...(asked.round === undefined ? {} : { questionsRound: asked.round }),
+});
+
+function questionsOf(item: Item): TokenQuestions | undefined {
+  const asked = payload(item, 'questions') as Pick<TokenQuestions, 'list' | 'round' | 'state'> | undefined;
+  if (asked === undefined) return undefined;
+  return {
+    ...asked,
+    recorded: optionalNumber(item, 'questionsRecorded') ?? 0,
+    taken: optionalNumber(item, 'questionsTaken') ?? 0,
+  };
+}
+
+function sightingsOf(item: Item): Sightings | undefined {
+  const of = optionalText(item, 'sighted') as Sightings['of'] | undefined;
+  if (of === undefined) return undefined;
+  return { of, count: number(item, 'sightings'), sinceMs: number(item, 'sightedSinceMs') };
+}
+
+function cancelOf(item: Item): RemoteCancel | undefined {
+  const kind = optionalText(item, 'cancelled') as RemoteCancel['kind'] | undefined;
+  return kind === undefined ? undefined : { kind, atMs: number(item, 'cancelledAtMs') };
 }
 
 function childOf(item: Item): TokenRecord['child'] {

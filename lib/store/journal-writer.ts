@@ -96,7 +96,8 @@ export function durableTable(memory: Table, journal: JournalWriter): Table {
     write: (one: Write): Promise<WriteResult> => write(() => memory.write(one)),
     transact: (writes: readonly Write[]): Promise<TransactResult> => write(() => memory.transact(writes)),
     get: (key: Key): Promise<Item | undefined> => read(() => memory.get(key)),
-    queryPartition: (pk: string, skPrefix?: string): Promise<Item[]> => read(() => memory.queryPartition(pk, skPrefix)),
+    queryPartition: (pk: string, skPrefix?: string, after?: string): Promise<Item[]> =>
+      read(() => memory.queryPartition(pk, skPrefix, after)),
     queryIndex: (query: IndexQuery): Promise<IndexPage> => read(() => memory.queryIndex(query)),
   };
 }

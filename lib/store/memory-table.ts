@@ -70,10 +70,13 @@ export class MemoryTable implements Table {
     return this.#find(key);
   }
 
-  async queryPartition(pk: string, skPrefix = ''): Promise<Item[]> {
+  async queryPartition(pk: string, skPrefix = '', after?: string): Promise<Item[]> {
     const items = this.#partitions.get(pk);
     if (items === undefined) return [];
-    const start = items.firstIndex((item) => compareUtf8(item.sk, skPrefix) >= 0);
+    const start =
+      after === undefined
+        ? items.firstIndex((item) => compareUtf8(item.sk, skPrefix) >= 0)
+        : items.firstIndex((item) => compareUtf8(item.sk, after) > 0);
     const end = items.firstIndex((item) => compareUtf8(item.sk, skPrefix) >= 0 && !item.sk.startsWith(skPrefix));
     return items.slice(start, end);
   }

@@ -4,7 +4,10 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { Commit, ParentClosePolicy, RemoteTaskHandle, RunOutcome } from '../history/event.js';
+import type { Sightings } from '../history/remote-end.js';
+import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle, RunOutcome } from '../history/event.js';
+import type { InputForm } from '../history/input-form.js';
+import type { RemoteQuestion } from '../history/remote-question.js';
 import type { Settlement, TokenOutcome } from '../history/settlement.js';
 
 /** Stored words; `ending` = the outcome is fixed, waits are being closed. */
@@ -70,13 +73,62 @@ export interface TokenRecord extends Marker {
   readonly handle?: RemoteTaskHandle;
   /** Of a wait for a child run. */
   readonly child?: { readonly runId: RunId; readonly parentClose: ParentClosePolicy };
+  /** Of a wait for a long step: how its attempts stand. */
+  readonly step?: LongStepRecord;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /** The server's last word on how often to ask. */
   readonly pollHintMs?: number;
+  /** Of a call that answers what the server asks. */
+  readonly answersQuestions?: boolean;
+  /** What the server asks. */
+  readonly questions?: TokenQuestions;
+  /** Of a wait for a person. */
+  readonly form?: InputForm;
   /** Failing reads in a row. */
   readonly pollErrors: number;
+  /** What reads in a row have said against the task ever ending, if they have. */
+  readonly sightings?: Sightings;
+  /** For how long from its start the server keeps the task, where a read said otherwise than the handle. */
+  readonly ttlMs?: number;
+  /** What becomes of a remote task whose wait ends first. Missing: it is cancelled. */
+  readonly onCancel?: RemoteClosePolicy;
+  readonly onTimeout?: RemoteClosePolicy;
+  /** What came of asking the server to cancel it. */
+  readonly cancel?: RemoteCancel;
   readonly settlement?: Settlement;
+}
+
+/** `refused`: the server will not (it has ended, it cannot be cancelled). `gaveUp`: the server could not be asked for a day. */
+export interface RemoteCancel {
+  readonly kind: 'sent' | 'refused' | 'gaveUp';
+  readonly atMs: EpochMs;
+}
+
+/**
+ * How the attempts of a long step stand. Its marker is the instant at which the next attempt is due; while one runs, the
+ * end of the worker's lease. The writer id of the token is that of the worker's claim.
+ */
+export interface LongStepRecord {
+  readonly failedAttempts: number;
+  /** Attempts that were begun since the last one that failed: one of them may be running, the others died. */
+  readonly strikes: number;
+  /** When the last attempt began, or failed. */
+  readonly sinceMs: EpochMs;
+  readonly lastError?: StoredError;
+  /** What an attempt last reported, as of its last beat. */
+  readonly progress?: JsonValue;
+}
+
+/** Questions of a remote server as they were last seen. */
+export interface TokenQuestions {
+  readonly list: readonly RemoteQuestion[];
+  /** Of those that come before there is a task: which time it is, and the server's opaque state. */
+  readonly round?: number;
+  readonly state?: string;
+  /** How often questions were recorded, and how many of these recordings a turn has taken in. */
+  readonly recorded: number;
+  readonly taken: number;
 }
 
 /** A token whose remote task is known and may be polled. */
@@ -115,22 +167,40 @@ export type DueEntry =
       readonly server?: string;
       readonly dueAtMs: EpochMs;
       readonly settled: boolean;
+      /** Of a wait for a long step. */
+      readonly isLongStep: boolean;
     };
 
-/** One row of the list index. */
-export interface RunSummary {
+/** Where a run stands in lists. */
+export interface RunPosition {
   readonly runId: RunId;
+  readonly createdAtMs: EpochMs;
+}
+
+/** One row of the list index. */
+export interface RunSummary extends RunPosition {
   readonly workflow: string;
   readonly status: RunStatus;
-  readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** The last tick of a schedule that was dealt with, and the run that was started last. */
-export interface ScheduleTick {
-  readonly tickAtMs: EpochMs;
+/** How a schedule stands. Every change is one write, made only if nobody else has changed it since it was read. */
+export interface ScheduleState {
+  /** How often it was written; 0 when it never was. */
+  readonly revision: number;
+  /** Ticks up to this instant are not looked at: it was first seen, or resumed, then. */
+  readonly fromMs?: EpochMs;
+  /** The last tick that was dealt with. */
+  readonly tickAtMs?: EpochMs;
+  /** Of the tick that was started last. */
   readonly runId?: RunId;
+  /** A tick that is to be started, and since when; whoever finds it starts it, under a key that makes that one run. */
+  readonly starting?: { readonly tickAtMs: EpochMs; readonly sinceMs: EpochMs };
+  /** A tick that waits for the end of the run before it. */
+  readonly waitingTickAtMs?: EpochMs;
+  /** Nothing starts since then. */
+  readonly pausedAtMs?: EpochMs;
 }
 
 /** Where an id of a caller points, and how often it has been pointed anew. */

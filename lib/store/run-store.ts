@@ -1,6 +1,7 @@
 import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
+import { startRoundsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
@@ -9,15 +10,20 @@ import { encodePayload } from './payload.js';
 import type {
   DueEntry,
   InboxRecord,
+  LongStepRecord,
+  RemoteCancel,
   RunHead,
   RunName,
+  RunPosition,
   RunRecords,
   RunStatus,
   RunSummary,
-  ScheduleTick,
+  ScheduleState,
   Settlement,
+  TokenQuestions,
   TokenRecord,
 } from './records.js';
+import { ServerStates } from './server-states.js';
 import type { Condition, Item, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
@@ -38,9 +44,14 @@ const deadlineIs = (deadlineAtMs: EpochMs): Condition => ({
   attribute: 'deadlineAtMs',
   value: deadlineAtMs,
 });
+const writerIs = (writerId: string): Condition => ({ kind: 'equals', attribute: 'writerId', value: writerId });
+const neverSaved: Condition = { kind: 'absent', attribute: 'revision' };
+const revisionIs = (revision: number): Condition => ({ kind: 'equals', attribute: 'revision', value: revision });
 const dueStill = (dueAtMs: EpochMs): Condition => ({ kind: 'equals', attribute: 'dueAtMs', value: dueAtMs });
 const statusIs = (status: RunStatus): Condition => ({ kind: 'equals', attribute: 'status', value: status });
 const inboxCountIs = (count: number): Condition => ({ kind: 'equals', attribute: 'inboxCount', value: count });
+/** Number of the recording of questions that come with the handle: greater than that of any round before it. */
+const afterAllRounds = startRoundsMax + 1;
 /** The marker on the head was not computed from a newer commit. */
 const markerNotNewerThan = (seq: number): Condition => ({ kind: 'absentOrAtMost', attribute: 'dueSeq', value: seq });
 
@@ -66,12 +77,15 @@ export interface ListPage<Row> {
  * Each may throw `STORE_UNAVAILABLE` (nothing applied) or `STORE_RESULT_UNKNOWN` (drop memory, read again).
  */
 export class RunStore {
+  /** What the workers know of the remote servers. */
+  readonly servers: ServerStates;
   readonly #table: Table;
   /** Requests that this process has sent to inboxes. */
   #sentCount = 0;
 
   constructor(table: Table) {
     this.#table = table;
+    this.servers = new ServerStates(table);
   }
 
   // ----- start -----
@@ -130,18 +144,30 @@ export class RunStore {
 
   /** One consistent query of the partition, paged; not a snapshot. Undefined for an unknown run. */
   async readRun(runId: RunId): Promise<RunRecords | undefined> {
-    const found = await this.#table.queryPartition(items.partitionOf(runId));
-    let head: RunHead | undefined;
-    const commits: Commit[] = [];
-    const tokens: TokenRecord[] = [];
-    const inbox: InboxRecord[] = [];
-    for (const item of found) {
-      if (item.sk === items.headSk) head = items.toHead(item);
-      else if (item.sk.startsWith(items.commitPrefix)) commits.push(items.toCommit(item));
-      else if (item.sk.startsWith(items.tokenPrefix)) tokens.push(items.toToken(item));
-      else if (item.sk.startsWith(items.inboxPrefix)) inbox.push(items.toInbox(item));
-    }
-    return head === undefined ? undefined : { head, commits, tokens, inbox };
+    return toRecords(await this.#table.queryPartition(items.partitionOf(runId)));
+  }
+
+  /**
+   * What is newer than commit `seq`: the head as it is now, later commits, and of tokens and inbox those of `named`, or
+   * all. Side by side, so no snapshot either. Undefined for an unknown run.
+   */
+  async readRunAfter(
+    runId: RunId,
+    seq: number,
+    named?: readonly ({ readonly waitId: WaitId } | { readonly inboxId: string })[],
+  ): Promise<RunRecords | undefined> {
+    const keys = (named ?? []).map((one) =>
+      'waitId' in one ? items.tokenKey(runId, one.waitId) : items.inboxKey(runId, one.inboxId),
+    );
+    const [newer, ...single] = await Promise.all([
+      this.#table.queryPartition(
+        items.partitionOf(runId),
+        named === undefined ? undefined : items.commitPrefix,
+        items.commitKey(runId, seq).sk,
+      ),
+      ...[items.headKey(runId), ...keys].map((key) => this.#table.get(key)),
+    ]);
+    return toRecords([...single.filter((item) => item !== undefined), ...newer]);
   }
 
   async readHead(runId: RunId): Promise<RunHead | undefined> {
@@ -152,6 +178,10 @@ export class RunStore {
   async readToken(runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {
     const item = await this.#table.get(items.tokenKey(runId, waitId));
     return item === undefined ? undefined : items.toToken(item);
+  }
+
+  async readTokens(runId: RunId): Promise<readonly TokenRecord[]> {
+    return (await this.#table.queryPartition(items.partitionOf(runId), items.tokenPrefix)).map(items.toToken);
   }
 
   async readInbox(runId: RunId): Promise<readonly InboxRecord[]> {
@@ -235,7 +265,10 @@ export class RunStore {
     return { claimed: ok, token };
   }
 
-  /** Stores the handle, which is the record of the start, if there is no settlement. */
+  /**
+   * Stores the handle, which is the record of the start, if there is no settlement. `onlyWithoutHandle` is for a task that
+   * was looked for: one that a reply to the start named meanwhile is the better known.
+   */
   async storeHandle(
     runId: RunId,
     waitId: WaitId,
@@ -244,6 +277,9 @@ export class RunStore {
       readonly startedAtMs: EpochMs;
       readonly dueAtMs: EpochMs;
       readonly pollHintMs?: number;
+      /** The task asks already. */
+      readonly questions?: Pick<TokenQuestions, 'list'>;
+      readonly onlyWithoutHandle?: boolean;
     },
   ): Promise<{ readonly stored: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
@@ -251,39 +287,60 @@ export class RunStore {
         handle: encodePayload(started.handle as unknown as JsonValue),
         startedAtMs: started.startedAtMs,
         ...(started.pollHintMs === undefined ? {} : { pollHintMs: started.pollHintMs }),
+        ...(started.questions === undefined ? {} : items.questionAttributes(started.questions, afterAllRounds)),
         ...items.marker(runId, started.dueAtMs),
       },
-      conditions: [itemExists, notSettled],
+      conditions: [itemExists, notSettled, ...(started.onlyWithoutHandle === true ? [noHandle] : [])],
     });
     return { stored: ok, token };
   }
 
-  /** Leaves the handle of an unwanted task on the closed item, with a marker: the run's end effects cancel it. */
-  async leaveForCancel(runId: RunId, waitId: WaitId, handle: RemoteTaskHandle, atMs: EpochMs): Promise<void> {
+  /**
+   * Leaves the handle of an unwanted task on the closed item. With a marker the run's end effects cancel it; without one
+   * it is only on record.
+   */
+  async leaveHandle(runId: RunId, waitId: WaitId, handle: RemoteTaskHandle, markAtMs?: EpochMs): Promise<void> {
     await this.#updateToken(runId, waitId, {
-      set: { handle: encodePayload(handle as unknown as JsonValue), ...items.marker(runId, atMs) },
+      set: {
+        handle: encodePayload(handle as unknown as JsonValue),
+        ...(markAtMs === undefined ? {} : items.marker(runId, markAtMs)),
+      },
       conditions: [itemExists, isSettled],
     });
+  }
+
+  /** Notes what came of a request to cancel the remote task of a wait. */
+  async recordCancel(runId: RunId, waitId: WaitId, cancel: RemoteCancel): Promise<void> {
+    await this.#updateToken(runId, waitId, { set: items.cancelAttributes(cancel), conditions: [itemExists] });
   }
 
   /**
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
    * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news. `onlyIfDeadlineIs` is
-   * for timeouts: a heartbeat may have moved the deadline.
+   * for timeouts: a heartbeat may have moved the deadline. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
+   * of a long step: another worker may have taken over, or be alive.
    */
   async settle(
     runId: RunId,
     waitId: WaitId,
     settlement: Settlement,
-    options: { readonly onlyWithoutHandle?: boolean; readonly onlyIfDeadlineIs?: EpochMs } = {},
+    options: {
+      readonly onlyWithoutHandle?: boolean;
+      readonly onlyIfDeadlineIs?: EpochMs;
+      readonly onlyIfWriterIs?: string;
+      readonly onlyIfDueIs?: EpochMs;
+    } = {},
   ): Promise<{ readonly settled: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
+      remove: items.listAttributes,
       conditions: [
         itemExists,
         notSettled,
         ...(options.onlyWithoutHandle === true ? [noHandle] : []),
         ...(options.onlyIfDeadlineIs === undefined ? [] : [deadlineIs(options.onlyIfDeadlineIs)]),
+        ...(options.onlyIfWriterIs === undefined ? [] : [writerIs(options.onlyIfWriterIs)]),
+        ...(options.onlyIfDueIs === undefined ? [] : [dueStill(options.onlyIfDueIs)]),
       ],
     });
     return { settled: ok || token?.settlement?.writerId === settlement.writerId, token };
@@ -306,6 +363,7 @@ export class RunStore {
     };
     const { token } = await this.#updateToken(runId, waitId, {
       set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
+      remove: items.listAttributes,
       conditions: [notSettled],
     });
     return token;
@@ -337,7 +395,7 @@ export class RunStore {
     return { claimed: ok, token };
   }
 
-  /** Records what a read taught about the next one, within the claim: a changed hint, or a failing read. */
+  /** Records what a read taught, within the claim: a changed hint or time to live, a failing read, sightings or their end. */
   async recordPoll(
     runId: RunId,
     waitId: WaitId,
@@ -346,6 +404,9 @@ export class RunStore {
       readonly dueAtMs: EpochMs;
       readonly pollErrors: number;
       readonly pollHintMs?: number;
+      readonly ttlMs?: number;
+      /** Left out: there are none, or no longer. */
+      readonly sightings?: TokenRecord['sightings'];
     },
   ): Promise<boolean> {
     const { ok } = await this.#updateToken(runId, waitId, {
@@ -353,8 +414,131 @@ export class RunStore {
         dueAtMs: poll.dueAtMs,
         pollErrors: poll.pollErrors,
         ...(poll.pollHintMs === undefined ? {} : { pollHintMs: poll.pollHintMs }),
+        ...(poll.ttlMs === undefined ? {} : { ttlMs: poll.ttlMs }),
+        ...(poll.sightings === undefined ? {} : items.sightingsAttributes(poll.sightings)),
       },
+      ...(poll.sightings === undefined ? { remove: items.noSightings } : {}),
       conditions: [notSettled, dueStill(poll.claimedDueAtMs)],
+    });
+    return ok;
+  }
+
+  // ----- questions of remote servers -----
+
+  /** Records what the task asks now, within the claim of the read that showed it. */
+  async recordQuestions(
+    runId: RunId,
+    waitId: WaitId,
+    asked: {
+      readonly claimedDueAtMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+      readonly questions: Pick<TokenQuestions, 'list'>;
+      readonly recorded: number;
+    },
+  ): Promise<boolean> {
+    const { ok } = await this.#updateToken(runId, waitId, {
+      set: { ...items.questionAttributes(asked.questions, asked.recorded), dueAtMs: asked.dueAtMs, pollErrors: 0 },
+      remove: items.noSightings,
+      conditions: [notSettled, dueStill(asked.claimedDueAtMs)],
+    });
+    return ok;
+  }
+
+  /** Records what the server asks before it makes a task, unless it has asked as often before: then the old questions stand. */
+  async recordStartQuestions(
+    runId: RunId,
+    waitId: WaitId,
+    asked: { readonly attempt: number; readonly questions: Pick<TokenQuestions, 'list' | 'state'> & { readonly round: number } },
+  ): Promise<TokenRecord | undefined> {
+    const { round } = asked.questions;
+    const { token } = await this.#updateToken(runId, waitId, {
+      set: items.questionAttributes(asked.questions, round),
+      conditions: [
+        itemExists,
+        notSettled,
+        noHandle,
+        attemptIs(asked.attempt),
+        { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },
+      ],
+    });
+    return token;
+  }
+
+  /** The history has the questions of the `recorded`-th recording: whoever sees them on the item need not wake the run. */
+  async takeQuestions(runId: RunId, waitId: WaitId, recorded: number): Promise<void> {
+    await this.#updateToken(runId, waitId, { set: { questionsTaken: recorded }, conditions: [itemExists] });
+  }
+
+  // ----- long steps -----
+
+  /**
+   * Begins an attempt of a long step if the step is as it was read: due at `seenDueAtMs` and not settled. `leaseUntilMs`:
+   * until when the worker counts as alive.
+   */
+  async claimStep(
+    runId: RunId,
+    waitId: WaitId,
+    attempt: {
+      readonly seenDueAtMs: EpochMs;
+      readonly writerId: string;
+      readonly strikes: number;
+      readonly atMs: EpochMs;
+      readonly leaseUntilMs: EpochMs;
+    },
+  ): Promise<boolean> {
+    const { ok, token } = await this.#updateToken(runId, waitId, {
+      set: {
+        writerId: attempt.writerId,
+        stepStrikes: attempt.strikes,
+        stepSinceMs: attempt.atMs,
+        dueAtMs: attempt.leaseUntilMs,
+      },
+      conditions: [notSettled, dueStill(attempt.seenDueAtMs)],
+    });
+    return ok || token?.writerId === attempt.writerId;
+  }
+
+  /** Says that the worker of a claim lives, and how far it has come. False: it is no longer the one, or nobody waits. */
+  async beatStep(
+    runId: RunId,
+    waitId: WaitId,
+    beat: { readonly writerId: string; readonly leaseUntilMs: EpochMs; readonly progress?: JsonValue },
+  ): Promise<boolean> {
+    const { ok } = await this.#updateToken(runId, waitId, {
+      set: {
+        dueAtMs: beat.leaseUntilMs,
+        ...(beat.progress === undefined ? {} : items.progressAttribute(beat.progress)),
+      },
+      conditions: [notSettled, writerIs(beat.writerId)],
+    });
+    return ok;
+  }
+
+  /**
+   * Records that the attempt of a claim failed and when the next one is due. The writer id is a new one, so that a beat
+   * that is still under way does not put it off.
+   */
+  async recordStepFailure(
+    runId: RunId,
+    waitId: WaitId,
+    failure: { readonly claim: string; readonly writerId: string; readonly step: LongStepRecord; readonly dueAtMs: EpochMs },
+  ): Promise<boolean> {
+    const { ok, token } = await this.#updateToken(runId, waitId, {
+      set: { writerId: failure.writerId, ...items.stepAttributes(failure.step), dueAtMs: failure.dueAtMs },
+      conditions: [notSettled, writerIs(failure.claim)],
+    });
+    return ok || token?.writerId === failure.writerId;
+  }
+
+  /** Makes the next attempt of a long step due at another instant, if the step is as it was read. */
+  async moveStep(
+    runId: RunId,
+    waitId: WaitId,
+    move: { readonly seenDueAtMs: EpochMs; readonly dueAtMs: EpochMs },
+  ): Promise<boolean> {
+    const { ok } = await this.#updateToken(runId, waitId, {
+      set: { dueAtMs: move.dueAtMs },
+      conditions: [notSettled, dueStill(move.seenDueAtMs)],
     });
     return ok;
   }
@@ -420,33 +604,47 @@ export class RunStore {
     await this.#clearMarker(items.headKey(runId));
   }
 
-  async clearTokenMarker(runId: RunId, waitId: WaitId): Promise<void> {
-    await this.#clearMarker(items.tokenKey(runId, waitId));
+  /** With what came of the request to cancel its remote task, where there was one. */
+  async clearTokenMarker(runId: RunId, waitId: WaitId, cancel?: RemoteCancel): Promise<void> {
+    await this.#clearMarker(
+      items.tokenKey(runId, waitId),
+      cancel === undefined ? undefined : items.cancelAttributes(cancel),
+    );
   }
 
   async clearInboxMarker(runId: RunId, inboxId: string): Promise<void> {
     await this.#clearMarker(items.inboxKey(runId, inboxId));
   }
 
-  async #clearMarker(key: { pk: string; sk: string }): Promise<void> {
-    await this.#table.write({ kind: 'update', key, remove: items.markerAttributes, conditions: [itemExists] });
+  async #clearMarker(key: { pk: string; sk: string }, set?: Update['set']): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key,
+      ...(set === undefined ? {} : { set }),
+      remove: items.markerAttributes,
+      conditions: [itemExists],
+    });
   }
 
   // ----- schedules -----
 
-  async readSchedule(name: string): Promise<ScheduleTick | undefined> {
+  async readSchedule(name: string): Promise<ScheduleState> {
     const item = await this.#table.get(items.scheduleKey(name));
-    return item === undefined ? undefined : items.toTick(item);
+    return item === undefined ? { revision: 0 } : items.toSchedule(item);
   }
 
-  /** Notes what was done at a tick, unless a later one is noted. */
-  async recordTick(name: string, tick: ScheduleTick): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: items.scheduleKey(name),
-      set: { tickAtMs: tick.tickAtMs, ...(tick.runId === undefined ? {} : { runId: tick.runId }) },
-      conditions: [{ kind: 'absentOrAtMost', attribute: 'tickAtMs', value: tick.tickAtMs }],
+  /**
+   * Puts a state that was made from revision `revision`; undefined if somebody else has put one since, also when that was
+   * an earlier attempt of this very write. Gives the state with its own revision.
+   */
+  async saveSchedule(name: string, state: ScheduleState): Promise<ScheduleState | undefined> {
+    const next = { ...state, revision: state.revision + 1 };
+    const { ok } = await this.#table.write({
+      kind: 'put',
+      item: items.scheduleItem(name, next),
+      conditions: [state.revision === 0 ? neverSaved : revisionIs(state.revision)],
     });
+    return ok ? next : undefined;
   }
 
   // ----- indexes: hints, possibly stale -----
@@ -464,17 +662,46 @@ export class RunStore {
     return { rows: page.items.map(items.toDueEntry), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
   }
 
-  /** Runs of one status, newest first. */
-  async listRuns(status: RunStatus, limit: number, cursor?: string): Promise<ListPage<RunSummary>> {
+  /** Questions for people, oldest first. */
+  async listInputs(
+    limit: number,
+    cursor?: string,
+  ): Promise<ListPage<{ readonly runId: RunId; readonly waitId: WaitId }>> {
+    const page = await this.#table.queryIndex({
+      index: 'list',
+      partition: items.inputsPartition,
+      order: 'ascending',
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    return { rows: page.items.map(items.toInputRow), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+  }
+
+  /** Runs of one status, newest first, those that come after the run `before`. */
+  async listRuns(status: RunStatus, limit: number, before?: RunPosition): Promise<ListPage<RunSummary>> {
     const page = await this.#table.queryIndex({
       index: 'list',
       partition: status,
       order: 'descending',
       limit,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...(before === undefined ? {} : { until: items.listSortBelow(before) }),
     });
     return { rows: page.items.map(items.toSummary), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
   }
+}
+
+function toRecords(found: readonly Item[]): RunRecords | undefined {
+  let head: RunHead | undefined;
+  const commits: Commit[] = [];
+  const tokens: TokenRecord[] = [];
+  const inbox: InboxRecord[] = [];
+  for (const item of found) {
+    if (item.sk === items.headSk) head = items.toHead(item);
+    else if (item.sk.startsWith(items.commitPrefix)) commits.push(items.toCommit(item));
+    else if (item.sk.startsWith(items.tokenPrefix)) tokens.push(items.toToken(item));
+    else if (item.sk.startsWith(items.inboxPrefix)) inbox.push(items.toInbox(item));
+  }
+  return head === undefined ? undefined : { head, commits, tokens, inbox };
 }
 
 function withoutMarker(record: InboxRecord): InboxRecord {

@@ -24,8 +24,8 @@ export class SealedTable implements Table {
 
   async write(write: Write): Promise<WriteResult> {
     const result = await this.#table.write(await this.#seal(write));
-    if (result.ok) return { ok: true, item: await this.#open(result.item) };
-    return { ok: false, old: result.old === undefined ? undefined : await this.#open(result.old) };
+    if (result.ok) return { ok: true, item: await this.#openWritten(result.item) };
+    return { ok: false, old: result.old === undefined ? undefined : await this.#openWritten(result.old) };
   }
 
   async transact(writes: readonly Write[]): Promise<TransactResult> {
@@ -34,9 +34,19 @@ export class SealedTable implements Table {
     if (result.ok) return result;
     const refused = result.refused.map(async (part) => {
       if (part?.old === undefined) return part;
-      return { old: await this.#open(part.old) };
+      return { old: await this.#openWritten(part.old) };
     });
     return { ok: false, refused: await Promise.all(refused) };
+  }
+
+  /** The write has been answered: if its answer cannot be read at the moment, "nothing was applied" would be a lie. */
+  async #openWritten(item: Item): Promise<Item> {
+    try {
+      return await this.#open(item);
+    } catch (error) {
+      if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
+      throw new EngineError('STORE_RESULT_UNKNOWN', `the answer to a write cannot be read: ${error.message}`);
+    }
   }
 
   async get(key: Key): Promise<Item | undefined> {
@@ -44,8 +54,8 @@ export class SealedTable implements Table {
     return item === undefined ? undefined : this.#open(item);
   }
 
-  async queryPartition(pk: string, skPrefix?: string): Promise<Item[]> {
-    return Promise.all((await this.#table.queryPartition(pk, skPrefix)).map((item) => this.#open(item)));
+  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
+    return Promise.all((await this.#table.queryPartition(pk, skPrefix, after)).map((item) => this.#open(item)));
   }
 
   queryIndex(query: IndexQuery): Promise<IndexPage> {
@@ -69,7 +79,7 @@ export class SealedTable implements Table {
     for (const name of payloadAttributes) {
       const text = attributes[name];
       if (typeof text !== 'string') continue;
-      const sealed = this.#cipher === undefined ? text : this.#cipher.seal(text, `${pk} ${name}`);
+      const sealed = this.#cipher === undefined ? text : await this.#cipher.seal(text, `${pk} ${name}`);
       const stored = Buffer.byteLength(sealed) > chunkBytes ? await this.#putChunks(pk, sealed) : sealed;
       if (stored !== text) changed[name] = stored;
     }

@@ -49,7 +49,7 @@ export type TransactResult =
 
 /** Both indexes are sparse: an item is in one as long as it has both attributes. */
 export const tableIndexes = {
-  due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs', 'server'] },
+  due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs', 'server', 'stepFailures'] },
   list: {
     partition: 'listPartition',
     sort: 'listSort',
@@ -86,8 +86,11 @@ export interface Table {
   transact(writes: readonly Write[]): Promise<TransactResult>;
   /** Strongly consistent. */
   get(key: Key): Promise<Item | undefined>;
-  /** All items of the partition in order of `sk`, each read strongly consistent, but not a snapshot. */
-  queryPartition(pk: string, skPrefix?: string): Promise<Item[]>;
+  /**
+   * Items of the partition in order of `sk`, each read strongly consistent, but not a snapshot. `after`, which begins with
+   * the prefix if there is one: only those behind it, whether an item has this `sk` or not.
+   */
+  queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]>;
   /** Eventually consistent. */
   queryIndex(query: IndexQuery): Promise<IndexPage>;
 }

@@ -4,7 +4,8 @@ import type { Clock, Duration, EpochMs } from '../base/time.js';
 import { durationToMs } from '../base/time.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
-import type { CancelReply, PollReply, RemoteTaskTransport, StartReply, StartRequest } from '../remote/transport.js';
+import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { AnswerReply, CancelReply, PollReply, RemoteTaskTransport, StartReply, StartRequest } from '../remote/transport.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
 
 /** What a scripted server does with one call. */
@@ -23,7 +24,13 @@ export interface ScriptedTask {
   readonly refusal?: string;
   /** The task never ends. */
   readonly never?: boolean;
+  /** What the task asks, one after the other; its time runs from the last answer. */
+  readonly asks?: readonly ScriptedQuestion[];
+  /** What the server asks before it makes a task, one after the other. */
+  readonly asksFirst?: readonly ScriptedQuestion[];
 }
+
+export type ScriptedQuestion = Partial<Omit<RemoteQuestion, 'key'>> & Pick<RemoteQuestion, 'message'>;
 
 export interface ScriptedServerOptions {
   readonly protocol: 'mcp' | 'a2a';
@@ -37,7 +44,10 @@ interface Task {
   readonly taskId: string;
   readonly key: string;
   readonly end: RemoteEnd;
-  readonly endsAtMs: EpochMs | undefined;
+  readonly script: ScriptedTask;
+  /** Questions that have been answered. */
+  answered: number;
+  endsAtMs: EpochMs | undefined;
   cancelled: boolean;
 }
 
@@ -47,6 +57,10 @@ export class ScriptedServer implements RemoteTaskTransport {
   readonly dedupes: boolean;
   /** Start calls in order, each with its idempotency key. */
   readonly starts: { readonly key: string; readonly request: RemoteRequest }[] = [];
+  /** Answers that were taken, in order. */
+  readonly answers: { readonly key: string; readonly answer: RemoteAnswer }[] = [];
+  /** The keys of every delivery of an answer, also of those that were not taken. */
+  readonly delivered: string[] = [];
   reads = 0;
   cancels = 0;
   readonly #options: ScriptedServerOptions;
@@ -71,18 +85,22 @@ export class ScriptedServer implements RemoteTaskTransport {
     return this.protocol === 'mcp' ? 'an MCP server has tools' : 'an A2A agent has skills and takes messages';
   }
 
-  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
+  async start(start: StartRequest): Promise<StartReply> {
+    const { request, idempotencyKey } = start;
     this.starts.push({ key: idempotencyKey, request });
     const known = this.dedupes ? this.#tasks.find((task) => task.key === idempotencyKey) : undefined;
     if (known !== undefined) return { kind: 'started', handle: this.#handle(known) };
     const script = this.#options.task(request);
+    const first = this.#asksFirst(script, start);
+    if (first !== undefined) return first;
     if (script.refusal !== undefined)
       return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', script.refusal) };
     const taskId = `task-${this.#tasks.length + 1}`;
     const end = this.#end(script, taskId);
-    if (script.after === undefined && script.never !== true) return { kind: 'ended', end };
-    const endsAtMs = script.after === undefined ? undefined : this.#clock.nowMs() + durationToMs(script.after, 'after');
-    const task: Task = { taskId, key: idempotencyKey, end, endsAtMs, cancelled: false };
+    const asks = (script.asks?.length ?? 0) > 0;
+    if (script.after === undefined && script.never !== true && !asks) return { kind: 'ended', end };
+    const endsAtMs = asks || script.after === undefined ? undefined : this.#endOf(script);
+    const task: Task = { taskId, key: idempotencyKey, end, script, answered: 0, endsAtMs, cancelled: false };
     this.#tasks.push(task);
     return { kind: 'started', handle: this.#handle(task) };
   }
@@ -99,6 +117,8 @@ export class ScriptedServer implements RemoteTaskTransport {
       };
     }
     const isOver = task.endsAtMs !== undefined && task.endsAtMs <= this.#clock.nowMs();
+    const question = openQuestion(task);
+    if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
     return isOver ? { kind: 'ended', end: task.end } : { kind: 'working', state: 'working' };
   }
 
@@ -106,6 +126,36 @@ export class ScriptedServer implements RemoteTaskTransport {
     this.cancels++;
     for (const task of this.#tasks) if (task.taskId === handle.taskId) task.cancelled = true;
     return { kind: 'done' };
+  }
+
+  async answer(
+    handle: RemoteTaskHandle,
+    question: RemoteQuestion,
+    answer: RemoteAnswer,
+    idempotencyKey: string,
+  ): Promise<AnswerReply> {
+    this.delivered.push(idempotencyKey);
+    const task = this.#tasks.find(({ taskId }) => taskId === handle.taskId);
+    if (task === undefined || openQuestion(task)?.key !== question.key) return { kind: 'done' };
+    this.answers.push({ key: question.key, answer });
+    task.answered++;
+    if (openQuestion(task) === undefined) task.endsAtMs = this.#endOf(task.script);
+    return { kind: 'done' };
+  }
+
+  /** One question for each time that the start comes back with the answers to the last ones. */
+  #asksFirst({ asksFirst = [] }: ScriptedTask, { continuation }: StartRequest): StartReply | undefined {
+    const at = Number(continuation?.state ?? '0');
+    const given = Object.entries(continuation?.answers ?? {});
+    for (const [key, answer] of given) this.answers.push({ key, answer });
+    const question = asksFirst[at];
+    if (question === undefined) return undefined;
+    return { kind: 'asked', questions: [{ kind: 'form', ...question, key: 'first' }], state: String(at + 1) };
+  }
+
+  #endOf({ after, never }: ScriptedTask): EpochMs | undefined {
+    if (never === true) return undefined;
+    return this.#clock.nowMs() + (after === undefined ? 0 : durationToMs(after, 'after'));
   }
 
   #handle({ taskId }: Task): RemoteTaskHandle {
@@ -133,6 +183,11 @@ export class ScriptedServer implements RemoteTaskTransport {
     }
     return { kind: 'completed', result: script.result ?? null, isError: script.isError ?? false, taskId };
   }
+}
+
+function openQuestion({ script, answered }: Task): RemoteQuestion | undefined {
+  const question = script.asks?.[answered];
+  return question === undefined ? undefined : { kind: 'form', ...question, key: `question-${answered + 1}` };
 }
 
 export function scriptedServer(options: ScriptedServerOptions): ScriptedServer {

@@ -3,23 +3,32 @@ import { setImmediate as eventLoop } from 'node:timers/promises';
 import { EngineError } from '../base/errors.js';
 import type { Random, RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShards, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+import { dueShards, stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 import { silentLog, type Log } from '../base/log.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
 import type { RunOutcome } from '../history/event.js';
+import type { RemoteAnswer } from '../history/remote-question.js';
 import type { Deps } from '../operations/deps.js';
 import { drainMicrotasks } from '../operations/drain.js';
 import { fanOutDue } from '../operations/fan-out-due.js';
 import { handleWork } from '../operations/handle-work.js';
-import { listExternalWaits, readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
+import { readHistory, showRun, type HistoryView, type RunView } from '../operations/read-runs.js';
+import { externalWaitsOf } from '../operations/list-external-waits.js';
+import { answerInput, listInputs, type InputView } from '../operations/inputs.js';
 import { queryRun, replayRecords } from '../operations/query-run.js';
 import { requestStop, signalRun } from '../operations/send-to-inbox.js';
 import { settleToken } from '../operations/settle-token.js';
+import { runLongStep } from '../operations/run-long-step.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
-import { tickSchedules } from '../operations/tick-schedules.js';
+import { WarmRuns } from '../operations/warm-runs.js';
+import { isScheduleWaiting, tickSchedules } from '../operations/tick-schedules.js';
+import type { ReceivedMessage } from '../queue/memory-queue.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
-import type { TurnMessage, WorkMessage } from '../queue/queue.js';
+import { oneTurnFor } from '../queue/one-turn.js';
+import type { StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
+import { protectTransports } from '../remote/protection.js';
+import type { RemoteTransports } from '../remote/transport.js';
 import type { PayloadCipher } from '../store/cipher.js';
 import { MemoryTable } from '../store/memory-table.js';
 import { RunStore } from '../store/run-store.js';
@@ -54,6 +63,9 @@ export class TestApp {
   readonly #queues: MemoryQueues;
   #app: App;
   #lastSweepAtMs: EpochMs;
+  /** Attempts of long steps that are under way. */
+  readonly #attempts = new Map<Promise<void>, StepMessage>();
+  readonly #changeListeners = new Set<() => void>();
 
   constructor(app: App, options: TestAppOptions = {}) {
     this.#app = app;
@@ -65,29 +77,47 @@ export class TestApp {
     this.#queues = new MemoryQueues({
       turn: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
       work: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
+      step: { visibilityMs: 6 * stepFunctionTimeoutMs, maxReceiveCount: 5 },
       clock,
+      onChange: () => {
+        for (const listener of this.#changeListeners) listener();
+        this.#changeListeners.clear();
+      },
     });
     this.#lastSweepAtMs = clock.nowMs();
+    const random = seededRandom(options.seed ?? 1);
+    const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
+    const log = options.log ?? silentLog;
+    const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
+    const transports: RemoteTransports = {
+      get: (name) => {
+        const server = servers[name];
+        if (server === undefined) throw new EngineError('SERVER_NOT_FOUND', `the test has no server "${name}"`);
+        return server;
+      },
+    };
     this.deps = {
       get app() {
         return deployed();
       },
-      store: new RunStore(new SealedTable(new MemoryTable(), options.cipher)),
+      store,
       queues: this.#queues,
-      transports: {
-        get: (name) => {
-          const server = servers[name];
-          if (server === undefined) throw new EngineError('SERVER_NOT_FOUND', `the test has no server "${name}"`);
-          return server;
-        },
-      },
+      transports: protectTransports(transports, (name) => deployed().servers[name]?.limits, {
+        states: store.servers,
+        // A draw of its own: how busy a server is must not change the ids of a test.
+        random: seededRandom((options.seed ?? 1) + 1),
+        clock,
+        delay,
+        log,
+      }),
       tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
       clock,
-      random: seededRandom(options.seed ?? 1),
+      random,
       digest: (text) => createHash('sha256').update(text).digest('hex'),
       drain: drainMicrotasks,
-      delay: (delayMs, signal) => clock.delay(delayMs, signal),
-      log: options.log ?? silentLog,
+      delay,
+      log,
+      warmRuns: new WarmRuns(),
     };
   }
 
@@ -156,6 +186,16 @@ export class TestApp {
     return (await signalRun(this.deps, runId, signal)).accepted;
   }
 
+  /** Questions that wait for a person, of all runs, oldest first. */
+  async inputs(): Promise<readonly InputView[]> {
+    return (await listInputs(this.deps, { limit: 100 })).inputs;
+  }
+
+  /** Answers one of them. False: somebody else was first, or the run has ended. */
+  async answer(inputId: string, answer: RemoteAnswer): Promise<boolean> {
+    return (await answerInput(this.deps, inputId, answer)).answered;
+  }
+
   /** Settles the wait of a token. False: somebody else was first, or the run has ended. */
   async settle(token: string, result: JsonValue, isError = false): Promise<boolean> {
     return (await settleToken(this.deps, { token, outcome: { kind: 'completed', result, isError } })).settled;
@@ -168,7 +208,7 @@ export class TestApp {
 
   /** The token of the one open external or remote wait of that name. @throws Error when there is none, or more than one */
   async tokenOf(runId: RunId, name: string): Promise<string> {
-    const waits = (await listExternalWaits(this.deps, runId)).filter((wait) => wait.name === name);
+    const waits = (await externalWaitsOf(this.deps, runId)).filter((wait) => wait.name === name);
     const [wait] = waits;
     if (wait === undefined || waits.length > 1)
       throw new Error(`the run has ${waits.length} open waits named "${name}"`);
@@ -180,21 +220,32 @@ export class TestApp {
     return queryRun(this.deps, runId, name, input);
   }
 
-  /** Lets `duration` pass: everything due in it happens at its instant. */
-  async pass(duration: Duration): Promise<void> {
+  /**
+   * Lets `duration` pass: everything due in it happens at its instant. `whileStepsRun`: also while long steps are under
+   * way, for those that go on until something ends them.
+   */
+  async pass(duration: Duration, options: { readonly whileStepsRun?: boolean } = {}): Promise<void> {
     const untilMs = this.clock.nowMs() + durationToMs(duration, 'duration');
+    const waitForSteps = options.whileStepsRun !== true;
     for (;;) {
-      await this.settleDown();
+      await this.#settle(waitForSteps);
       const nextAtMs = await this.#nextAtMs();
       if (nextAtMs > untilMs) break;
       this.clock.moveTo(nextAtMs);
     }
     this.clock.moveTo(untilMs);
-    await this.settleDown();
+    await this.#settle(waitForSteps);
   }
 
-  /** Handles every message that is visible now, and those that they cause. */
+  /**
+   * Handles every message that is visible now, and those that they cause. Steps run for real: time stands still while one
+   * is under way. Only a long step that nobody waits for any more is given the time to notice that, at most 20 s.
+   */
   async settleDown(): Promise<void> {
+    await this.#settle(true);
+  }
+
+  async #settle(waitForSteps: boolean): Promise<void> {
     for (;;) {
       if (this.clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
         this.#lastSweepAtMs = this.clock.nowMs();
@@ -203,16 +254,24 @@ export class TestApp {
       }
       // What steps do for real goes on, and a test that goes round for ever can still be ended.
       await eventLoop();
+      const change = this.#nextChange();
       const turns = this.#queues.turn.receive(10);
       const work = this.#queues.work.receive(10);
-      if (turns.length + work.length === 0) return;
+      const steps = this.#queues.step.receive(10);
+      for (const message of steps) this.#beginStep(message);
+      if (turns.length + work.length + steps.length === 0) {
+        if (this.#attempts.size === 0 || !waitForSteps) return;
+        if (await this.#isUnwantedUnderWay()) this.clock.moveTo(this.clock.nextDelayAtMs() ?? 0);
+        else await Promise.race([change, ...this.#attempts.keys()]);
+        continue;
+      }
       await Promise.all([
-        ...turns.map(async ({ body, receiptHandle }) => {
+        ...[...byRun(turns).values()].map(async (messages) => {
           const endsAtMs = this.clock.nowMs() + turnTimeoutMs;
-          await runTurn(this.deps, JSON.parse(body) as TurnMessage, {
-            remainingMs: () => endsAtMs - this.clock.nowMs(),
-          });
-          this.#queues.turn.deleteMessage(receiptHandle);
+          const message = oneTurnFor(messages.map(({ body }) => JSON.parse(body) as TurnMessage));
+          if (message !== undefined)
+            await runTurn(this.deps, message, { remainingMs: () => endsAtMs - this.clock.nowMs() });
+          for (const { receiptHandle } of messages) this.#queues.turn.deleteMessage(receiptHandle);
         }),
         ...work.map(async ({ body, receiptHandle }) => {
           await handleWork(this.deps, JSON.parse(body) as WorkMessage);
@@ -220,6 +279,31 @@ export class TestApp {
         }),
       ]);
     }
+  }
+
+  /** Side by side with whatever else happens: a cancel must reach a step that is under way. */
+  #beginStep({ body, receiptHandle }: ReceivedMessage): void {
+    const message = JSON.parse(body) as StepMessage;
+    const endsAtMs = this.clock.nowMs() + stepFunctionTimeoutMs;
+    const attempt = runLongStep(this.deps, message, { remainingMs: () => endsAtMs - this.clock.nowMs() }).then(() => {
+      this.#queues.step.deleteMessage(receiptHandle);
+    });
+    const ended = attempt.finally(() => {
+      this.#attempts.delete(ended);
+    });
+    this.#attempts.set(ended, message);
+  }
+
+  async #isUnwantedUnderWay(): Promise<boolean> {
+    for (const { runId, waitId } of this.#attempts.values())
+      if ((await this.deps.store.readToken(runId, waitId))?.settlement !== undefined) return true;
+    return false;
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#changeListeners.add(resolve);
+    });
   }
 
   async #nextAtMs(): Promise<EpochMs> {
@@ -232,6 +316,8 @@ export class TestApp {
 
   /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
   async #nextSweepAtMs(): Promise<EpochMs> {
+    const waiting = await Promise.all(this.deps.app.schedules.map((schedule) => isScheduleWaiting(this.deps, schedule)));
+    if (waiting.some(Boolean)) return this.#lastSweepAtMs + sweepIntervalMs;
     const pages = await Promise.all(
       Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
     );
@@ -243,6 +329,13 @@ export class TestApp {
     const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);
     return nextAtMs + Math.floor(idleMs / sweepIntervalMs) * sweepIntervalMs;
   }
+}
+
+/** Messages of one run that are received together ask for one turn. */
+function byRun(messages: readonly ReceivedMessage[]): Map<string | undefined, ReceivedMessage[]> {
+  const runs = new Map<string | undefined, ReceivedMessage[]>();
+  for (const message of messages) runs.set(message.groupId, [...(runs.get(message.groupId) ?? []), message]);
+  return runs;
 }
 
 export function createTestApp(app: App, options: TestAppOptions = {}): TestApp {

@@ -25,6 +25,7 @@ export class VirtualClock implements Clock {
         atMs: this.#nowMs + delayMs,
         wake: () => {
           this.#sleepers.delete(sleeper);
+          signal?.removeEventListener('abort', sleeper.wake);
           resolve();
         },
       };

@@ -1,54 +1,68 @@
 import { EngineError } from '../base/errors.js';
+import { isJsonObject, type JsonObject } from '../base/json.js';
 import type { AnyWorkflow } from './define-workflow.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
+import { problemWithAuth, type ServerAuth } from './server-auth.js';
+import { problemWithLimits, type ServerLimits } from './server-limits.js';
 
-/** A secret by name; its value is read from the environment when it is used and never stored. */
-export interface SecretReference {
-  readonly secret: string;
-}
-
-/** Credentials of a remote server. Values come from secrets, or are literals for a server on a laptop. */
-export interface ServerAuth {
-  /** Sent as `Authorization: Bearer …`. */
-  readonly bearer?: SecretReference | string;
-  /** Sent as they are, but never in place of a header of the protocol. */
-  readonly headers?: Readonly<Record<string, SecretReference | string>>;
-}
+export { secret } from './server-auth.js';
 
 interface ServerOptions {
   readonly auth?: ServerAuth;
+  readonly limits?: ServerLimits;
   /** The server answers a repeated start with the same idempotency key with the task it already has. Default false. */
   readonly dedupes?: boolean;
   /** Allow addresses that are not public (loopback, private ranges) and plain http. Default false; local mode allows loopback. */
   readonly allowPrivateAddresses?: boolean;
 }
 
+/** Revisions of MCP in which tasks can be called. */
+export const mcpRevisions = ['2026-07-28', '2025-11-25'] as const;
+export type McpRevision = (typeof mcpRevisions)[number];
+
 export interface McpServerConfig extends ServerOptions {
   readonly protocol: 'mcp';
   readonly url: string;
+  /** The revision that new calls speak. Default: the server is asked, once in the life of a process. */
+  readonly protocolVersion?: McpRevision;
 }
 
-export interface A2aAgentConfig extends ServerOptions {
-  readonly protocol: 'a2a';
-  /** URL of the JSON-RPC interface, protocol version 1.0. */
-  readonly url: string;
+interface A2aOptions extends ServerOptions {
+  /** Sent with every request, for an interface that names no tenant of its own in a card. */
   readonly tenant?: string;
+  /**
+   * Hosts beside that of the card to which its interfaces may lead, each as in a URL: `api.example.com` or
+   * `api.example.com:8443`. A card may send our credentials nowhere else. Default none.
+   */
+  readonly allowedHosts?: readonly string[];
+  /** Also reads the card that the agent shows to those whom it knows, where its public card says that there is one. Default false. */
+  readonly extendedCard?: boolean;
+  /** URIs of extensions that are activated with every request (A2A 1.0 section 4.6). At most 16. */
+  readonly extensions?: readonly string[];
+  /**
+   * A start whose answer was lost is looked for with ListTasks, by a context id of ours that every start carries. For an
+   * agent that speaks 1.0, lists tasks, and keeps a context id that the client chose. Default false.
+   */
+  readonly probeByContext?: boolean;
 }
+
+/** Where an A2A agent is: the URL of its JSON-RPC 1.0 interface, or its card. */
+type A2aPlace =
+  | { readonly url: string; readonly card?: never }
+  /** The card itself, its URL (a path that ends in `.json`), or the URL under which `.well-known/agent-card.json` is. */
+  | { readonly card: string | JsonObject; readonly url?: never };
+
+export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aOptions & A2aPlace;
 
 export type ServerConfig = McpServerConfig | A2aAgentConfig;
 
-/** Names a secret. `secret('REPORTS_TOKEN')` reads the environment variable of that name when a request is made. */
-export function secret(name: string): SecretReference {
-  return { secret: name };
-}
-
-/** A server that speaks MCP 2026-07-28 with the tasks extension. */
+/** A server that speaks MCP: 2026-07-28 with the tasks extension, 2025-11-25 with its tasks, or a tool that answers at once. */
 export function mcpServer(config: Omit<McpServerConfig, 'protocol'>): McpServerConfig {
   return { protocol: 'mcp', ...config };
 }
 
-/** An agent that speaks A2A 1.0 over JSON-RPC. */
-export function a2aAgent(config: Omit<A2aAgentConfig, 'protocol'>): A2aAgentConfig {
+/** An agent that speaks A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC. */
+export function a2aAgent(config: A2aOptions & A2aPlace): A2aAgentConfig {
   return { protocol: 'a2a', ...config };
 }
 
@@ -81,13 +95,49 @@ export function defineApp(config: AppConfig): App {
   for (const [name, server] of Object.entries(servers)) {
     if (!serverName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
-    const url = URL.canParse(server.url) ? new URL(server.url) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol))
-      throw invalid(`servers.${name}.url must be an http(s) URL`);
-    if (url.username !== '' || url.password !== '')
-      throw invalid(`servers.${name}.url must not hold user info; use auth`);
+    const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
+    if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
+    if (server.protocol === 'a2a') checkAgent(`servers.${name}`, server);
+    else checkMcpServer(`servers.${name}`, server);
   }
   return { workflows, servers, schedules: toSchedules(config.schedules ?? [], workflows) };
+}
+
+function checkMcpServer(field: string, { url, protocolVersion }: McpServerConfig): void {
+  checkUrl(`${field}.url`, url);
+  if (protocolVersion !== undefined && !mcpRevisions.includes(protocolVersion))
+    throw invalid(`${field}.protocolVersion must be ${mcpRevisions.join(' or ')}, not ${JSON.stringify(protocolVersion)}`);
+}
+
+function checkUrl(field: string, value: string): void {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid(`${field} must be an http(s) URL`);
+  if (url.username !== '' || url.password !== '') throw invalid(`${field} must not hold user info; use auth`);
+}
+
+// A host of a URL, without its scheme, path and user info.
+const urlHost = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
+// What may stand in a list in a header.
+const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
+const extensionsMax = 16;
+
+function checkAgent(field: string, { url, card, allowedHosts = [], extensions = [] }: A2aAgentConfig): void {
+  // The type rules this out, for those who compile against it.
+  if ((url === undefined) === (card === undefined))
+    throw invalid(
+      `${field} must have exactly one of url and card; ${url === undefined ? 'neither is' : 'both are'} there`,
+    );
+  if (url !== undefined) checkUrl(`${field}.url`, url);
+  else if (typeof card === 'string') checkUrl(`${field}.card`, card);
+  else if (!isJsonObject(card)) throw invalid(`${field}.card must be a URL or an agent card`);
+  if (!isList(allowedHosts) || !allowedHosts.every((host) => typeof host === 'string' && urlHost.test(host)))
+    throw invalid(`${field}.allowedHosts must be a list of hosts in lower case, such as "api.example.com:8443"`);
+  if (
+    !isList(extensions) ||
+    extensions.length > extensionsMax ||
+    !extensions.every((uri) => typeof uri === 'string' && extensionUri.test(uri))
+  )
+    throw invalid(`${field}.extensions must be a list of at most ${extensionsMax} URIs without spaces and commas`);
 }
 
 function toSchedules(

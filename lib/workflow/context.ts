@@ -2,18 +2,61 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
-import type { ParentClosePolicy } from '../history/event.js';
+import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
+import type { InputForm } from '../history/input-form.js';
+import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { Workflow } from './define-workflow.js';
 
-interface RemoteCallOptions {
+interface RemoteWaitOptions {
   /** Name of the server in the app's configuration. */
   readonly server: string;
   /** Longest wait, from this call on; default `{ hours: 24 }`; rounded up to whole seconds, at least 1 s. Then `RemoteTaskTimedOut`. */
   readonly timeout?: Duration;
-  /** A second execution does no harm, so a start that got no answer may be repeated towards a server that does not dedupe. Default false. */
-  readonly retrySafe?: boolean;
+  /**
+   * Answers what the server asks before or while the task runs; only then is it told that it may ask. The handler may
+   * wait, with the context it is given, for steps, signals or people (`askPerson`). If it throws, so does the call.
+   * Without a handler a task that asks is waited for until the timeout.
+   */
+  readonly onInput?: InputHandler;
   /** Checks the result; one that fails is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator. */
   readonly resultSchema?: StandardSchemaV1;
+  /**
+   * What becomes of the task when the run ends, or no longer waits for it (a cancelled scope, a race that another branch
+   * has won), before the task does: `cancel` asks the server to cancel it, `leave` lets it run. Default `cancel`.
+   */
+  readonly onCancel?: RemoteClosePolicy;
+  /** The same when the timeout passes first. Default `cancel`. */
+  readonly onTimeout?: RemoteClosePolicy;
+}
+
+interface RemoteCallOptions extends RemoteWaitOptions {
+  /** A second execution does no harm, so a start that got no answer may be repeated towards a server that does not dedupe. Default false. */
+  readonly retrySafe?: boolean;
+  /** Calls again, with a fresh key and a timeout of its own, when the task ends without an outcome. Default: not. */
+  readonly restart?: RestartPolicy;
+  /**
+   * The key by which the server tells a repeat of this call, 1 to 200 visible ASCII characters; sent as it is, with `#2`,
+   * `#3` … behind it for restarts. Default: one that no other call has. Calls with one key on one server are one task:
+   * it is theirs together, and a cancel of one of them cancels it.
+   */
+  readonly idempotencyKey?: string;
+}
+
+/** How a remote task ended without an outcome, for `restart`. */
+export type RestartCause = 'failed' | 'rejected' | 'cancelled' | 'timedOut' | 'expired' | 'lost';
+
+export interface RestartPolicy {
+  /** Calls in all, the first included: 2 to 20. */
+  readonly attempts: number;
+  /** After which ends; default `['failed', 'cancelled', 'expired', 'lost']`. */
+  readonly on?: readonly RestartCause[];
+}
+
+/** Waits for a task that somebody else has started. */
+export interface AttachCall extends RemoteWaitOptions {
+  readonly taskId: string;
+  /** A2A: the context of the task, where the agent wants it. */
+  readonly contextId?: string;
 }
 
 /** Calls a tool of an MCP server. */
@@ -33,6 +76,21 @@ export interface RemoteOutcome {
   readonly server: string;
   /** Missing when the server answered at once, without a task. */
   readonly taskId?: string;
+  /** With `isError`: the reply to the start said so already (a quota, arguments that do not fit), and no task ran. */
+  readonly phase?: 'start';
+}
+
+/** Decides what a remote server that asks is answered; the question is untrusted text. */
+export type InputHandler = (
+  question: RemoteQuestion,
+  ctx: WorkflowContext,
+) => Promise<RemoteAnswer> | RemoteAnswer;
+
+export interface AskOptions extends InputForm {
+  /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
+  readonly name?: string;
+  /** Longest wait; then `INPUT_TIMED_OUT`. Default: no limit. */
+  readonly timeout?: Duration;
 }
 
 export interface RetryPolicy {
@@ -50,8 +108,15 @@ export interface RetryPolicy {
 
 export interface StepOptions {
   readonly retry?: RetryPolicy;
-  /** Longest time of one attempt; default and maximum `{ seconds: 45 }`. */
+  /**
+   * The step runs in a worker of its own, with up to `{ minutes: 14 }` for each attempt, while the run waits and holds
+   * nothing. What an attempt reports is saved while it runs. Default false: it runs in the turn.
+   */
+  readonly long?: boolean;
+  /** Longest time of one attempt; default and maximum `{ seconds: 45 }`, of a long step `{ minutes: 14 }`. */
   readonly timeout?: Duration;
+  /** Longest time of an attempt without a report; then it fails with `STEP_HEARTBEAT_MISSED` and is repeated. Default: no limit. */
+  readonly heartbeatTimeout?: Duration;
   /** Longest time from the request to the end, with all attempts and the waits between them. Default: no limit. */
   readonly deadline?: Duration;
   /** The start is recorded first, and a step whose process died is not run again: it fails with `STEP_INTERRUPTED`. Default false. */
@@ -66,11 +131,14 @@ export interface StepContext {
   readonly idempotencyKey: string;
   /** A key for one of several effects of the step, as stable as `idempotencyKey`. */
   subKey(name: string): string;
-  /** What the attempt before this one reported last, if it failed. */
+  /** What the attempt before this one reported last, if it failed; of a long step also if its process died. */
   readonly progress: JsonValue | undefined;
-  /** Says how far the attempt has come; if it fails, the next one is given the last such report. */
+  /**
+   * Says how far the attempt has come; the next one is given the last such report. A long step's is saved every 20 s.
+   * @throws EngineError `PAYLOAD_TOO_LARGE` for more than 256 KiB of JSON
+   */
   report(progress: JsonValue): void;
-  /** Aborts when the attempt has timed out, or its run has ended. */
+  /** Aborts when the attempt has failed for its timeouts, or nobody waits for it any more. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -131,11 +199,17 @@ export interface WorkflowContext {
 
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
-   * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteStartRefused,
-   * RemoteStartFailed (never started), RemoteStartAmbiguous (may be running), RemoteResultInvalid; `SERVER_NOT_FOUND`,
-   * `INPUT_INVALID`.
+   * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
+   * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
+   * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
    */
   callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
+  /**
+   * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
+   * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
+   * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
+   */
+  attachRemoteTask(call: AttachCall): Promise<RemoteOutcome>;
 
   /**
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result.
@@ -167,6 +241,12 @@ export interface WorkflowContext {
 
   /** A token that any outside system may settle. Resolves when the token may be handed out. */
   externalToken(options?: TokenOptions): Promise<ExternalWait>;
+  /**
+   * Asks a person: the question is listed by `outwait inputs` and `GET /inputs` until somebody answers, once, with
+   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too.
+   * @throws EngineError `INPUT_TIMED_OUT`
+   */
+  ask(question: AskOptions): Promise<RemoteAnswer>;
   /** A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed. */
   promise<Value = JsonValue>(options?: TokenOptions): Promise<DurablePromise<Value>>;
 

@@ -5,3 +5,6 @@ export type RemoteRequest =
   | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
   | { readonly kind: 'skill'; readonly skill: string; readonly arguments: JsonValue }
   | { readonly kind: 'message'; readonly parts: readonly JsonObject[] };
+
+/** A task that somebody else has started, to be waited for. */
+export type AttachRequest = { readonly kind: 'attach'; readonly taskId: string; readonly contextId?: string };

@@ -5,17 +5,28 @@ import { durationToMs, type Duration } from '../base/time.js';
 import type { AnyWorkflow } from './define-workflow.js';
 
 /** What happens at a tick while the run of the tick before it is still under way. */
-export type OverlapPolicy = 'skip' | 'allow' | 'cancel' | 'terminate';
+export type OverlapPolicy = (typeof overlapPolicies)[number];
+
+const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const;
 
 interface ScheduleOptions {
   /** Letters, digits, `.`, `_`, `-`, at most 64. Part of the id of each tick: renaming a schedule makes it another one. */
   readonly name: string;
   readonly workflow: AnyWorkflow;
   readonly input?: JsonValue;
-  /** Default `skip`: the tick is left out. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop, the new one starts. */
+  /**
+   * Default `skip`: the tick is left out. `buffer`: one tick waits and starts within a minute of the end of the run
+   * before it; further ones are left out. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop, the
+   * new one starts.
+   */
   readonly overlap?: OverlapPolicy;
   /** Ticks that nothing was there to start are made up for this long; default `{ minutes: 10 }`, at most 24 hours. */
   readonly catchUp?: Duration;
+  /**
+   * Each run begins up to this long after its tick, by an amount that is a function of schedule and tick: many schedules
+   * of one instant do not all begin in it. Default none, at most 24 hours.
+   */
+  readonly jitter?: Duration;
 }
 
 export type ScheduleConfig = ScheduleOptions &
@@ -38,23 +49,29 @@ export interface Schedule {
   readonly input: JsonValue | undefined;
   readonly overlap: OverlapPolicy;
   readonly catchUpMs: number;
+  readonly jitterMs: number;
   /** The first tick after an instant; undefined when there is none. */
   nextAfterMs(atMs: number): number | undefined;
 }
 
 const minuteMs = 60_000;
 const catchUpMaxMs = 24 * 60 * minuteMs;
+const jitterMaxMs = 24 * 60 * minuteMs;
 const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** @throws EngineError `CONFIG_INVALID` */
 export function defineSchedule(config: ScheduleConfig): Schedule {
-  const { name, workflow, input, overlap = 'skip', catchUp } = config;
+  const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
   if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
   const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);
   if (catchUpMs > catchUpMaxMs) throw invalid(`"${name}": catchUp is at most 24 hours`);
+  const jitterMs = jitter === undefined ? 0 : toMs(jitter, `schedule "${name}": jitter`);
+  if (jitterMs > jitterMaxMs) throw invalid(`"${name}": jitter is at most 24 hours`);
+  if (!overlapPolicies.includes(overlap))
+    throw invalid(`"${name}": overlap must be one of ${overlapPolicies.join(', ')}, got "${String(overlap)}"`);
   const nextAfterMs =
     'cron' in config ? cronTicks(name, config.cron, config.timeZone) : intervalTicks(name, config.every);
-  return { name, workflow, input, overlap, catchUpMs, nextAfterMs };
+  return { name, workflow, input, overlap, catchUpMs, jitterMs, nextAfterMs };
 }
 
 function cronTicks(name: string, pattern: string, timeZone = 'UTC'): Schedule['nextAfterMs'] {

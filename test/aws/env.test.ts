@@ -6,6 +6,7 @@ const complete = {
   OUTWAIT_TABLE: 'outwait',
   OUTWAIT_TURN_QUEUE_URL: 'https://sqs.example.com/1/turn.fifo',
   OUTWAIT_WORK_QUEUE_URL: 'https://sqs.example.com/1/work',
+  OUTWAIT_STEP_QUEUE_URL: 'https://sqs.example.com/1/step',
   OUTWAIT_TOKEN_KEYS: `k1:${'A'.repeat(43)}`,
 };
 
@@ -15,6 +16,7 @@ describe('the environment of a function', () => {
       table: 'outwait',
       turnQueueUrl: 'https://sqs.example.com/1/turn.fifo',
       workQueueUrl: 'https://sqs.example.com/1/work',
+      stepQueueUrl: 'https://sqs.example.com/1/step',
       tokenKeys: `k1:${'A'.repeat(43)}`,
       managementToken: undefined,
       logLevel: 'info',
@@ -23,7 +25,7 @@ describe('the environment of a function', () => {
 
   it('names every variable that is missing or empty', () => {
     expect(() => readEnv({ OUTWAIT_TABLE: 'outwait', OUTWAIT_TOKEN_KEYS: '' })).toThrow(
-      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
+      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_STEP_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
     );
   });
 

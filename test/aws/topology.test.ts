@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { functions, httpPaths, queues } from '../../lib/aws/topology.js';
+import { longStepReserveMs, longStepTimeoutMaxMs } from '../../lib/base/limits.js';
 import { createRoutes } from '../../lib/http/routes.js';
 import { aWorld } from '../http/world.js';
 
@@ -10,6 +11,13 @@ describe('the topology', () => {
     expect(queues.work.visibilityMs).toBeGreaterThanOrEqual(
       6 * functions.poll.timeoutMs + queues.work.eventSource.batchingWindowMs,
     );
+  });
+
+  it('gives a step function what its longest attempt needs, and a message six times that', () => {
+    expect(functions.step.timeoutMs).toBe(900_000);
+    expect(functions.step.timeoutMs).toBeGreaterThanOrEqual(longStepTimeoutMaxMs + longStepReserveMs);
+    expect(queues.step.visibilityMs).toBe(5_400_000);
+    expect(queues.step.eventSource).toEqual({ batchSize: 1, batchingWindowMs: 0, maxConcurrency: 20 });
   });
 
   it('gives a poll function the time for a batch of reads of 30 s, 8 at a time', () => {
@@ -24,6 +32,7 @@ describe('the topology', () => {
   it('sets a message aside only after five receives or more', () => {
     expect(queues.turn.maxReceiveCount).toBeGreaterThanOrEqual(5);
     expect(queues.work.maxReceiveCount).toBeGreaterThanOrEqual(5);
+    expect(queues.step.maxReceiveCount).toBeGreaterThanOrEqual(5);
   });
 
   it('leads every route to the function', () => {

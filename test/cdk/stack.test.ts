@@ -51,7 +51,7 @@ describe('the stack', () => {
   });
 
   test('reports each failed message of a batch on its own', () => {
-    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 2);
+    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 3);
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       FunctionResponseTypes: ['ReportBatchItemFailures'],
     });
@@ -61,8 +61,20 @@ describe('the stack', () => {
     const queues = Object.values(template.findResources('AWS::SQS::Queue')) as {
       Properties: Record<string, unknown>;
     }[];
-    expect(queues.filter((queue) => queue.Properties['RedrivePolicy'] !== undefined)).toHaveLength(2);
-    expect(queues.filter((queue) => queue.Properties['MessageRetentionPeriod'] === 1_209_600)).toHaveLength(2);
+    expect(queues.filter((queue) => queue.Properties['RedrivePolicy'] !== undefined)).toHaveLength(3);
+    expect(queues.filter((queue) => queue.Properties['MessageRetentionPeriod'] === 1_209_600)).toHaveLength(3);
+  });
+
+  test('runs long steps for up to 15 minutes, from a standard queue whose messages outlive that six times', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', { FifoQueue: Match.absent(), VisibilityTimeout: 5_400 });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 900,
+      Environment: { Variables: Match.objectLike({ OUTWAIT_STEP_QUEUE_URL: Match.anyValue() }) },
+    });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      ScalingConfig: { MaximumConcurrency: 20 },
+    });
   });
 
   test('sweeps every minute', () => {

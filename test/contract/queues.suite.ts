@@ -8,21 +8,24 @@ export interface Received {
   readonly groupId?: string;
 }
 
+type QueueName = 'turn' | 'work' | 'step';
+
 export interface QueuesUnderTest {
   readonly queues: Queues;
   /** Everything available now, at most 10. */
-  receive(queue: 'turn' | 'work'): Promise<readonly Received[]>;
+  receive(queue: QueueName): Promise<readonly Received[]>;
   /** Lets time pass until something is available, at most three seconds of it. */
-  receiveLater(queue: 'turn' | 'work'): Promise<readonly Received[]>;
-  remove(queue: 'turn' | 'work', receiptHandle: string): Promise<void>;
+  receiveLater(queue: QueueName): Promise<readonly Received[]>;
+  remove(queue: QueueName, receiptHandle: string): Promise<void>;
   /** Ends the visibility time of a received message now. */
-  release(queue: 'turn' | 'work', receiptHandle: string): Promise<void>;
+  release(queue: QueueName, receiptHandle: string): Promise<void>;
   /** Bodies in the dead-letter queue. */
-  deadLetters(queue: 'turn' | 'work'): Promise<readonly string[]>;
+  deadLetters(queue: QueueName): Promise<readonly string[]>;
 }
 
 const runA = 'a'.repeat(32);
 const runB = 'b'.repeat(32);
+const step = { runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 };
 const wake = { kind: 'wake', runId: runA, dueAtMs: 1_700_000_000_000 } as const;
 
 /** What the engine relies on, for every implementation. `setup` gives empty queues with `maxReceiveCount` 2. */
@@ -56,6 +59,13 @@ export function describeQueues(
       expect(bodies(await under.receive('work'))).toEqual([
         { kind: 'poll', runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000, hop: { count: 1, claimedDueAtMs: 7 } },
       ]);
+    });
+
+    it('carries a step message as JSON, on a queue of its own', async () => {
+      const message = { runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 };
+      await under.queues.sendStep(message, 0);
+      expect(await under.receive('work')).toEqual([]);
+      expect(bodies(await under.receive('step'))).toEqual([message]);
     });
 
     it('drops a second turn message of the same deduplication id, whatever became of the first', async () => {
@@ -99,11 +109,12 @@ export function describeQueues(
       expect(second!.receiptHandle).not.toBe(first!.receiptHandle);
     });
 
-    it.each(['turn', 'work'] as const)(
+    it.each(['turn', 'work', 'step'] as const)(
       'moves a %s message aside that was received twice without a delete',
       async (queue) => {
         if (queue === 'turn') await under.queues.sendTurn({ runId: runA }, 'w1');
-        else await under.queues.sendWork(wake, 0);
+        else if (queue === 'work') await under.queues.sendWork(wake, 0);
+        else await under.queues.sendStep(step, 0);
         for (let time = 1; time <= 2; time++) {
           const [received] = await under.receive(queue);
           await under.release(queue, received!.receiptHandle);
@@ -121,6 +132,12 @@ export function describeQueues(
       expect(bodies(await under.receiveLater('work'))).toEqual([wake]);
     });
 
+    it('holds back a delayed step message until its time, rounded up to seconds', async () => {
+      await under.queues.sendStep(step, 1);
+      expect(await under.receive('step')).toEqual([]);
+      expect(bodies(await under.receiveLater('step'))).toEqual([step]);
+    });
+
     it('refuses a delay that SQS does not have', async () => {
       await expect(under.queues.sendWork(wake, 900_001)).rejects.toMatchObject({
         code: 'INTERNAL',
@@ -129,6 +146,10 @@ export function describeQueues(
         code: 'INTERNAL',
       });
       await under.queues.sendWork(wake, 900_000);
+      await expect(under.queues.sendStep(step, 900_001)).rejects.toMatchObject({
+        code: 'INTERNAL',
+      });
+      await under.queues.sendStep(step, 900_000);
     });
   });
 }

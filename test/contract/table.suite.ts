@@ -338,8 +338,26 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
         expect(await table.queryPartition(pk, 'x')).toEqual([]);
       });
 
+      it('answers only what stands behind a sort key, whether an item has it or not', async () => {
+        for (const sk of ['a', 'h#1', 'h#2', 'h#3', 'i#1', 't#1']) await put(sk);
+        const after = async (...range: [string | undefined, string]) =>
+          (await table.queryPartition(pk, ...range)).map((item) => item.sk);
+        expect(await after(undefined, 'h#2')).toEqual(['h#3', 'i#1', 't#1']);
+        expect(await after('h#', 'h#2')).toEqual(['h#3']);
+        expect(await after('h#', 'h#25')).toEqual(['h#3']);
+        expect(await after('h#', 'h#3')).toEqual([]);
+        expect(await after(undefined, 'z')).toEqual([]);
+      });
+
+      it('answers more than 1 MB behind a sort key', async () => {
+        const text = 'x'.repeat(350 * 1024);
+        for (let n = 0; n < 6; n++) await put(`h#${n}`, { text, n });
+        expect((await table.queryPartition(pk, 'h#', 'h#0')).map((item) => item['n'])).toEqual([1, 2, 3, 4, 5]);
+      });
+
       it('answers nothing for a partition that is not there', async () => {
         expect(await table.queryPartition(pk)).toEqual([]);
+        expect(await table.queryPartition(pk, 'h#', 'h#1')).toEqual([]);
       });
 
       it('answers 250 items', async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../lib/base/log.js';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { createCipher, type PayloadCipher } from '../../lib/store/cipher.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
+import { namedKeyring } from '../../lib/store/payload-keyring.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item } from '../../lib/store/table.js';
@@ -32,6 +34,7 @@ const flow = aFlow(async (ctx) => {
 interface Encrypted extends Started {
   readonly items: ReadonlyMap<string, Item>;
   readonly table: MemoryTable;
+  readonly warnings: unknown[][];
   /** Deploys other keys over the same table. */
   readonly use: (cipher: PayloadCipher | undefined) => void;
 }
@@ -44,12 +47,17 @@ async function encrypted(cipher: PayloadCipher): Promise<Encrypted> {
     },
   });
   const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: 'secret-of-remote' } });
-  const { app } = await started(flow, { reports });
+  const warnings: unknown[][] = [];
+  const { app } = await started(
+    flow,
+    { reports },
+    { log: { ...silentLog, warn: (...line) => void warnings.push(line) } },
+  );
   const use = (next: PayloadCipher | undefined): void => {
     Object.assign(app.deps, { store: new RunStore(new SealedTable(table, next)) });
   };
   use(cipher);
-  return { app, runId: await app.start(flow, 'secret-of-input'), items, table, use };
+  return { app, runId: await app.start(flow, 'secret-of-input'), items, table, warnings, use };
 }
 
 async function upToToken(run: Encrypted): Promise<string> {
@@ -61,7 +69,7 @@ async function upToToken(run: Encrypted): Promise<string> {
 
 describe('encrypted payloads', () => {
   it('leave nothing of input, results, signals and errors readable in the table', async () => {
-    const run = await encrypted(createCipher([key('k1', 1)]));
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     await run.app.settle(await upToToken(run), 'secret-of-token');
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'secret-of-result' });
     const dump = JSON.stringify([...run.items.values()]);
@@ -73,9 +81,9 @@ describe('encrypted payloads', () => {
   });
 
   it('are read after the keys were rotated, and written under the new one', async () => {
-    const run = await encrypted(createCipher([key('k1', 1)]));
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     const token = await upToToken(run);
-    run.use(createCipher([key('k2', 2), key('k1', 1)]));
+    run.use(createCipher(namedKeyring([key('k2', 2), key('k1', 1)])));
     await run.app.settle(token, 'x');
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'secret-of-result' });
     const stored = JSON.stringify([...run.items.values()]);
@@ -84,29 +92,41 @@ describe('encrypted payloads', () => {
 
   it.each([
     ['no key', undefined, 'it is encrypted, and no payload key is configured'],
-    ['another key', createCipher([key('k9', 9)]), 'it is sealed under the key "k1", which is not configured'],
-    ['a wrong key of the same id', createCipher([key('k1', 9)]), 'the key "k1" does not open it, or it was changed'],
+    [
+      'another key',
+      createCipher(namedKeyring([key('k9', 9)])),
+      'it is sealed under the key "k1", which is not configured',
+    ],
+    [
+      'a wrong key of the same id',
+      createCipher(namedKeyring([key('k1', 9)])),
+      'the key "k1" does not open it, or it was changed',
+    ],
   ])(
-    'with %s fail the turns of their run; other runs go on, and so does this one with the key back',
+    'with %s have their run skipped with a warning; other runs go on, and so does this one with the key back (S0-63)',
     async (_, cipher, why) => {
-      const run = await encrypted(createCipher([key('k1', 1)]));
+      const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
       await upToToken(run);
       run.use(cipher);
+      run.warnings.length = 0;
       const other = await run.app.start(
         aFlow(async () => 1),
         null,
       );
       const limits = { remainingMs: () => 60_000 };
-      await expect(runTurn(run.app.deps, { runId: run.runId }, limits)).rejects.toMatchObject({
-        code: 'PAYLOAD_UNREADABLE',
-        message: `a stored payload cannot be read: ${why}`,
-      });
+      await runTurn(run.app.deps, { runId: run.runId }, limits);
+      expect(run.warnings).toEqual([
+        [
+          'run skipped: it cannot be read',
+          { runId: run.runId, code: 'PAYLOAD_UNREADABLE', reason: `a stored payload cannot be read: ${why}` },
+        ],
+      ]);
       await runTurn(run.app.deps, { runId: other }, limits);
       await fanOutDue(run.app.deps);
       expect((await run.app.show(other)).waits.map(({ name }) => name)).toEqual(['t']);
       expect((await listRuns(run.app.deps, { limit: 10 })).runs.map(({ runId }) => runId)).toContain(run.runId);
 
-      run.use(createCipher([key('k1', 1)]));
+      run.use(createCipher(namedKeyring([key('k1', 1)])));
       await run.app.settle(await run.app.tokenOf(run.runId, 'approval'), 'x');
       await runTurn(run.app.deps, { runId: run.runId }, limits);
       expect((await run.app.show(run.runId)).outcome?.status).toBe('completed');
@@ -114,12 +134,12 @@ describe('encrypted payloads', () => {
   );
 
   it('under a wrong key leave nothing behind that the right key does not open: a run without input', async () => {
-    const run = await encrypted(createCipher([key('k1', 1)]));
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     const runId = await run.app.start(aFlow(async (ctx) => ctx.signal('go')));
     await run.app.pass({ hours: 1 });
-    run.use(createCipher([key('k9', 9)]));
+    run.use(createCipher(namedKeyring([key('k9', 9)])));
     await runTurn(run.app.deps, { runId }, { remainingMs: () => 60_000 }).catch(() => undefined);
-    run.use(createCipher([key('k1', 1)]));
+    run.use(createCipher(namedKeyring([key('k1', 1)])));
     await run.app.signal(runId, 'go', 'back');
     await run.app.settleDown();
     expect((await run.app.show(runId)).waits.map(({ name }) => name)).toEqual(['approval']);
@@ -129,7 +149,7 @@ describe('encrypted payloads', () => {
     ['a byte was changed', (text: string) => `${text.slice(0, -6)}${text.at(-6) === 'A' ? 'B' : 'A'}${text.slice(-5)}`],
     ['it was cut', (text: string) => text.slice(0, 20)],
   ])('that were tampered with are refused: %s', async (_, change) => {
-    const run = await encrypted(createCipher([key('k1', 1)]));
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     await upToToken(run);
     const item = run.items.get(`run#${run.runId} h#0000000001`);
     const [name, stored] = Object.entries(item ?? {}).find(([, value]) => String(value).startsWith('1e:')) ?? [];
@@ -139,7 +159,7 @@ describe('encrypted payloads', () => {
   });
 
   it('that were moved to another run are refused', async () => {
-    const run = await encrypted(createCipher([key('k1', 1)]));
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     const other = await run.app.start(flow, 'other');
     await run.app.settleDown();
     const mine = run.items.get(`run#${run.runId} h#0000000002`);

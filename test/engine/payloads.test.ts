@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { createCipher } from '../../lib/store/cipher.js';
+import { namedKeyring } from '../../lib/store/payload-keyring.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item } from '../../lib/store/table.js';
 import { aFlow, started, startedIn, WatchedServer } from './support.js';
@@ -14,7 +15,7 @@ const withUmlauts = `${'ü'.repeat(400_000)}${randomBytes(500_000).toString('hex
 
 describe.each([
   ['plain', undefined],
-  ['encrypted', createCipher([{ keyId: 'k1', secret: new Uint8Array(32) }])],
+  ['encrypted', createCipher(namedKeyring([{ keyId: 'k1', secret: new Uint8Array(32) }]))],
 ])('a payload of 1.9 MB, %s, arrives whole (S0-180)', (_, cipher) => {
   const options = cipher === undefined ? {} : { cipher };
 

@@ -1,3 +1,4 @@
+import type { TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { aFlow, anApp, started } from './support.js';
 
@@ -9,6 +10,7 @@ describe('a query', () => {
       throw new Error('no idea');
     });
     ctx.onQuery('big', () => 1n);
+    ctx.onQuery('later', async () => Promise.reject(new Error('too late')));
     await ctx.step('a', () => 1);
     done.push('a');
     await ctx.sleep({ hours: 1 });
@@ -46,13 +48,14 @@ describe('a query', () => {
     await app.settleDown();
     await expect(app.query(runId, 'other')).rejects.toMatchObject({
       code: 'QUERY_NOT_FOUND',
-      message: 'the workflow answers no query "other"; there is done, broken, big',
+      message: 'the workflow answers no query "other"; there is done, broken, big, later',
     });
   });
 
   it.each([
     ['broken', 'query "broken" failed: no idea'],
     ['big', /^query "big" failed: /],
+    ['later', 'query "later" failed: its handler gave back a promise; a query answers at once'],
   ])('whose handler fails is an error of the caller alone: %s', async (name, message) => {
     const { app, runId } = await started(flow);
     await app.settleDown();
@@ -74,6 +77,33 @@ describe('a query', () => {
     await app.settleDown();
     ((await app.query(runId, 'list')) as number[]).push(2);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: [1] });
+  });
+
+  it.each([
+    [4_999, 'answered'],
+    [5_001, 'QUERY_TIMED_OUT'],
+  ])('whose replay takes %s ms by the clock is %s (S0-185)', async (takesMs, expected) => {
+    let slow = 0;
+    let app: TestApp | undefined;
+    const slowly = aFlow(async (ctx) => {
+      ctx.onQuery('done', () => 'answered');
+      for (let n = 0; n < 3; n++) {
+        await ctx.sleep({ minutes: 1 });
+        // Code that takes long between two waits.
+        if (n === 0) app?.clock.moveTo(app.clock.nowMs() + slow);
+      }
+    });
+    const run = await started(slowly);
+    app = run.app;
+    await app.pass({ minutes: 2 });
+    const before = await app.history(run.runId);
+    slow = takesMs;
+    expect(await app.query(run.runId, 'done').catch((error: unknown) => (error as { code: string }).code)).toBe(
+      expected,
+    );
+    slow = 0;
+    expect(await app.history(run.runId)).toEqual(before);
+    expect(await app.query(run.runId, 'done')).toBe('answered');
   });
 
   it('of an unknown run is refused', async () => {

@@ -35,7 +35,7 @@ describe('a saga', () => {
     const run = await started(flow);
     expect(await run.app.runToEnd(run.runId)).toMatchObject({
       status: 'failed',
-      error: { code: 'STEP_FAILED', message: 'no seat' },
+      error: { code: 'STEP_FAILED', message: 'step "book car" failed: no seat' },
     });
     expect(undone).toEqual(['hotel', 'flight']);
     const { events } = await run.app.history(run.runId);
@@ -87,7 +87,10 @@ describe('a saga', () => {
       }),
     );
     const { app, runId } = await started(flow);
-    expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { message: 'no seat' } });
+    expect(await app.runToEnd(runId)).toMatchObject({
+      status: 'failed',
+      error: { message: 'step "work" failed: no seat' },
+    });
     expect(attempts).toBe(8);
   });
 

@@ -1,7 +1,8 @@
-import { defineApp, defineWorkflow, hasCode, type ScheduleConfig } from 'outwait';
+import { defineApp, defineWorkflow, EngineError, hasCode, type ScheduleConfig } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/read-runs.js';
+import { listSchedules, pauseSchedule, resumeSchedule } from '../../lib/operations/schedules.js';
 import { tickSchedules } from '../../lib/operations/tick-schedules.js';
 
 const report = defineWorkflow<{ minutes: number }>({
@@ -80,6 +81,8 @@ describe('a schedule (EN 22)', () => {
 
   it.each([
     ['skip', ['00:15 completed', '00:45 running']],
+    // The tick of 00:30 starts at 00:36, that of 00:45 waits for its end.
+    ['buffer', ['00:15 completed', '00:30 running']],
     ['allow', ['00:15 completed', '00:30 completed', '00:45 running']],
     ['cancel', ['00:15 cancelled', '00:30 cancelled', '00:45 running']],
     ['terminate', ['00:15 terminated', '00:30 terminated', '00:45 running']],
@@ -88,6 +91,136 @@ describe('a schedule (EN 22)', () => {
     await app.pass({ minutes: 55 });
     const shortened = (await runs(app)).map((run) => run.replace(/^.*T(\d\d:\d\d):\S+/, '$1'));
     expect(shortened).toEqual(expected);
+  });
+
+  it('with overlap "buffer" keeps one tick waiting, starts it at the end of the run before it, and once (EN-22)', async () => {
+    const app = scheduled({ name: 'quarterly', overlap: 'buffer', every: { minutes: 15 } }, 50);
+    await app.pass({ minutes: 16 });
+    // Another process sweeps all the time.
+    for (let minute = 0; minute < 104; minute++) {
+      await app.pass({ minutes: 1 });
+      await Promise.all([tickSchedules(app.deps), tickSchedules(app.deps)]);
+    }
+    const list = await listRuns(app.deps, { limit: 100 });
+    const starts = list.runs.map(({ tags, createdAtMs }) => [
+      tags?.['tick']?.slice(11, 16),
+      new Date(createdAtMs).toISOString().slice(11, 16),
+    ]);
+    // The ticks in between are left out.
+    expect(starts.sort()).toEqual([
+      ['00:15', '00:15'],
+      ['00:30', '01:05'],
+      ['01:15', '01:55'],
+    ]);
+  });
+
+  it('finds a tick that waits after a restart, with other code', async () => {
+    const app = scheduled({ name: 'quarterly', overlap: 'buffer' }, 20);
+    await app.pass({ minutes: 31 });
+    expect(await listSchedules(app.deps)).toMatchObject([{ waitingTickAtMs: Date.UTC(2026, 0, 1, 0, 30) }]);
+    app.deploy(
+      defineApp({
+        workflows: [report],
+        schedules: [{ name: 'quarterly', workflow: report, input: { minutes: 1 }, cron: '0 0 1 1 *' }],
+      }),
+    );
+    await app.pass({ minutes: 10 });
+    expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z completed', '2026-01-01T00:30:00.000Z completed']);
+    expect((await listSchedules(app.deps))[0]).not.toHaveProperty('waitingTickAtMs');
+  });
+
+  it('starts a tick whose sweep died between its decision and the start, and once', async () => {
+    const app = scheduled({ name: 'quarterly' });
+    const { store } = app.deps;
+    const createRun = store.createRun.bind(store);
+    store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'gone'));
+    await app.pass({ minutes: 15 });
+    expect(await runs(app)).toEqual([]);
+    store.createRun = createRun;
+    await app.pass({ minutes: 3 });
+    expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z completed']);
+  });
+
+  it('gives up a tick that cannot be started after its catch-up time, and goes on with the next', async () => {
+    const app = scheduled({ name: 'quarterly', catchUp: { minutes: 5 } });
+    const { store } = app.deps;
+    const createRun = store.createRun.bind(store);
+    store.createRun = async () => Promise.reject(new EngineError('INPUT_INVALID', 'no'));
+    await app.pass({ minutes: 25 });
+    store.createRun = createRun;
+    await app.pass({ minutes: 10 });
+    expect(await runs(app)).toEqual(['2026-01-01T00:30:00.000Z completed']);
+  });
+
+  it('with jitter begins each run a while after its tick, the same for every sweep (EN-22)', async () => {
+    const begins = async (): Promise<readonly number[]> => {
+      const app = scheduled({ name: 'quarterly', jitter: { minutes: 10 } });
+      await app.pass({ hours: 2 });
+      const { runs: started } = await listRuns(app.deps, { limit: 100 });
+      const views = await Promise.all(started.map(async ({ runId }) => app.show(runId)));
+      return views.map(({ startAtMs = 0, tags }) => startAtMs - Date.parse(tags?.['tick'] ?? '')).sort((a, b) => a - b);
+    };
+    const delays = await begins();
+    expect(delays).toHaveLength(8);
+    expect(delays[0]).toBeGreaterThan(0);
+    expect(delays.at(-1)).toBeLessThan(600_000);
+    expect(new Set(delays).size).toBe(8);
+    expect(await begins()).toEqual(delays);
+  });
+
+  it('that is paused starts nothing, over deploys, and goes on with its next tick (EN-22)', async () => {
+    const app = scheduled({ name: 'quarterly', catchUp: { hours: 20 } });
+    await app.pass({ minutes: 16 });
+    await pauseSchedule(app.deps, 'quarterly');
+    app.deploy(app.deps.app);
+    await app.pass({ minutes: 40 });
+    expect(await listSchedules(app.deps)).toEqual([
+      {
+        name: 'quarterly',
+        workflow: 'report',
+        paused: true,
+        pausedAtMs: Date.UTC(2026, 0, 1, 0, 16),
+        lastTickAtMs: Date.UTC(2026, 0, 1, 0, 15),
+        lastRunId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      },
+    ]);
+    expect(await resumeSchedule(app.deps, 'quarterly')).toMatchObject({
+      paused: false,
+      nextTickAtMs: Date.UTC(2026, 0, 1, 1, 0),
+    });
+    await app.pass({ minutes: 10 });
+    expect((await runs(app)).map((run) => run.slice(11, 16))).toEqual(['00:15', '01:00']);
+  });
+
+  it('that is paused before its first tick, or twice, or not at all, stays as it is', async () => {
+    const app = scheduled({ name: 'quarterly' });
+    expect(await resumeSchedule(app.deps, 'quarterly')).toMatchObject({ paused: false });
+    const paused = await pauseSchedule(app.deps, 'quarterly');
+    await app.pass({ minutes: 20 });
+    expect(await pauseSchedule(app.deps, 'quarterly')).toEqual(paused);
+    expect(await runs(app)).toEqual([]);
+    await expect(pauseSchedule(app.deps, 'hourly')).rejects.toMatchObject({
+      code: 'SCHEDULE_NOT_FOUND',
+      message: 'no schedule has this name; there is quarterly',
+    });
+  });
+
+  it('that is paused during a sweep starts nothing in it', async () => {
+    const app = scheduled({ name: 'quarterly' });
+    await app.pass({ minutes: 14 });
+    app.clock.moveTo(app.clock.nowMs() + 60_000);
+    const { store } = app.deps;
+    const readSchedule = store.readSchedule.bind(store);
+    let isFirst = true;
+    store.readSchedule = async (name) => {
+      const state = await readSchedule(name);
+      if (!isFirst) return state;
+      isFirst = false;
+      await pauseSchedule(app.deps, name);
+      return state;
+    };
+    expect(await tickSchedules(app.deps)).toEqual({ started: 0 });
+    expect(await runs(app)).toEqual([]);
   });
 
   it('goes on when another one cannot start', async () => {
@@ -112,6 +245,8 @@ describe('a schedule (EN 22)', () => {
     ['less than a minute', { name: 'a', every: { seconds: 30 } }],
     ['part of a minute', { name: 'a', every: { seconds: 90 } }],
     ['a catch-up of days', { name: 'a', catchUp: { days: 2 } }],
+    ['a jitter of days', { name: 'a', jitter: { days: 2 } }],
+    ['an overlap that is none', { name: 'a', overlap: 'queue' } as never],
   ])('is refused with %s', (_, config) => {
     const define = (): unknown => scheduled(config);
     expect(define).toThrow(/schedule/);

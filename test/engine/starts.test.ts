@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { replayHistory } from '../../lib/operations/replay-history.js';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { startOrSignal, startRun } from '../../lib/operations/start-run.js';
@@ -33,6 +35,69 @@ describe('a delayed start', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'terminated', reason: 'no' });
     expect(await endedAfterMs({ app, runId })).toBe(hourMs);
     expect(await eventTypes({ app, runId })).not.toContain('StepRequested');
+  });
+
+  it('that is cancelled before its instant ends at once, and none of its code runs', async () => {
+    let calls = 0;
+    const flow = aFlow(async (ctx) => {
+      calls += 1;
+      await ctx.sleep({ hours: 1 }).catch(() => undefined);
+      return 'went on';
+    });
+    const { app } = await started(flow);
+    await app.settleDown();
+    const before = calls;
+    const { runId } = await startRun(app.deps, { workflow: 'flow', delayMs: 48 * hourMs });
+    await app.pass({ hours: 1 });
+    await app.signal(runId, 'early');
+    expect(await app.cancel(runId, 'no need')).toBe(true);
+    await app.settleDown();
+    expect(await app.show(runId)).toMatchObject({
+      status: 'cancelled',
+      outcome: { status: 'cancelled', reason: 'no need' },
+      endedAtMs: startMs + hourMs,
+      unreadSignals: ['early'],
+      waits: [],
+    });
+    expect(await app.cancel(runId)).toBe(false);
+    expect(await eventTypes({ app, runId })).toEqual(['SignalReceived', 'CancelRequested', 'RunEnding', 'RunEnded']);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'no need' });
+    expect(calls).toBe(before);
+    expect(await replayHistory(app.deps, app.deps.app, await app.history(runId))).toEqual({
+      kind: 'clean',
+      outcome: { status: 'cancelled', reason: 'no need' },
+    });
+    await expect(app.query(runId, 'any')).rejects.toMatchObject({ code: 'QUERY_NOT_FOUND' });
+    await app.pass({ days: 3 });
+    expect(calls).toBe(before);
+  });
+
+  it('races with a cancel rightly: told at its waits from the instant of its start on, ended at once before it', async () => {
+    const flow = aFlow(async (ctx) => {
+      try {
+        await ctx.sleep({ hours: 1 });
+      } finally {
+        await ctx.shield((inner) => inner.step('clean up', () => 'done'));
+      }
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: -3, max: 3 }), fc.boolean(), async (offsetMs, isSeen) => {
+        const { app } = await started(flow);
+        const { runId } = await startRun(app.deps, { workflow: 'flow', delayMs: 10_000 });
+        await app.settleDown();
+        app.clock.moveTo(startMs + 10_000 + offsetMs);
+        // Whether the turn of the start has run when the cancel comes.
+        if (isSeen) await app.settleDown();
+        await app.cancel(runId, 'why');
+        expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'why' });
+        const types = await eventTypes({ app, runId });
+        expect(types.includes('RunStarted')).toBe(offsetMs >= 0);
+        expect(types.includes('StepCompleted')).toBe(offsetMs >= 0);
+        const history = await app.history(runId);
+        expect((await replayHistory(app.deps, app.deps.app, history)).kind).toBe('clean');
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it.each([-1, Number.NaN, Infinity, 31_536_000_001])('of %s ms is refused (S0-187)', async (delayMs) => {

@@ -122,7 +122,7 @@ describe('a step that fails', () => {
     expect(atSeconds).toEqual([0, 1, 3, 7, 15]);
     expect(outcome).toEqual({
       status: 'failed',
-      error: { code: 'STEP_FAILED', message: 'no 5', details: { step: 'charge' } },
+      error: { code: 'STEP_FAILED', message: 'step "charge" failed: no 5', details: { step: 'charge' } },
     });
     expect(types.filter((type) => type.startsWith('Step'))).toEqual([
       'StepRequested',
@@ -157,7 +157,10 @@ describe('a step that fails', () => {
       throw error();
     });
     expect(atSeconds).toEqual([0]);
-    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'STEP_FAILED', message: 'card expired' } });
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'STEP_FAILED', message: 'step "charge" failed: card expired' },
+    });
   });
 
   it('has one attempt when no more are allowed', async () => {
@@ -169,7 +172,8 @@ describe('a step that fails', () => {
     const { outcome } = await attemptsOf({ retry: { maxAttempts: 1 } }, () =>
       Promise.reject(new Error('é'.repeat(4_096))),
     );
-    expect(outcome).toMatchObject({ error: { message: 'é'.repeat(2_048) } });
+    // 22 bytes name the step.
+    expect(outcome).toMatchObject({ error: { message: `step "charge" failed: ${'é'.repeat(2_037)}` } });
   });
 });
 

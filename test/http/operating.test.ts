@@ -233,6 +233,8 @@ describe('POST /runs/{id}/waits/{waitId}/settle', () => {
     expect(await settle('no')).toMatchObject({ status: 200, body: { settled: false, reason: 'already_settled' } });
     await client.world.runTurns();
     expect(await show()).toMatchObject({ outcome: { status: 'completed', result: 'yes' } });
+    const { events } = (await client.ask('GET', `/runs/${runId}/history`)).body as { events: { type: string }[] };
+    expect(events.filter(({ type }) => type === 'TokenSettled')).toMatchObject([{ settlement: { by: 'operator' } }]);
   });
 
   it('fails a wait, and the workflow can read whether another attempt may help', async () => {
@@ -301,15 +303,16 @@ describe('GET /runs, filtered', () => {
   it('looks through ten pages of the index and then gives a cursor to go on from', async () => {
     const client = aClient();
     const wanted = await startedRun(client, 'waits');
-    for (let n = 0; n < 11; n++) {
+    for (let n = 0; n < 8; n++) {
       client.world.clock.atMs += 1;
       await client.ask('POST', '/runs', { body: { workflow: 'talks' } });
     }
     let pages = 0;
     const listRuns = client.world.deps.store.listRuns.bind(client.world.deps.store);
-    client.world.deps.store.listRuns = (...args) => {
+    // Of one row each.
+    client.world.deps.store.listRuns = (status, _limit, before) => {
       pages += 1;
-      return listRuns(...args);
+      return listRuns(status, 1, before);
     };
     const first = await client.ask('GET', '/runs?workflow=waits&limit=1');
     expect(pages).toBe(10);

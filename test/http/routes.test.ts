@@ -81,6 +81,7 @@ describe('reading runs', () => {
   it('lists runs, filtered and in pages', async () => {
     const client = aClient();
     for (let n = 0; n < 3; n++) await startedRun(client, 'echo');
+    client.world.clock.atMs += 1;
     const waiting = await startedRun(client, 'waits');
     const page = (await client.ask('GET', '/runs?limit=2')).body as { runs: { runId: string }[]; cursor: string };
     expect(page.runs[0]!.runId).toBe(waiting);
@@ -143,7 +144,9 @@ describe('reading runs', () => {
     ['/runs?status=done', 'status'],
     ['/runs?stauts=running', ''],
     ['/runs?workflow=', 'workflow'],
-    ['/activities/external', 'run'],
+    ['/activities/external?after=', 'after'],
+    [`/activities/external?run=${'0'.repeat(32)}&after=1.${'0'.repeat(32)}`, ''],
+    ['/activities/external?page=2', ''],
     [`/runs/${'0'.repeat(32)}?x=1`, ''],
   ])('names the parameter that is wrong: %s', async (path, name) => {
     const answer = await aClient().ask('GET', path);
@@ -153,7 +156,7 @@ describe('reading runs', () => {
 
   it('refuses a parameter that is given twice and a cursor that is none', async () => {
     const { ask } = aClient();
-    for (const path of ['/runs?limit=1&limit=2', '/runs?cursor=x', '/runs?cursor=running.x%00']) {
+    for (const path of ['/runs?limit=1&limit=2', '/runs?cursor=x', '/runs?cursor=running.x%00', '/activities/external?after=x']) {
       expect([path, (await ask('GET', path)).status]).toEqual([path, 400]);
     }
   });

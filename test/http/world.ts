@@ -11,7 +11,7 @@ import type { Item, Table } from '../../lib/store/table.js';
 import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
-import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
+import { type AnyWorkflow, defineWorkflow } from '../../lib/workflow/define-workflow.js';
 
 export interface Line {
   readonly level: string;
@@ -61,7 +61,7 @@ const talks = defineWorkflow({
   },
 });
 
-export function aWorld(): World {
+export function aWorld(more: readonly AnyWorkflow[] = []): World {
   const clock = { atMs: 1_800_000_000_000 };
   const lines: Line[] = [];
   const write =
@@ -73,6 +73,7 @@ export function aWorld(): World {
   const queues = new MemoryQueues({
     turn: { visibilityMs: 90_000, maxReceiveCount: 5 },
     work: { visibilityMs: 90_000, maxReceiveCount: 5 },
+    step: { visibilityMs: 5_400_000, maxReceiveCount: 5 },
     clock: { nowMs: () => clock.atMs },
   });
   const reports = new ScriptedServer({ protocol: 'mcp', task: () => ({ never: true }) });
@@ -87,7 +88,7 @@ export function aWorld(): World {
     fault: undefined,
     deps: {
       app: defineApp({
-        workflows: [echo, waits, talks],
+        workflows: [echo, waits, talks, ...more],
         servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
       }),
       store: new RunStore(withFault(memory, () => world.fault)),
@@ -133,7 +134,7 @@ function withFault(table: Table, fault: () => EngineError | undefined): Table {
     write: (write) => guarded(() => table.write(write)),
     transact: (writes) => guarded(() => table.transact(writes)),
     get: (key) => guarded(() => table.get(key)),
-    queryPartition: (pk, skPrefix) => guarded(() => table.queryPartition(pk, skPrefix)),
+    queryPartition: (pk, skPrefix, after) => guarded(() => table.queryPartition(pk, skPrefix, after)),
     queryIndex: (query) => guarded(() => table.queryIndex(query)),
   };
 }

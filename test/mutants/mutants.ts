@@ -27,6 +27,7 @@ const turn = 'lib/operations/turn.ts';
 const endRun = 'lib/operations/end-run.ts';
 const runTurn = 'lib/operations/run-turn.ts';
 const startRemoteTask = 'lib/operations/start-remote-task.ts';
+const runLongStep = 'lib/operations/run-long-step.ts';
 const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
@@ -496,6 +497,27 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('starting', 'handle on the item'),
   },
 
+  // ----- remembering -----
+  {
+    name: 'newer-commits-ignored',
+    rule: 'a run is read whole when its log has grown since it was remembered',
+    file: 'lib/operations/resume-run.ts',
+    edits: [{ find: 'commits.length === 0 &&', replace: 'commits.length >= 0 &&' }],
+    caughtBy: rules('remembering', 'newer commits'),
+  },
+  {
+    name: 'remembered-without-commit',
+    rule: 'a run is remembered only from a turn whose commits came through',
+    file: turn,
+    edits: [
+      {
+        find: 'this.#abandon.abort(); await this.#outsideDone();',
+        replace: 'this.#abandon.abort(); await this.#outsideDone(); this.#keep(workflow, execution);',
+      },
+    ],
+    caughtBy: rules('remembering', 'what did not get into the log'),
+  },
+
   // ----- settling -----
   {
     name: 'settle-over-settlement',
@@ -556,6 +578,74 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('settling', 'only what was requested'),
   },
 
+  // ----- long steps -----
+  {
+    name: 'step-claimed-regardless',
+    rule: 'an attempt of a long step is claimed on the due instant that was read',
+    file: runStore,
+    edits: [
+      {
+        find: 'conditions: [notSettled, dueStill(attempt.seenDueAtMs)],',
+        replace: 'conditions: [notSettled],',
+      },
+    ],
+    caughtBy: rules('long-steps', 'long step claim'),
+  },
+  {
+    name: 'step-beats-without-claim',
+    rule: 'a beat of a long step is conditional on the claim',
+    file: runStore,
+    edits: [{ find: 'conditions: [notSettled, writerIs(beat.writerId)],', replace: 'conditions: [notSettled],' }],
+    caughtBy: rules('long-steps', 'long step beat: a worker whose lease'),
+  },
+  {
+    name: 'step-beats-after-settlement',
+    rule: 'a beat of a long step is conditional on no settlement',
+    file: runStore,
+    edits: [
+      {
+        find: 'conditions: [notSettled, writerIs(beat.writerId)],',
+        replace: 'conditions: [writerIs(beat.writerId)],',
+      },
+    ],
+    caughtBy: rules('long-steps', 'long step beat: a worker whose step'),
+  },
+  {
+    name: 'step-strikes-not-counted',
+    rule: 'a claim counts a strike, and three that stand end the step',
+    file: runLongStep,
+    edits: [{ find: 'strikes: step.strikes + 1,', replace: 'strikes: 0,' }],
+    caughtBy: rules('long-steps', 'long step strikes: three'),
+  },
+  {
+    name: 'step-failure-keeps-strikes',
+    rule: 'a failure that is recorded takes the strikes back',
+    file: runLongStep,
+    edits: [{ find: 'strikes: 0,', replace: 'strikes: token.step.strikes + 1,' }],
+    caughtBy: rules('long-steps', 'long step strikes: attempts'),
+  },
+  {
+    name: 'step-failure-without-claim',
+    rule: 'a failure is recorded under the claim',
+    file: runStore,
+    edits: [{ find: 'conditions: [notSettled, writerIs(failure.claim)],', replace: 'conditions: [notSettled],' }],
+    caughtBy: rules('long-steps', 'long step failure'),
+  },
+  {
+    name: 'step-lease-for-ever',
+    rule: 'a worker without beats is taken over when its lease has run out',
+    file: runLongStep,
+    edits: [{ find: 'atMs: nowMs, leaseUntilMs: nowMs + longStepLeaseMs,', replace: 'atMs: nowMs, leaseUntilMs: nowMs + 1000 * longStepLeaseMs,' }],
+    caughtBy: rules('long-steps', 'long step strikes: three'),
+  },
+  {
+    name: 'step-message-not-made-up-for',
+    rule: 'the sweep sends the message of a long step again',
+    file: 'lib/operations/fan-out-due.ts',
+    edits: [{ find: '!entry.settled && entry.isLongStep)', replace: '!entry.settled && entry.isLongStep && nowMs < 0)' }],
+    caughtBy: rules('long-steps', 'long step message'),
+  },
+
   // ----- waking and polling -----
   {
     name: 'wake-dedup-of-run',
@@ -594,14 +684,14 @@ export const mutants: readonly Mutant[] = [
     name: 'poll-keeps-settlement-to-itself',
     rule: 'a poll that finds a settlement with a standing marker sends the wake',
     file: pollTask,
-    edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRun(deps, runId);', replace: '' }],
+    edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' }],
     caughtBy: rules('waking', 'poll sees settled: a poll'),
   },
   {
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [{ find: 'if (result.token?.settlement !== undefined) await wakeRun(deps, runId);', replace: '' }],
+    edits: [{ find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' }],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 ];

@@ -15,6 +15,7 @@ describeQueues('memory', async () => {
   const queues = new MemoryQueues({
     turn: { visibilityMs: 90_000, maxReceiveCount: 2 },
     work: { visibilityMs: 90_000, maxReceiveCount: 2 },
+    step: { visibilityMs: 90_000, maxReceiveCount: 2 },
     clock,
   });
   return {
@@ -27,7 +28,7 @@ describeQueues('memory', async () => {
     remove: async (queue, receiptHandle) => void queues[queue].deleteMessage(receiptHandle),
     release: async (queue, receiptHandle) => void queues[queue].changeVisibility(receiptHandle, 0),
     deadLetters: async (queue) =>
-      (queue === 'turn' ? queues.turnDeadLetters : queues.workDeadLetters).receive(10).map(({ body }) => body),
+      queues[`${queue}DeadLetters`].receive(10).map(({ body }) => body),
   };
 });
 

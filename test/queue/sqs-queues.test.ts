@@ -38,9 +38,12 @@ async function setup(): Promise<QueuesUnderTest> {
   });
   const turnDead = await createQueue(`${prefix}-turn-dead.fifo`, { FifoQueue: 'true' });
   const workDead = await createQueue(`${prefix}-work-dead`, {});
+  const stepDead = await createQueue(`${prefix}-step-dead`, {});
   const turn = await createQueue(`${prefix}-turn.fifo`, { FifoQueue: 'true', ...redrive(turnDead.arn) });
   const work = await createQueue(`${prefix}-work`, redrive(workDead.arn));
-  const urls = { turn: turn.url, work: work.url };
+  const step = await createQueue(`${prefix}-step`, redrive(stepDead.arn));
+  const urls = { turn: turn.url, work: work.url, step: step.url };
+  const deadUrls = { turn: turnDead.url, work: workDead.url, step: stepDead.url };
 
   const receive = async (url: string, waitSeconds: number): Promise<Received[]> => {
     const { Messages = [] } = await client.send(
@@ -74,7 +77,7 @@ async function setup(): Promise<QueuesUnderTest> {
       );
     },
     deadLetters: async (queue) =>
-      (await receive(queue === 'turn' ? turnDead.url : workDead.url, 0)).map(({ body }) => body),
+      (await receive(deadUrls[queue], 0)).map(({ body }) => body),
   };
 }
 
@@ -90,6 +93,7 @@ describe('a send that SQS refuses', () => {
     const queues = new SqsQueues(client, {
       turn: `http://127.0.0.1:${server.port}/000000000000/missing.fifo`,
       work: 'http://127.0.0.1:1/x',
+      step: 'http://127.0.0.1:1/x',
     });
     const error = await queues.sendTurn({ runId: 'c'.repeat(32) }, 'w1').catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({
@@ -125,7 +129,7 @@ async function aServer(answer: (request: SqsRequest) => object | undefined) {
     http.closeAllConnections();
     http.close();
   });
-  return { requests, queues: new SqsQueues(sqs, { turn: `${endpoint}/1/turn.fifo`, work: `${endpoint}/1/work` }) };
+  return { requests, queues: new SqsQueues(sqs, { turn: `${endpoint}/1/turn.fifo`, work: `${endpoint}/1/work`, step: `${endpoint}/1/step` }) };
 }
 interface SqsRequest {
   readonly action: string;

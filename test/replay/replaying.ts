@@ -58,6 +58,8 @@ export function inWords(command: Command): string {
       return `${command.waitId} sleep ${'atMs' in command.until ? `until ${command.until.atMs}` : command.until.durationMs}`;
     case 'startRemoteTask':
       return `${command.waitId} remote ${command.server}/${command.name}`;
+    case 'answerRemote':
+      return `${command.waitId} answer ${command.questionId}`;
     case 'waitForSignal':
       return `${command.waitId} signal ${command.name}`;
     case 'issueToken':

@@ -4,14 +4,14 @@ import { foldHistory } from '../../lib/history/run-state.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
-import type { RunHead, Settlement } from '../../lib/store/records.js';
+import type { RunHead, Settlement, TokenRecord } from '../../lib/store/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Item } from '../../lib/store/table.js';
 import type { World } from './world.js';
 
 const isEnded = (status: unknown): boolean => status !== 'running' && status !== 'ending';
 
-/** What must hold after each write: invariants I1, I4, I9, I15 and promises 2, 3, 7 of the design. */
+/** What must hold after each write: invariants I1, I3, I4, I9, I15 and promises 2, 3, 7 of the design. */
 export function checkWrite(items: readonly Item[], world: World): void {
   for (const item of items) {
     const old = world.items.get(`${item.pk} ${item.sk}`);
@@ -29,6 +29,7 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
   const { settlement } = token;
   if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement))
     world.fail('settlement-replaced', item.sk);
+  checkAttempt(token, before, world);
   if (settlement === undefined) {
     if (runHasEnded) world.fail('open-token-after-end', item.sk);
     return;
@@ -42,6 +43,16 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
     world.fail('ambiguous-despite-handle', item.sk);
   if (outcome.kind === 'run_ended' && !world.log(runId).some((event) => event.type === 'RunEnding'))
     world.fail('closed-but-run-goes-on', item.sk);
+}
+
+/** An attempt of a long step begins when no other one is alive, and one after the other dies or fails. */
+function checkAttempt({ step, waitId }: TokenRecord, before: TokenRecord | undefined, world: World): void {
+  if (step === undefined || before?.step === undefined || step.strikes <= before.step.strikes) return;
+  if (step.strikes !== before.step.strikes + 1) world.fail('strike-skipped', `wait ${waitId}`);
+  if (before.step.strikes > 0 && (before.dueAtMs ?? 0) > world.nowMs)
+    world.fail('two-attempts-alive', `wait ${waitId}, leased until ${world.secondsOf(before.dueAtMs ?? 0)}`);
+  if (before.step.failedAttempts > 0 && before.step.strikes === 0 && (before.dueAtMs ?? 0) > world.nowMs)
+    world.fail('early-attempt', `wait ${waitId}`);
 }
 
 function checkCommit(item: Item, world: World): void {
@@ -84,21 +95,66 @@ function checkCommit(item: Item, world: World): void {
     world.fail('terminate-ignored', JSON.stringify(outcome));
 }
 
+/**
+ * What must hold at every instant: what nobody has taken in yet is found by the next sweep (I7), and no wait is open
+ * long after its deadline (I9; `graceMs`: a sweep, and what a crash costs).
+ */
+export function checkInstant(world: World, graceMs: number): void {
+  for (const runId of world.runIds()) {
+    const pk = `run#${runId}`;
+    if (isEnded(world.items.get(`${pk} a`)?.['status'])) continue;
+    const items = [...world.items.values()].filter((item) => item.pk === pk);
+    const log = world.log(runId);
+    const news = items.filter((item) => isNews(item, log)).map((item) => item.sk);
+    const dueTimers = log.flatMap((event) =>
+      event.type === 'TimerStarted' && event.firesAtMs <= world.nowMs && !isIn(log, 'TimerFired', event.waitId)
+        ? [`timer ${event.waitId}`]
+        : [],
+    );
+    const isMarked = items.some(({ dueAtMs }) => dueAtMs !== undefined && Number(dueAtMs) <= world.nowMs);
+    if (!isMarked && news.length + dueTimers.length > 0)
+      world.fail('wake-lost', `no marker stands for ${[...news, ...dueTimers].join(', ')}`);
+    for (const item of items) {
+      const { deadlineAtMs, settledAtMs } = item;
+      if (deadlineAtMs !== undefined && settledAtMs === undefined && world.nowMs > Number(deadlineAtMs) + graceMs)
+        world.fail('late-deadline', item.sk);
+    }
+  }
+}
+
+/** Something that came from outside and that no commit holds. */
+function isNews(item: Item, log: readonly HistoryEvent[]): boolean {
+  if (item.sk.startsWith('i#')) {
+    const { inboxId } = toInbox(item);
+    return !log.some((event) => 'inboxId' in event && event.inboxId === inboxId);
+  }
+  if (!item.sk.startsWith('t#')) return false;
+  const { waitId, settlement } = toToken(item);
+  // A wait that the run itself closed tells it nothing.
+  const isClosed = settlement?.outcome.kind === 'run_ended' || settlement?.outcome.kind === 'abandoned';
+  return settlement !== undefined && !isClosed && !isIn(log, 'TokenSettled', waitId);
+}
+
+function isIn(log: readonly HistoryEvent[], type: HistoryEvent['type'], waitId: string): boolean {
+  return log.some((event) => event.type === type && 'waitId' in event && event.waitId === waitId);
+}
+
 function eventsOf(item: Item, world: World): readonly HistoryEvent[] {
   return world.decode(item).events;
 }
 
 /** What may be in a history only once. */
-function sourceOf(event: HistoryEvent): string | undefined {
+export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'StepCompleted' || event.type === 'StepFailed') return `step ${event.waitId}`;
   if (event.type === 'StepAttemptFailed') return `step ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteTaskStartFailed') return `start ${event.waitId} attempt ${event.attempt}`;
+  if (event.type === 'RemoteTaskStartLost') return `look ${event.waitId} ${event.look}`;
   if ('waitId' in event) return `${event.type} ${event.waitId}`;
   if ('inboxId' in event) return `inbox ${event.inboxId}`;
   return event.type;
 }
 
-/** What must hold when nothing is left to happen. */
+/** What must hold when nothing is left to happen: I2, I3, I6, I8. */
 export async function checkEnd(
   world: World,
   bounds: { readonly baselineEndMs: number; readonly slackS: number },
@@ -126,6 +182,8 @@ export async function checkEnd(
     await checkReplay(world, runId);
   }
   checkTasks(world);
+  checkStarts(world);
+  checkAnswers(world);
   checkSignals(world);
   if (new Set(world.settledTrue).size !== world.settledTrue.length)
     world.fail('two-true', world.settledTrue.join(', '));
@@ -166,6 +224,27 @@ function checkTasks(world: World): void {
     if (world.remote.tasks.find((task) => task.taskId === taskId)?.cancelled !== true)
       world.fail('task-forgotten', `${taskId}, known to ${process}`);
   }
+}
+
+/** One key per call, and at the server that honours it one task per key (I6). */
+function checkStarts(world: World): void {
+  const keys = world.remote.tasks.map(({ key }) => key);
+  if (new Set(keys).size !== keys.length) world.fail('two-tasks', keys.join(', '));
+}
+
+/** Who settled is told so, unless it died; who did not is not (I2, I4). */
+function checkAnswers(world: World): void {
+  const relayDied = [...world.crashed].some((name) => name.startsWith('relay'));
+  const byRelay = new Set(
+    [...world.items.values()]
+      .filter(({ sk }) => sk.startsWith('t#'))
+      .map(toToken)
+      .filter(({ settlement }) => settlement?.by === 'relay')
+      .map(({ runId, waitId }) => `${runId}/${waitId}`),
+  );
+  for (const wait of world.settledTrue) if (!byRelay.has(wait)) world.fail('false-true', wait);
+  if (relayDied) return;
+  for (const wait of byRelay) if (!world.settledTrue.includes(wait)) world.fail('nobody-told', wait);
 }
 
 /** A signal that was accepted is in the inbox of its run, or of one that the run goes on as. */

@@ -8,6 +8,8 @@ export interface More {
   /** Of this run: null for the first of a scenario. */
   readonly input: JsonValue;
   readonly child: (options?: ChildOptions, from?: WorkflowContext) => Promise<unknown>;
+  /** Works for so many seconds and reports each ten; fails in so many attempts. A failure is its code. */
+  readonly longStep: (name: string, seconds: number, failures?: number, from?: WorkflowContext) => Promise<unknown>;
 }
 
 export interface Scenario {
@@ -24,7 +26,7 @@ export interface Scenario {
   readonly slackS?: number;
 }
 
-const call = (ctx: WorkflowContext, tool: string, timeout: Duration = { hours: 6 }): Promise<RemoteOutcome> =>
+export const call = (ctx: WorkflowContext, tool: string, timeout: Duration = { hours: 6 }): Promise<RemoteOutcome> =>
   ctx.callRemoteTask({ server: 'remote', tool, timeout });
 
 /** The scenarios of the protocol's model, as real workflows. */
@@ -38,7 +40,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'no dedupe',
     tools: { r1: 60 },
     dedupes: false,
-    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+    run: async (ctx, step) => [await orCode(resultOf(call(ctx, 'r1'))), await step('s2')],
   },
   {
     name: 'race of two remote tasks',
@@ -67,7 +69,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'ends while a remote task starts',
     dedupes: false,
-    run: async (ctx, step) => Promise.race([orCode(call(ctx, 'r1')), step('s1')]),
+    run: async (ctx, step) => Promise.race([orCode(resultOf(call(ctx, 'r1'))), step('s1')]),
     callers: (world, runId) => {
       world.settleAt(150, runId, '1', 'late');
       world.settleAt(3000, runId, '1', 'very late');
@@ -150,7 +152,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'deadline',
     slackS: 460,
-    run: async (ctx, step) => [await orCode(call(ctx, 'r1', { seconds: 400 })), await step('s2')],
+    run: async (ctx, step) => [await orCode(resultOf(call(ctx, 'r1', { seconds: 400 }))), await step('s2')],
     callers: (world, runId) => {
       world.settleAt(3000, runId, '1', 'very late');
     },
@@ -326,6 +328,40 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'long step',
+    slackS: 400,
+    run: async (ctx, step, { longStep }) => [await step('s1'), await longStep('l1', 130), await step('s2')],
+  },
+  {
+    name: 'long step that fails and resumes',
+    slackS: 900,
+    run: async (ctx, step, { longStep }) => [await longStep('l1', 70, 2), await step('s1')],
+    callers: (world, runId) => {
+      world.retryNowAt(85, runId);
+    },
+  },
+  {
+    name: 'long steps that nobody waits for any more',
+    slackS: 400,
+    run: async (ctx, step, { longStep }) => {
+      const won = await ctx.race<unknown>([
+        async (branch) => longStep('l1', 700, 0, branch),
+        async (branch) => longStep('l2', 40, 0, branch),
+        async (branch) => branch.sleep({ seconds: 300 }),
+      ]);
+      await step('s1');
+      try {
+        return [typeof won, await longStep('l3', 800)];
+      } finally {
+        await step('undo');
+      }
+    },
+    callers: (world, runId) => {
+      world.stopAt(200, runId, 'cancel', 'c1');
+      world.stopAt(3000, runId, 'cancel', 'c2');
+    },
+  },
+  {
     name: 'terminate during steps',
     run: async (_, step) => {
       for (let n = 0; n < 12; n++) await step(`s${n}`);
@@ -344,15 +380,24 @@ export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly 
         run(ctx, (step) => ctx.step(step, () => worldOf().step(ctx.runId, step)), {
           input,
           child: (options, from = ctx) => from.child(child, null, options),
+          longStep: (step, seconds, failures = 0, from = ctx) =>
+            orCode(
+              from.step(step, (context) => worldOf().longStep(ctx.runId, step, context, seconds, failures), {
+                long: true,
+                retry: { initialInterval: { seconds: 60 } },
+              }),
+            ),
         }),
     });
   const child = named('child', scenario.child ?? (async () => 'child'));
   return [named(scenario.name.replaceAll(' ', '-'), scenario.run), child];
 }
 
-async function orCode(outcome: Promise<RemoteOutcome>): Promise<unknown> {
+export const resultOf = async (outcome: Promise<RemoteOutcome>): Promise<JsonValue> => (await outcome).result;
+
+async function orCode(outcome: Promise<unknown>): Promise<unknown> {
   try {
-    return (await outcome).result;
+    return await outcome;
   } catch (error) {
     const code = (error as { code?: unknown }).code;
     if (code === 'RUN_CANCELLED') throw error;

@@ -15,6 +15,7 @@ export async function simulate(
   scenario: Scenario,
   options: Partial<WorldOptions> & { readonly seed: number },
   baselineEndMs = 0,
+  afterStep?: (world: World) => void,
 ): Promise<Simulated> {
   let world: World | undefined = undefined;
   const current = (): World => world as unknown as World;
@@ -29,7 +30,10 @@ export async function simulate(
   world = created;
   const runId = created.startAt(0, scenario.name.replaceAll(' ', '-'), 'k');
   scenario.callers?.(created, runId);
-  await created.run();
+  await created.run(() => {
+    afterStep?.(created);
+    return false;
+  });
   await checkEnd(created, { baselineEndMs, slackS: scenario.slackS ?? 0 });
   return { world: created, runId, endedAtMs: lastEndMs(created) };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { EngineError, storedError } from '../../lib/base/errors.js';
 import { remoteKeyOf } from '../../lib/base/ids.js';
-import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
+import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
 import type { EpochMs } from '../../lib/base/time.js';
@@ -9,11 +9,13 @@ import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/e
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
-import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
-import type { Queues, WorkMessage } from '../../lib/queue/queue.js';
+import type { Queues, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import type { RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -23,6 +25,7 @@ import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } 
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
+import type { StepContext } from '../../lib/workflow/context.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
@@ -35,6 +38,8 @@ const latencyMs = 10;
 export type Deviation =
   | 'ok'
   | 'crash'
+  /** The operation takes effect and nobody learns that it did. */
+  | 'crashAfter'
   | 'crashAndMessageLost'
   | 'reboot'
   | 'freeze3'
@@ -67,15 +72,24 @@ interface Process {
   readonly name: string;
   dead: boolean;
   readonly lock: GroupLock | undefined;
+  /** The instance that it runs in. */
+  readonly replica: number;
+  /** Called a while after it died. */
+  readonly again?: () => void;
+}
+
+interface QueuedTurn {
+  readonly message: TurnMessage;
+  receiveCount: number;
 }
 
 interface GroupLock {
   readonly runId: string;
-  readonly message: { receiveCount: number };
+  readonly message: QueuedTurn;
 }
 
 interface Group {
-  messages: { receiveCount: number }[];
+  messages: QueuedTurn[];
   lock: GroupLock | undefined;
   readonly recent: Map<string, EpochMs>;
 }
@@ -107,6 +121,10 @@ export interface WorldOptions {
   readonly dropAllMessagesS?: { readonly from: number; readonly until: number };
   /** Every message is delivered twice, and late by up to this many seconds. */
   readonly chaoticQueues?: { readonly lateS: number };
+  /** Instances that turns are spread over; each remembers runs from one of its turns to the next, until it dies. Default 2. */
+  readonly replicas?: number;
+  /** A caller that dies or is refused asks again with the same key, as one does that got no answer. Default false. */
+  readonly callersAskAgain?: boolean;
 }
 
 /**
@@ -143,12 +161,15 @@ export class World {
   readonly #processes = new Set<Process>();
   #frozen: { readonly isOver: () => boolean; readonly goOn: () => void }[] = [];
   #isSweeping = false;
+  /** What each instance remembers. */
+  readonly #warmRuns: WarmRuns[];
   readonly #groups = new Map<string, Group>();
   readonly #indexLog: { readonly atMs: EpochMs; readonly item: Item }[] = [];
   readonly tokens = new TokenKeys([{ keyId: 'sim', secret: new Uint8Array(32) }]);
 
   constructor(options: WorldOptions) {
     this.#options = { dedupes: true, faultsEndS: 2600, endS: 5000, ...options };
+    this.#warmRuns = Array.from({ length: options.replicas ?? 2 }, () => new WarmRuns());
     this.#random = seeded(options.seed);
     this.#ids = seeded(options.seed ^ 0x5bd1e995);
     this.table = new MemoryTable({
@@ -258,8 +279,15 @@ export class World {
     body: (deps: Deps) => Promise<void>,
     lock?: GroupLock,
     onDone: () => void = () => undefined,
+    again?: () => void,
   ): Process {
-    const process: Process = { name: `${name}.${++this.#pids}`, dead: false, lock };
+    const process: Process = {
+      name: `${name}.${++this.#pids}`,
+      dead: false,
+      lock,
+      replica: this.#pids % Math.max(1, this.#warmRuns.length),
+      ...(again === undefined ? {} : { again }),
+    };
     this.#processes.add(process);
     body(this.#deps(process)).then(
       () => {
@@ -280,6 +308,31 @@ export class World {
     process.dead = true;
     this.crashed.add(process.name);
     this.#processes.delete(process);
+    this.#forget(process);
+    const { again } = process;
+    if (again !== undefined) this.at(this.nowMs + 5 * S, again);
+  }
+
+  /** An instance dies with a turn of it. */
+  #forget({ lock, replica }: Process): void {
+    if (lock !== undefined && this.#warmRuns.length > 0) this.#warmRuns[replica] = new WarmRuns();
+  }
+
+  /** A process of somebody outside, who calls the engine. */
+  #call(name: string, body: (deps: Deps) => Promise<void>): void {
+    if (this.#options.callersAskAgain !== true) {
+      this.#spawn(name, body);
+      return;
+    }
+    const again = (): void => {
+      this.#call(name, body);
+    };
+    const insisting = (deps: Deps): Promise<void> =>
+      body(deps).catch((error: unknown) => {
+        this.at(this.nowMs + 5 * S, again);
+        throw error;
+      });
+    this.#spawn(name, insisting, undefined, undefined, again);
   }
 
   /** One operation of a process, with whatever goes wrong at it. */
@@ -315,6 +368,14 @@ export class World {
           return;
         case 'crash':
           this.#kill(process);
+          return;
+        case 'crashAfter':
+          this.at(this.nowMs + latencyMs, () => {
+            if (process.dead) return;
+            this.#note(`${process.name} ${operation.tag} (applied)`);
+            void operation.apply('ok');
+            this.#kill(process);
+          });
           return;
         case 'crashAndMessageLost':
           if (process.lock !== undefined) this.#deleteMessage(process.lock);
@@ -367,8 +428,19 @@ export class World {
     });
   }
 
+  /** Calls that take no time of their own and at which only a directed test lets a process die; it dies here, or after the call. */
+  #diesAt(tag: string, process: Process): 'crash' | 'crashAfter' | undefined {
+    if (process.dead) return undefined;
+    const directed = this.#options.direct?.(tag, process.name);
+    if (directed !== 'crash' && directed !== 'crashAfter') return undefined;
+    this.#fault(directed, tag, process);
+    if (directed === 'crash' || tag !== 'delay') this.#kill(process);
+    return directed;
+  }
+
   #reboot(): void {
     for (const process of [...this.#processes]) this.#kill(process);
+    this.#warmRuns.fill(new WarmRuns());
     this.#groups.clear();
     this.#epoch++;
     this.at(this.nowMs + S, () => {
@@ -378,8 +450,10 @@ export class World {
 
   #deps(process: Process): Deps {
     const options = this.#options;
+    const warmRuns = this.#warmRuns[process.replica];
     return {
       app: this.app,
+      ...(warmRuns === undefined ? {} : { warmRuns }),
       store: new RunStore(new SealedTable(this.#tableOf(process))),
       queues: this.#queuesOf(process),
       transports: { get: () => this.#transportOf(process) },
@@ -401,10 +475,14 @@ export class World {
         }),
       delay: (delayMs, signal) =>
         new Promise((resolve) => {
-          signal?.addEventListener('abort', () => {
-            resolve();
-          });
-          this.at(this.nowMs + delayMs, resolve);
+          const death = this.#diesAt('delay', process);
+          const over = (): void => {
+            signal?.removeEventListener('abort', over);
+            if (death === 'crashAfter') this.#kill(process);
+            else resolve();
+          };
+          signal?.addEventListener('abort', over);
+          this.at(this.nowMs + delayMs, over);
         }),
       log: options.seed < 0 ? console : silentLog,
     };
@@ -430,29 +508,30 @@ export class World {
           apply: () => this.table.transact(writes),
         }),
       get: (key) => this.#operate(process, { tag: `get ${key.sk}`, kind: 'read', apply: () => this.table.get(key) }),
-      queryPartition: async (pk, skPrefix) => {
+      queryPartition: async (pk, skPrefix, after) => {
         if (skPrefix !== undefined)
           return this.#operate(process, {
             tag: `query ${skPrefix}`,
             kind: 'read',
-            apply: () => this.table.queryPartition(pk, skPrefix),
+            apply: () => this.table.queryPartition(pk, skPrefix, after),
           });
         // Consistent, but no snapshot: head and commits first, inbox and tokens a moment later.
         const first = await this.#operate(process, {
           tag: 'query a,h#',
           kind: 'read',
-          apply: () => this.table.queryPartition(pk),
+          apply: () => this.table.queryPartition(pk, undefined, after),
         });
         const second = await this.#operate(process, {
           tag: 'query i#,t#',
           kind: 'read',
-          apply: () => this.table.queryPartition(pk),
+          apply: () => this.table.queryPartition(pk, undefined, after),
         });
         const isEarly = ({ sk }: Item): boolean => sk === 'a' || sk.startsWith('h#');
         return [...first.filter(isEarly), ...second.filter((item) => !isEarly(item))];
       },
       queryIndex: async (query) => {
-        if (process.dead) return new Promise<IndexPage>(() => undefined);
+        if (process.dead || this.#diesAt(`index ${query.index} ${query.partition}`, process) !== undefined)
+          return new Promise<IndexPage>(() => undefined);
         const mayBeStale = query.index === 'due' && this.#indexLog.some(({ atMs }) => atMs > this.nowMs - 60 * S);
         const isStale =
           mayBeStale &&
@@ -490,10 +569,10 @@ export class World {
           kind: 'send',
           apply: () => {
             if (this.#losesMessages()) return;
-            this.#enqueueTurn(message.runId, dedupId);
+            this.#enqueueTurn(message, dedupId);
             if (this.#options.chaoticQueues !== undefined)
               this.at(this.nowMs + this.#lateness(), () => {
-                this.#enqueueTurn(message.runId, `${dedupId}-again`);
+                this.#enqueueTurn(message, `${dedupId}-again`);
               });
           },
         }),
@@ -505,6 +584,16 @@ export class World {
             if (this.#losesMessages()) return;
             this.#deliverWork(message, delayMs);
             if (this.#options.chaoticQueues !== undefined) this.#deliverWork(message, delayMs + this.#lateness());
+          },
+        }),
+      sendStep: (message, delayMs) =>
+        this.#operate(process, {
+          tag: `step in ${delayMs / S}`,
+          kind: 'send',
+          apply: () => {
+            if (this.#losesMessages()) return;
+            this.#deliverStep(message, delayMs);
+            if (this.#options.chaoticQueues !== undefined) this.#deliverStep(message, delayMs + this.#lateness());
           },
         }),
     };
@@ -527,13 +616,25 @@ export class World {
     });
   }
 
-  #enqueueTurn(runId: string, dedupId: string): void {
+  #deliverStep(message: StepMessage, delayMs: number): void {
+    const epoch = this.#epoch;
+    this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
+      if (epoch !== this.#epoch) return;
+      const endsAtMs = this.nowMs + stepFunctionTimeoutMs;
+      this.#spawn('worker', (deps) =>
+        runLongStep(deps, message, { remainingMs: () => endsAtMs - this.nowMs }).then(() => undefined),
+      );
+    });
+  }
+
+  #enqueueTurn(message: TurnMessage, dedupId: string): void {
+    const { runId } = message;
     const group: Group = this.#groups.get(runId) ?? { messages: [], lock: undefined, recent: new Map() };
     this.#groups.set(runId, group);
     const last = group.recent.get(dedupId);
     if (last !== undefined && this.nowMs - last < 300 * S) return;
     group.recent.set(dedupId, this.nowMs);
-    group.messages.push({ receiveCount: 0 });
+    group.messages.push({ message, receiveCount: 0 });
     this.at(this.nowMs, () => {
       this.#pump(runId);
     });
@@ -560,7 +661,7 @@ export class World {
     // A frozen turn lives on past its timeout here, which is harsher than Lambda.
     this.#spawn(
       'turn',
-      (deps) => runTurn(deps, { runId }, { remainingMs: () => endsAtMs - this.nowMs }),
+      (deps) => runTurn(deps, message.message, { remainingMs: () => endsAtMs - this.nowMs }),
       lock,
       () => {
         this.#deleteMessage(lock);
@@ -677,12 +778,34 @@ export class World {
     return name;
   }
 
+  /** Work of a long step: from where the last attempt left off, ten virtual seconds at a time. */
+  async longStep(
+    runId: string,
+    name: string,
+    { attempt, progress, report, signal }: StepContext,
+    seconds: number,
+    failures: number,
+  ): Promise<string> {
+    if (this.isReplaying) this.fail('replay-ran-a-step', name);
+    if (!this.log(runId).some((event) => event.type === 'StepRequested' && event.name === name))
+      this.fail('effect-before-commit', `step ${name}`);
+    this.#note(`long step ${name}, attempt ${attempt}, from ${JSON.stringify(progress ?? 0)}`);
+    for (let done = Number(progress ?? 0); done < seconds && !signal.aborted; done += 10) {
+      report(done);
+      await new Promise<void>((resolve) => {
+        this.at(this.nowMs + 10 * S, resolve);
+      });
+    }
+    if (attempt <= failures) throw new Error(`attempt ${attempt} fails`);
+    return name;
+  }
+
   // ----- callers -----
 
   /** Each with a key of its own, so that a signal that was accepted twice is one. */
   signalAt(seconds: number, runId: string, name: string, payload: JsonValue, key: string): void {
     this.atSecond(seconds, () => {
-      this.#spawn('caller', async (deps) => {
+      this.#call('caller', async (deps) => {
         const { accepted } = await signalRun(deps, runId, { name, payload, key });
         if (accepted) this.acceptedSignals.push({ runId, name, key });
       });
@@ -692,14 +815,14 @@ export class World {
   startAt(seconds: number, workflow: string, key: string): string {
     const runId = this.tokens.keyedRunId(workflow, key);
     this.atSecond(seconds, () => {
-      this.#spawn('start', (deps) => startRun(deps, { workflow, key, input: null }).then(() => undefined));
+      this.#call('start', (deps) => startRun(deps, { workflow, key, input: null }).then(() => undefined));
     });
     return runId;
   }
 
   settleAt(seconds: number, runId: string, waitId: string, result: string): void {
     this.atSecond(seconds, () => {
-      this.#spawn('relay', async (deps) => {
+      this.#call('relay', async (deps) => {
         const token = this.tokens.settleToken({ runId, waitId });
         const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result, isError: false } }).catch(
           () => ({ settled: false }),
@@ -711,10 +834,16 @@ export class World {
 
   stopAt(seconds: number, runId: string, kind: 'cancel' | 'terminate', requestId: string): void {
     this.atSecond(seconds, () => {
-      this.#spawn('caller', async (deps) => {
+      this.#call('caller', async (deps) => {
         const { accepted } = await requestStop(deps, { runId, kind, requestId });
         if (accepted) this.notes.add('accepted');
       });
+    });
+  }
+
+  retryNowAt(seconds: number, runId: string): void {
+    this.atSecond(seconds, () => {
+      this.#call('caller', (deps) => requestControl(deps, runId, 'retryNow').then(() => undefined));
     });
   }
 

@@ -1,10 +1,11 @@
 import { system } from '../../lib/aws/system.js';
 import { queues as topology } from '../../lib/aws/topology.js';
-import { silentLog } from '../../lib/base/log.js';
+import { silentLog, type Log } from '../../lib/base/log.js';
 import type { Clock } from '../../lib/base/time.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { HttpClient } from '../../lib/remote/http.js';
+import { protectTransports } from '../../lib/remote/protection.js';
 import { createTransports } from '../../lib/remote/transports.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Table } from '../../lib/store/table.js';
@@ -20,17 +21,21 @@ export function createEngineDeps(parts: {
   readonly table: Table;
   readonly clock: Clock;
   readonly http: HttpClient;
+  readonly log?: Log;
+  readonly readSecret?: (name: string) => string | undefined;
 }): Deps & { readonly queues: MemoryQueues } {
-  const { app, table, clock, http } = parts;
-  const readSecret = (): undefined => undefined;
+  const { app, table, clock, http, log = silentLog, readSecret = () => undefined } = parts;
+  const store = new RunStore(table);
+  const shared = { ...system, clock, log, states: store.servers };
+  const transports = createTransports(app.servers, { ...shared, http, readSecret });
   return {
     ...system,
     app,
     clock,
     tokens,
-    store: new RunStore(table),
-    queues: new MemoryQueues({ turn: topology.turn, work: topology.work, clock }),
-    transports: createTransports(app.servers, { ...system, clock, http, readSecret, log: silentLog }),
-    log: silentLog,
+    store,
+    queues: new MemoryQueues({ turn: topology.turn, work: topology.work, step: topology.step, clock }),
+    transports: protectTransports(transports, (server) => app.servers[server]?.limits, shared),
+    log,
   };
 }

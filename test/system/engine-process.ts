@@ -74,7 +74,7 @@ function killingWrites(table: Table, killSwitch: KillSwitch): Table {
     write: (write) => killSwitch.around(nameOf(write), () => table.write(write)),
     transact: (writes) => killSwitch.around(writes.map(nameOf).join(' and '), () => table.transact(writes)),
     get: (key) => table.get(key),
-    queryPartition: (pk, skPrefix) => table.queryPartition(pk, skPrefix),
+    queryPartition: (pk, skPrefix, after) => table.queryPartition(pk, skPrefix, after),
     queryIndex: (query) => table.queryIndex(query),
   };
 }

@@ -348,7 +348,7 @@ class Gate {
       },
       transact: (writes) => table.transact(writes),
       get: (key) => table.get(key),
-      queryPartition: (pk, skPrefix) => table.queryPartition(pk, skPrefix),
+      queryPartition: (pk, skPrefix, after) => table.queryPartition(pk, skPrefix, after),
       queryIndex: (query) => table.queryIndex(query),
     };
   }

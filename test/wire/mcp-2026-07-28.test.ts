@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import { classifyCancel, classifyPoll, classifyStart } from '../../lib/remote/mcp/client.js';
+import { classifyCancel, classifyPoll, classifyStart } from '../../lib/remote/mcp/dialect-2026-07-28.js';
 import { mcpHeaderValue } from '../../lib/remote/mcp/header-value.js';
 import { readCallResult, readTask, tasksCancel, tasksGet, toolsCall } from '../../lib/remote/mcp/wire-2026-07-28.js';
 
@@ -13,7 +13,7 @@ const meta = {
 
 describe('requests of MCP 2026-07-28', () => {
   it('S0-13, S0-20, S0-21: tools/call', () => {
-    expect(toolsCall('start_export', { month: '2026-10' }, 'run1/3')).toEqual({
+    expect(toolsCall({ tool: 'start_export', arguments: { month: '2026-10' }, idempotencyKey: 'run1/3' })).toEqual({
       method: 'tools/call',
       params: {
         name: 'start_export',
@@ -32,8 +32,8 @@ describe('requests of MCP 2026-07-28', () => {
   });
 
   it.each([
-    ['tasks/get', tasksGet('t 1')],
-    ['tasks/cancel', tasksCancel('t 1')],
+    ['tasks/get', tasksGet({ taskId: 't 1' })],
+    ['tasks/cancel', tasksCancel({ taskId: 't 1' })],
   ])('S0-21: %s', (method, call) => {
     expect(call).toEqual({
       method,

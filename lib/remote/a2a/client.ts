@@ -1,32 +1,77 @@
 import type { JsonObject } from '../../base/json.js';
+import { remoteReplyMaxBytes, watchMaxMs, watchQuietMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type TransportDeps } from '../endpoint.js';
+import { RemoteEndpoint, type PlainCall, type Send, type TransportDeps, type WireCall } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
-import { handleProblem } from '../handle.js';
+import { rpcRequest } from '../json-rpc.js';
+import { remoteError } from '../remote-error.js';
 import type {
+  AnswerReply,
   CancelReply,
+  FindReply,
   PollReply,
+  RemoteAnswer,
+  RemoteQuestion,
   RemoteRequest,
   RemoteTaskTransport,
+  ServerTraits,
   StartReply,
   StartRequest,
+  WatchEvent,
 } from '../transport.js';
-import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
-import { messageIdOf } from './message-id.js';
-import * as wire from './wire-1.0.js';
+import { answerTrouble, cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { cardUrlOf, readAgentCard, type AgentCard } from './agent-card.js';
+import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
+import { callFor } from './call.js';
+import { idempotentSendExtension, originOf, type A2aInterface, type TaskOrigin } from './interface.js';
+import { contextIdOf, messageIdOf } from './message-id.js';
+import { problemWithPart } from './normal-form.js';
+import type { A2aOperation, OutgoingMessage } from './operation.js';
+import { answerParts } from './question.js';
+import {
+  readAnswerResult,
+  readSendResult,
+  readStartedTask,
+  readTask,
+  readTaskList,
+  unwrappedTask,
+} from './read-reply.js';
+import { TaskStream } from './task-stream.js';
 
-/** An agent that speaks A2A 1.0 over JSON-RPC. */
+/** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON says in other words. */
+const taskNotFound = -32001;
+const taskNotCancelable = -32002;
+const unsupportedOperation = -32004;
+/** The agent no longer speaks what it was asked in: method not found, version not supported. */
+const outdatedCodes: readonly number[] = [-32601, -32009];
+
+/** An agent that speaks A2A 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC. */
 export class A2aTransport implements RemoteTaskTransport {
   readonly protocol = 'a2a';
   readonly dedupes: boolean;
-  readonly #tenant: string | undefined;
+  readonly #config: A2aAgentConfig;
+  readonly #deps: TransportDeps;
   readonly #endpoint: RemoteEndpoint;
+  readonly #interfaces: AgentInterfaces;
 
   constructor(server: string, config: A2aAgentConfig, deps: TransportDeps) {
     this.dedupes = config.dedupes ?? false;
-    this.#tenant = config.tenant;
-    this.#endpoint = new RemoteEndpoint(server, config, deps);
+    this.#config = config;
+    this.#deps = deps;
+    this.#endpoint = new RemoteEndpoint(server, { ...config, url: homeOf(config) }, deps);
+    this.#interfaces = interfacesOf(config, deps);
+  }
+
+  async traits(): Promise<ServerTraits> {
+    const probes = this.#config.probeByContext ?? false;
+    const { dedupes, finds } = await this.#endpoint.converse('GetAgentCard', async (send) => {
+      const found = await this.#interfaces.forStart(send);
+      if (found.kind === 'none') return { kind: 'unread', dedupes: this.dedupes, finds: probes };
+      const { to, card } = found;
+      return { kind: 'read', dedupes: this.dedupes || card.dedupes, finds: probes && to.wire === '1.0' };
+    });
+    return { dedupes, finds };
   }
 
   problemWith(request: RemoteRequest): string | undefined {
@@ -41,47 +86,224 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
-    const call = wire.sendMessage({
-      parts: partsOf(request),
+    const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
+    const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
-      idempotencyKey,
-      tenant: this.#tenant,
+      ...(contextId === undefined ? {} : { contextId }),
+      parts: partsOf(request),
+    };
+    const operation = { kind: 'send', message, idempotencyKey } as const;
+    return this.#endpoint.converse('SendMessage', async (send) => {
+      const found = await this.#interfaces.forStart(send);
+      const { exchange, origin } = await this.#perform(send, found, operation, { freshConnection: true });
+      return classifyStart(exchange, origin, contextId);
     });
-    return this.#endpoint.ask(call, { freshConnection: true }, (exchange) =>
-      classifyStart(exchange, this.#endpoint.server),
-    );
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
-    const problem = handleProblem(handle, this.protocol, wire.a2aWire);
-    if (problem !== undefined) return { kind: 'unreadable', error: problem };
-    return this.#endpoint.ask(wire.getTask(handle.taskId, this.#tenant), {}, (exchange) =>
-      classifyPoll(exchange, handle),
-    );
+    return this.#endpoint.converse('GetTask', (send) => this.#read(send, handle));
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
-    const problem = handleProblem(handle, this.protocol, wire.a2aWire);
-    if (problem !== undefined) return { kind: 'retry', error: problem };
-    return this.#endpoint.ask(wire.cancelTask(handle.taskId, this.#tenant), {}, classifyCancel);
+    return this.#endpoint.converse('CancelTask', async (send) => {
+      const found = await this.#interfaces.forTask(handle, send);
+      const { exchange } = await this.#perform(send, found, { kind: 'cancel', taskId: handle.taskId });
+      return classifyCancel(exchange);
+    });
+  }
+
+  /**
+   * Looks first if the question still stands, since an answer that was delivered, and whose reply was lost, must not be
+   * taken for the answer to the next question.
+   */
+  async answer(
+    handle: RemoteTaskHandle,
+    question: RemoteQuestion,
+    answer: RemoteAnswer,
+    idempotencyKey: string,
+  ): Promise<AnswerReply> {
+    const { taskId, contextId } = handle;
+    const message: OutgoingMessage = {
+      messageId: messageIdOf(idempotencyKey),
+      taskId,
+      ...(contextId === undefined ? {} : { contextId }),
+      parts: answerParts(answer),
+    };
+    return this.#endpoint.converse('SendMessage', async (send) => {
+      const before = await this.#notOpen(send, handle, question);
+      if (before !== undefined) return before;
+      const found = await this.#interfaces.forTask(handle, send);
+      const { exchange } = await this.#perform(send, found, { kind: 'send', message, idempotencyKey });
+      if (exchange.kind === 'result') return readAnswerResult(exchange.result, handle);
+      const trouble = answerTrouble(exchange);
+      if (trouble.kind !== 'refused') return trouble;
+      const after = await this.#notOpen(send, handle, question);
+      return after?.kind === 'done' ? after : trouble;
+    });
+  }
+
+  async find({ idempotencyKey }: StartRequest): Promise<FindReply> {
+    const ids = { contextId: contextIdOf(idempotencyKey), messageId: messageIdOf(idempotencyKey) };
+    return this.#endpoint.converse('ListTasks', async (send) => {
+      const found = await this.#interfaces.forStart(send);
+      if (this.#config.probeByContext !== true || (found.kind === 'interface' && found.to.wire !== '1.0'))
+        return { kind: 'unknown', error: remoteError('CONFIG_INVALID', 'this agent is not asked for lists of tasks') };
+      const list = { kind: 'list', contextId: ids.contextId } as const;
+      const { exchange, origin } = await this.#perform(send, found, list);
+      if (exchange.kind === 'result') return readTaskList(exchange.result, ids, origin);
+      return { kind: 'unknown', error: pollTrouble(exchange).error };
+    });
+  }
+
+  async adopt(task: { readonly taskId: string; readonly contextId?: string }): Promise<StartReply> {
+    return this.#endpoint.converse('GetTask', async (send) => {
+      const found = await this.#interfaces.forStart(send);
+      const { exchange, origin } = await this.#perform(send, found, { kind: 'get', taskId: task.taskId });
+      return classifyAdoption(exchange, origin, task);
+    });
+  }
+
+  async watch(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void> {
+    const found = await this.#interfaceToWatch(handle);
+    if (found === undefined || signal.aborted) return;
+    const { to, extensions } = found;
+    const call = callFor(to, { kind: 'subscribe', taskId: handle.taskId }, extensions);
+    const rpcId = 'url' in call ? undefined : this.#deps.random.hex(16);
+    const limits = { headersMs: watchQuietMs, replyMaxBytes: remoteReplyMaxBytes };
+    await this.#endpoint.follow((scrub) => {
+      const { push } = new TaskStream(handle, rpcId, (event) => {
+        onEvent('note' in event && event.note !== undefined ? { ...event, note: scrub(event.note) } : event);
+      });
+      return { ...('url' in call ? call : asPlain(call, to.url, rpcId ?? '')), enough: push, signal, limits };
+    }, watchMaxMs);
+  }
+
+  async #interfaceToWatch(handle: RemoteTaskHandle) {
+    const { found } = await this.#endpoint.converse('SubscribeToTask', async (send) => ({
+      kind: 'looked_up',
+      found: await this.#interfaces.forTask(handle, send),
+    }));
+    // An agent that streams nothing is not asked for a stream.
+    if (found.kind === 'none' || !found.card.streams) return undefined;
+    return { to: found.to, extensions: this.#extensionsFor(found.card) };
+  }
+
+  async #read(send: Send, handle: RemoteTaskHandle): Promise<PollReply> {
+    const found = await this.#interfaces.forTask(handle, send);
+    const { exchange } = await this.#perform(send, found, { kind: 'get', taskId: handle.taskId });
+    return classifyPoll(exchange, handle);
+  }
+
+  /** Undefined while the task waits for the answer to `question`. */
+  async #notOpen(send: Send, handle: RemoteTaskHandle, question: RemoteQuestion): Promise<AnswerReply | undefined> {
+    const reply = await this.#read(send, handle);
+    switch (reply.kind) {
+      case 'working':
+        return reply.questions?.some(({ key }) => key === question.key) === true ? undefined : { kind: 'done' };
+      case 'ended':
+        return { kind: 'done' };
+      case 'missing':
+        return { kind: 'retry', error: reply.error };
+      case 'unreadable':
+        return { ...reply, kind: 'retry' };
+    }
+  }
+
+  /** Makes one call, and makes it once more elsewhere if the agent no longer speaks that way: then nothing has happened yet. */
+  async #perform(
+    send: Send,
+    found: FoundInterface,
+    operation: A2aOperation,
+    options: { readonly freshConnection?: boolean } = {},
+  ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
+    const first = await this.#call(send, found, operation, options);
+    const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';
+    if (found.kind === 'none' || !isBasic || !isOutdated(first.exchange)) return first;
+    const other = await this.#interfaces.insteadOf(found.to, send);
+    return other.kind === 'none' ? first : this.#call(send, other, operation, options);
+  }
+
+  async #call(send: Send, found: FoundInterface, operation: A2aOperation, options: object) {
+    if (found.kind === 'none') return { exchange: found.trouble, origin: originOf(this.#endpoint.server, nowhere) };
+    const { to, card } = found;
+    const call = callFor(to, operation, this.#extensionsFor(card));
+    const { exchange } = await send(call, { ...options, url: to.url });
+    return { exchange, origin: originOf(this.#endpoint.server, to) };
+  }
+
+  #extensionsFor({ dedupes }: AgentCard): readonly string[] {
+    const { extensions = [] } = this.#config;
+    return dedupes && !extensions.includes(idempotentSendExtension)
+      ? [...extensions, idempotentSendExtension]
+      : extensions;
   }
 }
 
-/** What came of `SendMessage`. Pure. */
-export function classifyStart(exchange: Exchange, server: string): StartReply {
-  return exchange.kind === 'result' ? wire.readSendResult(exchange.result, server) : startTrouble(exchange);
+/** Of a call that was not made. */
+const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
+
+function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentInterfaces {
+  const { url, card, tenant } = config;
+  if (url === undefined) return new CardInterfaces(config, card, clock);
+  return new FixedInterface({ url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) });
 }
 
-/** What came of `GetTask`. Pure. */
+/** A URL to take out of errors even when nothing has been called yet. */
+function homeOf({ url, card }: A2aAgentConfig): string {
+  if (url !== undefined) return url;
+  if (typeof card === 'string') return cardUrlOf(card);
+  return readAgentCard(card, { hosts: 'any', httpsOnly: false })?.interfaces[0]?.url ?? 'https://agent.invalid/';
+}
+
+function asPlain({ method, params, headers }: WireCall, url: string, id: string): PlainCall {
+  return { httpMethod: 'POST', url, headers, body: rpcRequest(id, method, params), toExchange: ignored };
+}
+
+function ignored(): Exchange {
+  return { kind: 'result', result: null };
+}
+
+function isOutdated(exchange: Exchange): boolean {
+  return exchange.kind === 'rpc_error' && outdatedCodes.includes(exchange.code);
+}
+
+/** What came of SendMessage. Pure. */
+export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): StartReply {
+  return exchange.kind === 'result' ? readSendResult(exchange.result, origin, contextId) : startTrouble(exchange);
+}
+
+/** What came of GetTask. Pure. */
 export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
-  return exchange.kind === 'result' ? wire.readTask(exchange.result, handle) : pollTrouble(exchange);
+  return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollTrouble(exchange, [taskNotFound]);
 }
 
-/** What came of `CancelTask`: a task that cannot be cancelled any more, or is gone, needs no cancel. Pure. */
+/** What came of CancelTask. Pure. */
 export function classifyCancel(exchange: Exchange): CancelReply {
-  return exchange.kind === 'result'
-    ? { kind: 'done' }
-    : cancelTrouble(exchange, [wire.taskNotFoundCode, wire.taskNotCancelableCode]);
+  if (exchange.kind === 'result') return { kind: 'done' };
+  return cancelTrouble(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
+}
+
+/** What came of GetTask for a task that somebody else started. Nothing was started, so a read without an answer is repeated. */
+function classifyAdoption(
+  exchange: Exchange,
+  origin: TaskOrigin,
+  { taskId, contextId }: { readonly taskId: string; readonly contextId?: string },
+): StartReply {
+  if (exchange.kind !== 'result') {
+    const trouble = startTrouble(exchange);
+    return trouble.kind === 'unknown' ? { ...trouble, kind: 'retry' } : trouble;
+  }
+  const task = unwrappedTask(exchange.result);
+  const reply = readStartedTask(task, origin);
+  if (reply.kind === 'unknown') return { ...reply, kind: 'retry' };
+  if (reply.kind !== 'started' && reply.kind !== 'ended') return reply;
+  const problem =
+    reply.handle?.taskId !== taskId
+      ? 'the task is not the one that was asked for'
+      : contextId !== undefined && reply.handle.contextId !== contextId
+        ? 'the task is in another context'
+        : undefined;
+  return problem === undefined ? reply : { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
 }
 
 function partsOf(request: RemoteRequest): readonly JsonObject[] {
@@ -89,16 +311,18 @@ function partsOf(request: RemoteRequest): readonly JsonObject[] {
     case 'tool':
       throw new TypeError('an A2A agent takes no tool');
     case 'skill':
-      return wire.skillParts(request.skill, request.arguments);
+      // Skills of A2A have no input schema; one data part with both is a convention.
+      return [{ data: { skill: request.skill, arguments: request.arguments }, mediaType: 'application/json' }];
     case 'message':
       return request.parts;
   }
 }
 
-const contents = ['text', 'raw', 'url', 'data'] as const;
-
 function problemWithParts(parts: readonly JsonObject[]): string | undefined {
   if (parts.length === 0) return 'a message needs at least one part';
-  const bad = parts.findIndex((part) => contents.filter((content) => part[content] !== undefined).length !== 1);
-  return bad === -1 ? undefined : `part ${bad} of the message must have exactly one of ${contents.join(', ')}`;
+  for (const [index, part] of parts.entries()) {
+    const problem = problemWithPart(part);
+    if (problem !== undefined) return `part ${index} of the message ${problem}`;
+  }
+  return undefined;
 }

@@ -1,15 +1,16 @@
 /** What a state of an A2A task means to a caller. */
-export type A2aStateClass = 'active' | 'completed' | 'failed' | 'rejected' | 'canceled';
+export type A2aStateClass =
+  'active' | 'input_required' | 'auth_required' | 'completed' | 'failed' | 'rejected' | 'canceled';
 
-const classes: Readonly<Record<string, A2aStateClass>> = {
-  submitted: 'active',
-  working: 'active',
-  'input-required': 'active',
-  'auth-required': 'active',
-  completed: 'completed',
-  failed: 'failed',
-  rejected: 'rejected',
-  canceled: 'canceled',
+const states: Readonly<Record<string, { readonly name: string; readonly meaning: A2aStateClass }>> = {
+  submitted: { name: 'TASK_STATE_SUBMITTED', meaning: 'active' },
+  working: { name: 'TASK_STATE_WORKING', meaning: 'active' },
+  'input-required': { name: 'TASK_STATE_INPUT_REQUIRED', meaning: 'input_required' },
+  'auth-required': { name: 'TASK_STATE_AUTH_REQUIRED', meaning: 'auth_required' },
+  completed: { name: 'TASK_STATE_COMPLETED', meaning: 'completed' },
+  failed: { name: 'TASK_STATE_FAILED', meaning: 'failed' },
+  rejected: { name: 'TASK_STATE_REJECTED', meaning: 'rejected' },
+  canceled: { name: 'TASK_STATE_CANCELED', meaning: 'canceled' },
 };
 
 /**
@@ -17,11 +18,20 @@ const classes: Readonly<Record<string, A2aStateClass>> = {
  * (`TASK_STATE_CANCELLED`). Exact lookup; everything else, also what is no text, is active: an end is never guessed.
  */
 export function a2aStateClass(state: unknown): A2aStateClass {
-  if (typeof state !== 'string') return 'active';
+  return known(state)?.meaning ?? 'active';
+}
+
+/** A known state in the names of 1.0; any other value as it came. */
+export function a2aStateName<Value>(state: Value): Value | string {
+  return known(state)?.name ?? state;
+}
+
+function known(state: unknown) {
+  if (typeof state !== 'string') return undefined;
   const name = state
     .replace(/^TASK_STATE_/, '')
     .toLowerCase()
     .replaceAll('_', '-')
     .replace(/^cancelled$/, 'canceled');
-  return Object.hasOwn(classes, name) ? (classes[name] ?? 'active') : 'active';
+  return Object.hasOwn(states, name) ? states[name] : undefined;
 }

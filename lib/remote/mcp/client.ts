@@ -1,76 +1,155 @@
+import { requestTimeoutMs } from '../../base/limits.js';
+import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { McpServerConfig } from '../../workflow/app.js';
+import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
 import { RemoteEndpoint, type TransportDeps } from '../endpoint.js';
-import type { Exchange } from '../exchange.js';
-import { handleProblem } from '../handle.js';
+import { remoteError } from '../remote-error.js';
 import type {
+  AnswerReply,
   CancelReply,
   PollReply,
+  RemoteAnswer,
+  RemoteQuestion,
   RemoteRequest,
   RemoteTaskTransport,
+  ServerTraits,
   StartReply,
   StartRequest,
 } from '../transport.js';
-import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
-import {
-  mcpWire,
-  readCallResult,
-  readTask,
-  tasksCancel,
-  tasksGet,
-  taskUnknownCode,
-  toolsCall,
-} from './wire-2026-07-28.js';
+import { notStarted, outlasted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
+import { LegacyDialect } from './dialect-2025-11-25.js';
+import { ModernDialect } from './dialect-2026-07-28.js';
+import { LegacySessions } from './legacy-sessions.js';
+import { RevisionFinder } from './revision.js';
 
-/** A server that speaks MCP 2026-07-28 with the tasks extension. No handshake: every request stands for itself. */
+/**
+ * A server that speaks MCP. New calls go over the revision that the server speaks, or that the configuration names; a
+ * task stays with the revision that it was started over, which its handle says.
+ */
 export class McpTransport implements RemoteTaskTransport {
   readonly protocol = 'mcp';
   readonly dedupes: boolean;
-  readonly #endpoint: RemoteEndpoint;
+  readonly #server: string;
+  readonly #clock: Clock;
+  readonly #dialects: Readonly<Record<McpRevision, McpDialect>>;
+  readonly #revision: RevisionFinder;
 
   constructor(server: string, config: McpServerConfig, deps: TransportDeps) {
     this.dedupes = config.dedupes ?? false;
-    this.#endpoint = new RemoteEndpoint(server, config, deps);
+    this.#server = server;
+    this.#clock = deps.clock;
+    const endpoint = new RemoteEndpoint(server, config, deps);
+    const sessions = new LegacySessions(endpoint);
+    this.#dialects = {
+      '2026-07-28': new ModernDialect(endpoint, deps),
+      '2025-11-25': new LegacyDialect(endpoint, sessions, deps),
+    };
+    this.#revision = new RevisionFinder(endpoint, sessions, deps.clock, config.protocolVersion);
+  }
+
+  async traits(): Promise<ServerTraits> {
+    if (this.dedupes) return { dedupes: true, finds: false };
+    const found = await this.#revision.findFresh();
+    return { dedupes: found.kind === 'found' && found.dedupes, finds: false };
   }
 
   problemWith(request: RemoteRequest): string | undefined {
     if (request.kind !== 'tool')
-      return `the server "${this.#endpoint.server}" speaks MCP, which takes a tool, not a ${request.kind}`;
+      return `the server "${this.#server}" speaks MCP, which takes a tool, not a ${request.kind}`;
     return request.tool === '' ? 'the name of the tool is empty' : undefined;
   }
 
-  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
+  async start({ request, ...rest }: StartRequest): Promise<StartReply> {
     if (request.kind !== 'tool') throw new TypeError(`an MCP server takes no ${request.kind}`);
-    const call = toolsCall(request.tool, request.arguments, idempotencyKey);
-    return this.#endpoint.ask(call, { freshConnection: true }, (exchange) =>
-      classifyStart(exchange, this.#endpoint.server),
-    );
+    const call = { tool: request.tool, arguments: request.arguments, ...rest };
+    const untilMs = this.#clock.nowMs() + requestTimeoutMs;
+    const reply = await this.#startOnce(call, untilMs);
+    if (reply.kind !== 'other_revision') return reply;
+    if (this.#revision.isPinned) return refused(reply);
+    // The server was replaced since it was asked. It has not processed the call.
+    this.#revision.forget();
+    const again = await this.#startOnce(call, untilMs);
+    return again.kind === 'other_revision' ? refused(again) : again;
+  }
+
+  async #startOnce(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    const found = await this.#revision.find(untilMs);
+    if (found.kind === 'unready') return notStarted(found);
+    const reply = await this.#dialects[found.revision].start(call, untilMs);
+    return found.tasks === false && reply.kind === 'unknown' ? outlasted(reply) : reply;
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
-    const problem = handleProblem(handle, this.protocol, mcpWire);
-    if (problem !== undefined) return { kind: 'unreadable', error: problem };
-    return this.#endpoint.ask(tasksGet(handle.taskId), {}, (exchange) => classifyPoll(exchange, handle));
+    const dialect = this.#dialectOf(handle);
+    return dialect === undefined ? { kind: 'unreadable', error: handleError(handle) } : dialect.get(handle);
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
-    const problem = handleProblem(handle, this.protocol, mcpWire);
-    if (problem !== undefined) return { kind: 'retry', error: problem };
-    return this.#endpoint.ask(tasksCancel(handle.taskId), {}, classifyCancel);
+    const dialect = this.#dialectOf(handle);
+    return dialect === undefined ? { kind: 'retry', error: handleError(handle) } : dialect.cancel(handle);
+  }
+
+  async answer(
+    handle: RemoteTaskHandle,
+    question: RemoteQuestion,
+    answer: RemoteAnswer,
+    idempotencyKey: string,
+  ): Promise<AnswerReply> {
+    const dialect = this.#dialectOf(handle);
+    if (dialect === undefined) return { kind: 'retry', error: handleError(handle) };
+    return dialect.answer(handle, question.key, answer, idempotencyKey);
+  }
+
+  async adopt({ taskId }: { readonly taskId: string }): Promise<StartReply> {
+    const found = await this.#revision.find();
+    if (found.kind === 'unready') return notStarted(found);
+    const dialect = this.#dialects[found.revision];
+    const handle = await dialect.handleOf(taskId);
+    if ('kind' in handle) return notStarted(handle);
+    return adopted(await dialect.get(handle), handle);
+  }
+
+  #dialectOf({ protocol, wire }: RemoteTaskHandle): McpDialect | undefined {
+    return protocol === 'mcp' && isRevision(wire, this.#dialects) ? this.#dialects[wire] : undefined;
   }
 }
 
-/** What came of `tools/call`. Pure. */
-export function classifyStart(exchange: Exchange, server: string): StartReply {
-  return exchange.kind === 'result' ? readCallResult(exchange.result, server) : startTrouble(exchange);
+function isRevision<Revision extends string>(
+  wire: string,
+  dialects: Readonly<Record<Revision, unknown>>,
+): wire is Revision {
+  return Object.hasOwn(dialects, wire);
 }
 
-/** What came of `tasks/get`. Pure. */
-export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
-  return exchange.kind === 'result' ? readTask(exchange.result, handle.taskId, handle.server) : pollTrouble(exchange);
+/** The configuration or the version of outwait changed under the task. */
+function handleError({ protocol, wire }: RemoteTaskHandle) {
+  return remoteError(
+    'CONFIG_INVALID',
+    `the task was started over ${protocol} ${wire}, but the server is now asked over MCP, of which outwait knows no such revision`,
+  );
 }
 
-/** What came of `tasks/cancel`: any result is the acknowledgement, of an ended task too. Pure. */
-export function classifyCancel(exchange: Exchange): CancelReply {
-  return exchange.kind === 'result' ? { kind: 'done' } : cancelTrouble(exchange, [taskUnknownCode]);
+function refused({ error }: OtherRevision): StartReply {
+  return { kind: 'refused', error };
+}
+
+/** What a read of a task means for taking it over. A read can always be repeated. */
+function adopted(task: PollReply, handle: RemoteTaskHandle): StartReply {
+  switch (task.kind) {
+    case 'working': {
+      const { pollAfterMs, questions } = task;
+      return {
+        kind: 'started',
+        handle,
+        ...(pollAfterMs === undefined ? {} : { pollAfterMs }),
+        ...(questions === undefined ? {} : { questions }),
+      };
+    }
+    case 'ended':
+      return { kind: 'ended', end: task.end, handle };
+    case 'missing':
+      return { kind: 'refused', error: task.error };
+    case 'unreadable':
+      return { ...task, kind: 'retry' };
+  }
 }

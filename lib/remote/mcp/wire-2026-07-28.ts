@@ -2,43 +2,95 @@
 
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { remoteIdMaxBytes } from '../../base/limits.js';
+import { failureDataMaxBytes, questionMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
 import type { WireCall } from '../endpoint.js';
 import { remoteError, violationError } from '../remote-error.js';
-import type { PollReply, StartReply } from '../transport.js';
+import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
+import type { ToolStart } from './dialect.js';
+import { inputResponse, readInputRequests } from './elicitation.js';
 import { mcpHeaderValue } from './header-value.js';
+import { readToolResult } from './tool-result.js';
 
 export const mcpWire = '2026-07-28';
-/** JSON-RPC error for a task that is unknown or expired. */
-export const taskUnknownCode = -32602;
 
-const tasksExtension = 'io.modelcontextprotocol/tasks';
+/** Invalid params; of `tasks/*`: the task is unknown or expired. */
+export const invalidParamsCode = -32602;
+export const methodUnknownCode = -32601;
+/** A header is missing or differs from the body. */
+export const headerMismatchCode = -32020;
+export const missingCapabilityCode = -32021;
+/** `data.supported` names the revisions that the server speaks. */
+export const versionUnsupportedCode = -32022;
 
-/** Starts a tool. The server alone decides if it answers with a task. */
-export function toolsCall(tool: string, args: JsonObject, idempotencyKey: string): WireCall {
-  const params = { name: tool, arguments: args };
-  const call = wireCall('tools/call', tool, params, { 'dev.outwait/idempotencyKey': idempotencyKey });
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+/** In `capabilities.extensions` of a server: a repeated start with the same key gets the task that is there. */
+export const dedupesExtension = 'dev.outwait/dedupes';
+
+export const clientInfo = { name: 'outwait', version: '0.1.0' };
+
+export function serverDiscover(): WireCall {
+  return wireCall('server/discover', undefined, {});
+}
+
+export function toolsList(cursor?: string): WireCall {
+  return wireCall('tools/list', undefined, cursor === undefined ? {} : { cursor });
+}
+
+/** `Mcp-Param-*` headers are for tools that ask for them. */
+export type ToolsCall = ToolStart & { readonly paramHeaders?: Readonly<Record<string, string>> };
+
+/** Starts a tool, or repeats the start with answers. The server alone decides if it answers with a task. */
+export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation, ...call }: ToolsCall): WireCall {
+  const { state, answers = {} } = continuation ?? {};
+  const responses = Object.entries(answers).map(([key, answer]) => [key, inputResponse(answer)]);
+  const params = {
+    name: tool,
+    arguments: call.arguments,
+    ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) as JsonObject }),
+    ...(state === undefined ? {} : { requestState: state }),
+  };
+  const made = wireCall('tools/call', tool, params, {
+    answersQuestions: answersQuestions ?? false,
+    meta: { 'dev.outwait/idempotencyKey': idempotencyKey },
+  });
+  return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey, ...call.paramHeaders } };
+}
+
+type TaskOf = Pick<RemoteTaskHandle, 'taskId' | 'answersQuestions'>;
+
+export function tasksGet({ taskId, answersQuestions }: TaskOf): WireCall {
+  return wireCall('tasks/get', taskId, { taskId }, { answersQuestions: answersQuestions ?? false });
+}
+
+export function tasksCancel({ taskId, answersQuestions }: TaskOf): WireCall {
+  return wireCall('tasks/cancel', taskId, { taskId }, { answersQuestions: answersQuestions ?? false });
+}
+
+export function tasksUpdate(taskId: string, key: string, answer: RemoteAnswer, idempotencyKey: string): WireCall {
+  const params = { taskId, inputResponses: { [key]: inputResponse(answer) } };
+  const call = wireCall('tasks/update', taskId, params, { answersQuestions: true });
   return { ...call, headers: { ...call.headers, 'idempotency-key': idempotencyKey } };
 }
 
-export function tasksGet(taskId: string): WireCall {
-  return wireCall('tasks/get', taskId, { taskId });
-}
-
-export function tasksCancel(taskId: string): WireCall {
-  return wireCall('tasks/cancel', taskId, { taskId });
-}
-
-function wireCall(method: string, name: string, params: JsonObject, meta: JsonObject = {}): WireCall {
+function wireCall(
+  method: string,
+  name: string | undefined,
+  params: JsonObject,
+  { answersQuestions = false, meta = {} }: { readonly answersQuestions?: boolean; readonly meta?: JsonObject } = {},
+): WireCall {
   return {
     method,
     params: {
       ...params,
       _meta: {
         'io.modelcontextprotocol/protocolVersion': mcpWire,
-        'io.modelcontextprotocol/clientInfo': { name: 'outwait', version: '0.1.0' },
-        // No elicitation: nobody would answer, and a server that knows so does not ask.
-        'io.modelcontextprotocol/clientCapabilities': { extensions: { [tasksExtension]: {} } },
+        'io.modelcontextprotocol/clientInfo': clientInfo,
+        // Without elicitation a server knows that nobody answers, and does not ask.
+        'io.modelcontextprotocol/clientCapabilities': {
+          ...(answersQuestions ? { elicitation: { form: {}, url: {} } } : {}),
+          extensions: { [tasksExtension]: {} },
+        },
         ...meta,
       },
     },
@@ -47,13 +99,13 @@ function wireCall(method: string, name: string, params: JsonObject, meta: JsonOb
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': mcpWire,
       'mcp-method': method,
-      'mcp-name': mcpHeaderValue(name),
+      ...(name === undefined ? {} : { 'mcp-name': mcpHeaderValue(name) }),
     },
   };
 }
 
 /** The result of `tools/call` (tasks extension, CreateTaskResult). A reply without a usable shape may belong to running work. */
-export function readCallResult(result: JsonValue, server: string): StartReply {
+export function readCallResult(result: JsonValue, server: string, answersQuestions = false): StartReply {
   if (!isJsonObject(result)) return unknown('the result of the call is not an object');
   // Servers of older revisions send none.
   const resultType = textOf(result['resultType'] ?? 'complete');
@@ -61,35 +113,43 @@ export function readCallResult(result: JsonValue, server: string): StartReply {
     case 'complete':
       return readToolResult(result);
     case 'task':
-      return readCreatedTask(result, server);
+      return readCreatedTask(result, server, answersQuestions);
     case 'input_required':
-      // Nothing runs between the rounds of such a question, so nothing is left behind.
-      return {
-        kind: 'refused',
-        error: remoteError('REMOTE_START_REFUSED', 'the server wants input before it starts, which is not supported'),
-      };
+      return readQuestions(result);
     default:
       return unknown('the result of the call has an unknown resultType');
   }
 }
 
-function readToolResult(result: JsonObject): StartReply {
-  if (!Array.isArray(result['content']) && result['structuredContent'] === undefined) {
-    return unknown('the result of the call has neither content nor structuredContent');
-  }
-  return { kind: 'ended', end: { kind: 'completed', result, isError: result['isError'] === true } };
+/** Nothing runs between the rounds of such a question, so a bad one leaves nothing behind. */
+function readQuestions({ inputRequests, requestState: state }: JsonObject): StartReply {
+  const { questions, unanswerable } = readInputRequests(inputRequests);
+  if (state !== undefined && typeof state !== 'string')
+    return refused('the server asks with a requestState that is no text');
+  if (state !== undefined && utf8Bytes(state) > questionMaxBytes)
+    return refused(`the server asks with a requestState of more than ${questionMaxBytes} bytes`);
+  if (questions.length === 0 && unanswerable.length > 0)
+    return refused(`the server asks for what nobody here answers: ${unanswerable.join(', ')}`);
+  if (questions.length === 0 && state === undefined) return refused('the server asks for input without a question');
+  return { kind: 'asked', questions, ...(state === undefined ? {} : { state }) };
 }
 
-function readCreatedTask(task: JsonObject, server: string): StartReply {
+function readCreatedTask(task: JsonObject, server: string, answersQuestions: boolean): StartReply {
   const { taskId, status, createdAt, ttlMs } = task;
-  if (typeof taskId !== 'string' || taskId === '' || utf8Bytes(taskId) > remoteIdMaxBytes)
-    return unknown('the task has no usable taskId');
+  if (!isUsableId(taskId)) return unknown('the task has no usable taskId');
   if (typeof status !== 'string' || typeof createdAt !== 'string')
     return unknown('the task has no status or no createdAt');
   if (ttlMs !== null && !isPositive(ttlMs)) return unknown('the task has no ttlMs');
-  const handle = { server, protocol: 'mcp', wire: mcpWire, taskId, ...(ttlMs === null ? {} : { ttlMs }) } as const;
+  const handle = {
+    server,
+    protocol: 'mcp',
+    wire: mcpWire,
+    taskId,
+    ...(ttlMs === null ? {} : { ttlMs }),
+    ...(answersQuestions ? { answersQuestions } : {}),
+  } as const;
   // The reply to the call never carries the result, so it is read at once.
-  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task)) };
+  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs'])) };
 }
 
 /** The result of `tasks/get` for the task `taskId`. Whatever is not exactly a state of this task settles nothing. */
@@ -102,19 +162,18 @@ export function readTask(task: JsonValue, taskId: string, server: string): PollR
   const status = textOf(task['status']);
   switch (status) {
     case 'working':
-    case 'input_required':
-      return { kind: 'working', state: status, ...hintOf(task) };
+      return { kind: 'working', state: status, ...hintOf(task['pollIntervalMs']), ...noteOf(task) };
+    case 'input_required': {
+      const { questions } = readInputRequests(task['inputRequests']);
+      const asked = questions.length === 0 ? {} : { questions };
+      return { kind: 'working', state: status, ...hintOf(task['pollIntervalMs']), ...noteOf(task), ...asked };
+    }
     case 'completed':
       return readCompleted(task, taskId);
     case 'failed':
       return readFailed(task, server);
-    case 'cancelled': {
-      const message = `remote task cancelled: ${messageIn(task['statusMessage']) ?? 'no reason was given'}`;
-      return {
-        kind: 'ended',
-        end: { kind: 'failed', error: remoteError('REMOTE_TASK_CANCELLED', message, { server, state: status }) },
-      };
-    }
+    case 'cancelled':
+      return cancelledTask(task, server);
     default:
       return unreadable('the task has an unknown status');
   }
@@ -129,31 +188,61 @@ function readCompleted(task: JsonObject, taskId: string): PollReply {
 function readFailed(task: JsonObject, server: string): PollReply {
   const { error } = task;
   if (error === undefined || error === null) return unreadable('the task is failed without an error');
-  const { message, code } = isJsonObject(error) ? error : { message: error, code: undefined };
-  const text = messageIn(task['statusMessage']) ?? messageIn(message) ?? 'no reason was given';
-  const details = { server, state: 'failed', ...(typeof code === 'number' ? { code } : {}) };
-  return {
-    kind: 'ended',
-    end: { kind: 'failed', error: remoteError('REMOTE_TASK_FAILED', `remote task failed: ${text}`, details) },
-  };
+  return failedTask(task, isJsonObject(error) ? error : { message: error }, server);
 }
 
-function isTerminal(status: string): boolean {
+/** A task that ended with a JSON-RPC error. The server's own words come first, and nothing of the error is lost. */
+export function failedTask(task: JsonObject, error: JsonObject, server: string): PollReply {
+  const said = messageIn(task['statusMessage']);
+  const message = messageIn(error['message']);
+  const { code, data } = error;
+  const details = {
+    server,
+    state: 'failed',
+    ...(typeof code === 'number' ? { code } : {}),
+    ...(said === undefined || message === undefined || said === message ? {} : { message }),
+    ...dataOf(data),
+  };
+  const text = `remote task failed: ${said ?? message ?? 'no reason was given'}`;
+  return { kind: 'ended', end: { kind: 'failed', error: remoteError('REMOTE_TASK_FAILED', text, details) } };
+}
+
+function dataOf(data: JsonValue | undefined): JsonObject {
+  if (data === undefined) return {};
+  const sizeBytes = utf8Bytes(JSON.stringify(data));
+  return sizeBytes <= failureDataMaxBytes ? { data } : { dataBytes: sizeBytes };
+}
+
+export function cancelledTask(task: JsonObject, server: string): PollReply {
+  const text = `remote task cancelled: ${messageIn(task['statusMessage']) ?? 'no reason was given'}`;
+  const error = remoteError('REMOTE_TASK_CANCELLED', text, { server, state: 'cancelled' });
+  return { kind: 'ended', end: { kind: 'failed', error } };
+}
+
+export function isTerminal(status: string): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 /** A hint of zero or less is none: zero has a meaning of its own in `StartReply`. */
-function hintOf(task: JsonObject): { readonly pollAfterMs?: number } {
-  const { pollIntervalMs } = task;
-  return isPositive(pollIntervalMs) ? { pollAfterMs: Math.ceil(pollIntervalMs) } : {};
+export function hintOf(intervalMs: JsonValue | undefined): { readonly pollAfterMs?: number } {
+  return isPositive(intervalMs) ? { pollAfterMs: Math.ceil(intervalMs) } : {};
 }
 
-function isPositive(value: JsonValue | undefined): value is number {
+export function noteOf(task: JsonObject): { readonly note?: string } {
+  const note = messageIn(task['statusMessage']);
+  return note === undefined ? {} : { note };
+}
+
+export function isUsableId(taskId: JsonValue | undefined): taskId is string {
+  return typeof taskId === 'string' && taskId !== '' && utf8Bytes(taskId) <= remoteIdMaxBytes;
+}
+
+export function isPositive(value: JsonValue | undefined): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
 /** The empty text for what is no text: it is in no list of known words. */
-function textOf(value: JsonValue | undefined): string {
+export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
@@ -161,10 +250,14 @@ function messageIn(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
+function refused(problem: string): StartReply {
+  return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
+}
+
+export function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
   return { kind: 'unknown', error: violationError(problem) };
 }
 
-function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
+export function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
   return { kind: 'unreadable', error: violationError(problem) };
 }

@@ -15,7 +15,7 @@ import { formatCursor, type IndexPosition } from '../index-cursor.js';
 import { type IndexPage, type IndexQuery, type Item, type Key, type Table, tableIndexes } from '../table.js';
 import type { Put, TransactResult, Update, Write, WriteResult } from '../table.js';
 import { checkTransaction } from '../write-rules.js';
-import { type Attributes, fromAttributes } from './attributes.js';
+import { type Attributes, fromAttributes, toAttributes } from './attributes.js';
 import {
   compileGet,
   compileIndexQuery,
@@ -84,9 +84,10 @@ export class DynamoDbTable implements Table {
     return found === undefined ? undefined : fromAttributes(found);
   }
 
-  async queryPartition(pk: string, skPrefix?: string): Promise<Item[]> {
+  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
     const items: Item[] = [];
-    let startKey: Attributes | undefined;
+    // As if a page had ended there: DynamoDB does not ask for an item with the key that a page starts behind.
+    let startKey = after === undefined ? undefined : toAttributes({ pk, sk: after });
     do {
       const input = compilePartitionQuery(this.#tableName, pk, skPrefix, startKey);
       const page = await this.#read(() => this.#client.send(new QueryCommand(input)));

@@ -10,6 +10,9 @@ describe('a wait is due', () => {
     requestedAtMs: 0,
     deadlineAtMs: 100,
     failedAttempts: 0,
+    rounds: 0,
+    asked: new Map(),
+    answers: new Map(),
   } as const;
 
   it('when its timer fires', () => {
@@ -25,6 +28,10 @@ describe('a wait is due', () => {
   it('at its next start, at its deadline at the latest', () => {
     expect(waitDueAtMs({ ...remote, retryAtMs: 70 })).toBe(70);
     expect(waitDueAtMs({ ...remote, retryAtMs: 170 })).toBe(100);
+  });
+
+  it('at its deadline while it waits for answers before it starts', () => {
+    expect(waitDueAtMs({ ...remote, rounds: 1 })).toBe(100);
   });
 
   it('by its token while its remote task runs', () => {

@@ -1,0 +1,22 @@
+import { answerWith, askPerson, defineWorkflow } from 'outwait';
+
+export const quarterEnd = defineWorkflow({
+  name: 'quarterEnd',
+  async run(ctx) {
+    // The agent asks which cost centre to use: always the same one.
+    const quote = await ctx.callRemoteTask({
+      server: 'supplier',
+      skill: 'quote',
+      onInput: answerWith({ costCentre: '4711' }),
+    });
+    // The reporting system asks before it sends anything: a person decides, or after four hours nobody does.
+    const sent = await ctx.callRemoteTask({
+      server: 'reports',
+      tool: 'send_report',
+      timeout: { days: 1 },
+      onInput: askPerson({ timeout: { hours: 4 }, ifUnanswered: { action: 'decline' } }),
+    });
+    const decision = await ctx.ask({ message: 'Close the quarter?', timeout: { days: 3 } });
+    return { quote: quote.result, sent: sent.result, closed: decision.action === 'accept' };
+  },
+});

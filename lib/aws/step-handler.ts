@@ -1,0 +1,37 @@
+import type { SQSRecord } from 'aws-lambda';
+import type { Deps } from '../operations/deps.js';
+import { runLongStep } from '../operations/run-long-step.js';
+import type { GetDeps } from './get-deps.js';
+import { parseStepMessage } from './messages.js';
+import type { InvocationContext, QueueHandler } from './turn-handler.js';
+
+/**
+ * Runs the attempts of long steps that a batch of the step queue asks for. Whatever was not done is found by the sweep, so
+ * a message is given back only where it shows trouble: a body that is none, or a store that does not answer.
+ */
+export function stepHandler(getDeps: GetDeps): QueueHandler {
+  return async (event, context) => {
+    const deps = await getDeps();
+    const done = await Promise.all(event.Records.map((record) => runFor(deps, record, context)));
+    return {
+      batchItemFailures: event.Records.filter((_, at) => done[at] !== true).map(({ messageId }) => ({
+        itemIdentifier: messageId,
+      })),
+    };
+  };
+}
+
+async function runFor(deps: Deps, record: SQSRecord, context: InvocationContext): Promise<boolean> {
+  const message = parseStepMessage(record.body);
+  if (message === undefined) {
+    deps.log.error('malformed step message', { messageId: record.messageId });
+    return false;
+  }
+  try {
+    await runLongStep(deps, message, { remainingMs: () => context.getRemainingTimeInMillis() });
+    return true;
+  } catch (error) {
+    deps.log.error('long step failed', { runId: message.runId, waitId: message.waitId, error });
+    return false;
+  }
+}

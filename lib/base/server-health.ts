@@ -1,0 +1,18 @@
+import type { EpochMs } from './time.js';
+
+/** What all workers together know of one remote server. Nothing is stored of one that has never failed. */
+export interface ServerHealth {
+  /** Requests in a row that failed for the server's sake, each soon after the one before. */
+  readonly failures: number;
+  readonly failedAtMs?: EpochMs;
+  /** Times in a row that it was left alone, and the probe afterwards failed. */
+  readonly trips: number;
+  /** The breaker is open: until then no request goes to the server, and then one, the probe. */
+  readonly openUntilMs?: EpochMs;
+  /** A probe is under way, at most until then. */
+  readonly probeUntilMs?: EpochMs;
+  /** The server has asked to be left alone until then (`Retry-After`). */
+  readonly holdUntilMs?: EpochMs;
+}
+
+export const healthy: ServerHealth = { failures: 0, trips: 0 };

@@ -1,0 +1,58 @@
+import { storedError, type StoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import { taskMissingGraceMs, taskSightingsMax, taskSightingsSpanMs } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+import type { RemoteTaskHandle } from '../history/event.js';
+import type { Sightings } from '../history/remote-end.js';
+
+export interface SightedTask {
+  readonly handle: RemoteTaskHandle;
+  readonly createdAtMs: EpochMs;
+  /** When the reply to the start came, by our own clock. */
+  readonly startedAtMs?: EpochMs;
+  /** In place of what the handle says. */
+  readonly ttlMs?: number;
+  readonly sightings?: Sightings;
+}
+
+export type Sighted =
+  /** The wait goes on; `sightings` are to be kept. */
+  | { readonly kind: 'open'; readonly sightings?: Sightings }
+  /** The task will never end for us. */
+  | { readonly kind: 'over'; readonly error: StoredError };
+
+/** The server says that it knows no such task: not yet (its replicas may lag), no longer, or never for us. */
+export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
+  const ageMs = nowMs - (task.startedAtMs ?? task.createdAtMs);
+  const ttlMs = task.ttlMs ?? task.handle.ttlMs;
+  // Our own clock, from when we were told: that is later than the server's count began, so never too early.
+  if (ttlMs !== undefined && ageMs >= ttlMs) {
+    const message = `"${task.handle.server}" kept the remote task for ${ttlMs / 1000} s and has it no longer`;
+    return { kind: 'over', error: storedError('REMOTE_TASK_EXPIRED', message, detailsOf(task, { ttlMs })) };
+  }
+  if (ageMs < taskMissingGraceMs) return { kind: 'open' };
+  const sightings = oneMore(task.sightings, 'missing', nowMs);
+  if (!isEnough(sightings, nowMs)) return { kind: 'open', sightings };
+  const message = `"${task.handle.server}" knows the remote task no longer: ${said.message}`;
+  return { kind: 'over', error: storedError('REMOTE_TASK_LOST', message, detailsOf(task, { state: 'missing' })) };
+}
+
+/** The reply is larger than anything that can be read or stored; it will not shrink. */
+export function sightUnfit(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
+  const sightings = oneMore(task.sightings, 'unfit', nowMs);
+  if (!isEnough(sightings, nowMs)) return { kind: 'open', sightings };
+  const message = `the reply of "${task.handle.server}" about the remote task cannot be read: ${said.message}`;
+  return { kind: 'over', error: storedError('PAYLOAD_TOO_LARGE', message, detailsOf(task, said.details ?? {})) };
+}
+
+function oneMore(before: Sightings | undefined, of: Sightings['of'], nowMs: EpochMs): Sightings {
+  return before?.of === of ? { ...before, count: before.count + 1 } : { of, count: 1, sinceMs: nowMs };
+}
+
+function isEnough({ count, sinceMs }: Sightings, nowMs: EpochMs): boolean {
+  return count >= taskSightingsMax && nowMs - sinceMs >= taskSightingsSpanMs;
+}
+
+function detailsOf({ handle }: SightedTask, details: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {
+  return { server: handle.server, taskId: handle.taskId, phase: 'run', ...details };
+}

@@ -1,0 +1,12 @@
+import type { JsonObject } from '../base/json.js';
+
+/** What a person is asked. */
+export interface InputForm {
+  readonly message: string;
+  /** JSON Schema that an accepted answer is checked against; default: an object. */
+  readonly schema?: JsonObject;
+  /** A page to open; shown, never fetched. */
+  readonly url?: string;
+  /** The remote server whose task asks. */
+  readonly server?: string;
+}

@@ -1,0 +1,118 @@
+import { Validator, type Schema } from '@cfworker/json-schema';
+import { EngineError } from '../base/errors.js';
+import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
+import { answerMaxBytes } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+import type { InputForm } from '../history/input-form.js';
+import type { RemoteAnswer } from '../history/remote-question.js';
+import type { TokenRecord } from '../store/records.js';
+import type { Deps } from './deps.js';
+import { type Refusal, refusalOf } from './settle-token.js';
+import { wakeRunFor } from './wake.js';
+
+/** A question that waits for a person. */
+export interface InputView extends InputForm {
+  /** `<runId>.<waitId>`: what an answer is sent to. */
+  readonly inputId: string;
+  readonly runId: RunId;
+  readonly sinceMs: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
+}
+
+export type AnswerResult = { readonly answered: true } | { readonly answered: false; readonly reason: Refusal };
+
+/** Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100. */
+export async function listInputs(
+  deps: Deps,
+  page: { readonly limit: number; readonly cursor?: string },
+): Promise<{ readonly inputs: readonly InputView[]; readonly cursor?: string }> {
+  const { rows, cursor } = await deps.store.listInputs(page.limit, page.cursor);
+  const tokens = await Promise.all(rows.map(({ runId, waitId }) => deps.store.readToken(runId, waitId)));
+  return { inputs: tokens.flatMap(toInput), ...(cursor === undefined ? {} : { cursor }) };
+}
+
+/** @throws EngineError `INPUT_NOT_FOUND` */
+export async function showInput(deps: Deps, inputId: string): Promise<InputView> {
+  const [view] = toInput(await readInput(deps, inputId));
+  if (view === undefined) throw notFound();
+  return view;
+}
+
+/**
+ * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
+ * changes nothing and says why. The content of an accepted answer must fit the schema of the question.
+ * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`: the question stays open
+ */
+export async function answerInput(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
+  const token = await readInput(deps, inputId);
+  if (token.settlement !== undefined) return { answered: false, reason: refusalOf(token) };
+  if (answer.action === 'accept') checkContent(token.form?.schema, answer.content);
+  const { runId, waitId } = token;
+  const outcome = { kind: 'completed', result: answer as unknown as JsonValue, isError: false } as const;
+  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'operator', outcome } as const;
+  const { settled, token: now } = await deps.store.settle(runId, waitId, settlement);
+  if (!settled) return { answered: false, reason: now === undefined ? 'run_ended' : refusalOf(now) };
+  await wakeRunFor(deps, runId, { waitId });
+  return { answered: true };
+}
+
+async function readInput(deps: Deps, inputId: string): Promise<TokenRecord> {
+  const [runId = '', waitId = '', ...rest] = inputId.split('.');
+  const isId = rest.length === 0 && isRunId(runId) && isWaitId(waitId);
+  const token = isId ? await deps.store.readToken(runId, waitId) : undefined;
+  if (token?.form === undefined) throw notFound();
+  return token;
+}
+
+function toInput(token: TokenRecord | undefined): readonly InputView[] {
+  if (token?.form === undefined || token.settlement !== undefined) return [];
+  const { runId, waitId, form, createdAtMs, deadlineAtMs } = token;
+  return [
+    {
+      inputId: inputIdOf(runId, waitId),
+      runId,
+      ...form,
+      sinceMs: createdAtMs,
+      ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    },
+  ];
+}
+
+export function inputIdOf(runId: RunId, waitId: WaitId): string {
+  return `${runId}.${waitId}`;
+}
+
+function checkContent(schema: JsonObject | undefined, content: JsonValue | undefined): void {
+  checkJsonBytes('the content of the answer is', jsonBytes(content), answerMaxBytes);
+  if (schema === undefined) return;
+  const { valid, errors } = new Validator(withoutPatterns(schema) as Schema, '2020-12', false).validate(content ?? {});
+  if (valid) return;
+  // The deepest one says what is wrong, those around it only that something is.
+  const problems = errors.filter(({ keyword }) => keyword !== 'properties').map(problemText);
+  throw new EngineError('INPUT_INVALID', `the content does not fit the schema of the question: ${problems.join('; ')}`);
+}
+
+function problemText({ instanceLocation, error }: { instanceLocation: string; error: string }): string {
+  return `${instanceLocation === '#' ? 'content' : instanceLocation.slice(2).replaceAll('/', '.')}: ${error}`;
+}
+
+/** A remote server wrote the schema: its regular expressions are not run against what people type. */
+function withoutPatterns(schema: JsonValue): JsonValue {
+  if (!isJsonObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(([keyword]) => keyword !== 'pattern' && keyword !== 'patternProperties');
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, inner(keyword, value)]));
+}
+
+function inner(keyword: string, value: JsonValue): JsonValue {
+  const holdsSchemasByName = ['properties', '$defs', 'definitions', 'dependentSchemas'].includes(keyword);
+  if (holdsSchemasByName && isJsonObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, withoutPatterns(schema)]));
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutPatterns);
+  return isJsonObject(value) ? withoutPatterns(value) : value;
+}
+
+function notFound(): EngineError {
+  return new EngineError('INPUT_NOT_FOUND', 'no question has this id');
+}

@@ -1,0 +1,73 @@
+import { storedError, type StoredError } from '../base/errors.js';
+import { remoteKeyOf, type RunId } from '../base/ids.js';
+import { serverTraitsTimeoutMs } from '../base/limits.js';
+import type { RemoteTaskTransport, ServerTraits } from '../remote/transport.js';
+import type { StartRemoteTask } from '../replay/command.js';
+import type { Deps } from './deps.js';
+
+/** The server of a call, and what may be done towards it when the fate of a start is unknown. */
+export interface RemoteTarget {
+  readonly transport: RemoteTaskTransport;
+  /** Start again with the same key. */
+  readonly mayRepeat: boolean;
+  /** Ask whether it has a task of that start. */
+  readonly mayLook: boolean;
+}
+
+export type FoundTarget =
+  { readonly kind: 'target'; readonly target: RemoteTarget } | { readonly kind: 'refused'; readonly error: StoredError };
+
+/** Refused: the app has no such server, or the call cannot be made to it. */
+export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promise<FoundTarget> {
+  const { server, request } = command;
+  if (!Object.hasOwn(deps.app.servers, server)) {
+    const known = Object.keys(deps.app.servers).join(', ') || 'none';
+    return {
+      kind: 'refused',
+      error: storedError('SERVER_NOT_FOUND', `no server is named "${server}"; there is ${known}`),
+    };
+  }
+  const transport = deps.transports.get(server);
+  const problem = problemWith(transport, request);
+  if (problem !== undefined) {
+    const error = storedError('CONFIG_INVALID', `the call to "${server}" cannot be made: ${problem}`);
+    return { kind: 'refused', error };
+  }
+  if (command.retrySafe) return { kind: 'target', target: { transport, mayRepeat: true, mayLook: false } };
+  const { dedupes, finds } = await traitsOf(deps, transport);
+  return { kind: 'target', target: { transport, mayRepeat: dedupes, mayLook: finds && transport.find !== undefined } };
+}
+
+/**
+ * What the configuration says of a server, else what the server says of itself. One that says nothing, not in time or
+ * not intelligibly, is taken for what the configuration says.
+ */
+export async function traitsOf(
+  deps: Pick<Deps, 'delay' | 'log'>,
+  transport: RemoteTaskTransport,
+): Promise<ServerTraits> {
+  const configured: ServerTraits = { dedupes: transport.dedupes, finds: false };
+  if (transport.dedupes || transport.traits === undefined) return configured;
+  const answered = new AbortController();
+  try {
+    return await Promise.race([
+      transport.traits(),
+      deps.delay(serverTraitsTimeoutMs, answered.signal).then(() => configured),
+    ]);
+  } catch (error) {
+    deps.log.warn('server does not say what it can', { error });
+    return configured;
+  } finally {
+    answered.abort();
+  }
+}
+
+/** Idempotency key of a call: the same on every attempt. */
+export function callKeyOf(deps: Pick<Deps, 'digest'>, runId: RunId, { waitId, key }: StartRemoteTask): string {
+  return key ?? remoteKeyOf(runId, waitId, deps.digest);
+}
+
+function problemWith(transport: RemoteTaskTransport, request: StartRemoteTask['request']): string | undefined {
+  if (request.kind !== 'attach') return transport.problemWith(request);
+  return transport.adopt === undefined ? 'it takes over no tasks that others have started' : undefined;
+}

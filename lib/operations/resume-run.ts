@@ -1,0 +1,43 @@
+import type { RunId } from '../base/ids.js';
+import type { News } from '../queue/queue.js';
+import type { RunRecords } from '../store/records.js';
+import type { Deps } from './deps.js';
+import type { KnownRun } from './known-run.js';
+import { newInbox } from './take-in.js';
+import type { WarmRun } from './warm-runs.js';
+
+/**
+ * Takes the run out of memory and reads only what is newer: the head, commits after the last one known, and of tokens and
+ * inbox what `news` names, or all of them. Undefined when the run must be read whole: it is not remembered, its code is
+ * another, somebody else has written to its log, or anything else is not as it was left. It is forgotten then.
+ * @throws EngineError of the store; the run is forgotten then too
+ */
+export async function resumeRun(
+  deps: Deps,
+  runId: RunId,
+  news: readonly News[] | undefined,
+): Promise<KnownRun | undefined> {
+  const warm = deps.warmRuns?.take(runId);
+  if (warm === undefined) return undefined;
+  const { state, tokens, inbox, execution } = warm;
+  const newer = await deps.store.readRunAfter(runId, state.seq, news);
+  if (newer === undefined || !isAsLeft(deps, warm, newer)) return undefined;
+  for (const token of newer.tokens) tokens.set(token.waitId, token);
+  for (const item of newer.inbox) inbox.set(item.inboxId, item);
+  // The head counts what was accepted, so nothing that came without its news is overlooked.
+  if (newer.head.inboxCount > state.takenInbox.size + newInbox(warm).length) {
+    for (const item of await deps.store.readInbox(runId)) inbox.set(item.inboxId, item);
+  }
+  return { head: newer.head, state, tokens, inbox, execution, commits: [] };
+}
+
+function isAsLeft(deps: Deps, { workflow, execution, state }: WarmRun, { head, commits }: RunRecords): boolean {
+  return (
+    commits.length === 0 &&
+    head.status === 'running' &&
+    head.dueSeq <= state.seq &&
+    deps.app.workflows.get(head.workflow) === workflow &&
+    // Code that waits for something of its own may have gone on meanwhile.
+    execution.status.kind === 'waiting'
+  );
+}

@@ -1,0 +1,255 @@
+import { hasCode, isUnreadable, type StoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import {
+  longStepBeatMs,
+  longStepLeaseMs,
+  longStepReserveMs,
+  storeHandleBackoffMs,
+  storeHandleTries,
+  sweepIntervalMs,
+} from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+import { blockedRetryAtMs } from '../decide/deadline.js';
+import { foldHistory, type OpenLongStep } from '../history/run-state.js';
+import type { StepMessage } from '../queue/queue.js';
+import type { RunStep } from '../replay/command.js';
+import type { Execution } from '../replay/execution.js';
+import type { LongStepRecord, RunRecords, Settlement, TokenRecord } from '../store/records.js';
+import type { Deps } from './deps.js';
+import { interruption } from './interrupted-step.js';
+import { replayRecords } from './query-run.js';
+import { runStep, type StepEvent } from './run-step.js';
+import { pausedUntilMs } from './take-in.js';
+import type { TurnLimits } from './turn-limits.js';
+import { stepAt, wakeRunFor } from './wake.js';
+
+export type LongStepResult =
+  | 'settled'
+  /** The attempt failed and another one is due. */
+  | 'failed'
+  /** Not begun for now: the run is paused or blocked, or too little time was left. The sweep comes back to it. */
+  | 'put off'
+  /** The message was for a due instant that is no longer the item's, or nobody waits for the step any more. */
+  | 'stale'
+  /** During the attempt the step was settled or closed, or another worker took over; what the attempt gives is dropped. */
+  | 'lost';
+
+/** A token of a long step that is open and due. */
+type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs: EpochMs };
+
+/**
+ * Runs one attempt of a long step and settles its token, or records the failure and when the next attempt is due.
+ *
+ * L1  An attempt runs under a claim: one conditional write on the due instant that was read, which counts a strike.
+ * L2  While it runs, the claim is kept by beats, each conditional on the claim's writer id and on no settlement. A beat
+ *     that is refused ends the attempt. Without beats the lease runs out, and the due instant is that of the next attempt.
+ * L3  A failure is recorded under the claim and takes the strikes back. A strike that stands is a worker that died.
+ * L4  A success settles if there is no settlement, whoever has the claim: the work is done.
+ * L5  Nothing of the run is written but its token, so a run that cannot be replayed here only puts the attempt off.
+ */
+export async function runLongStep(deps: Deps, message: StepMessage, limits: TurnLimits): Promise<LongStepResult> {
+  try {
+    const token = await readDue(deps, message);
+    return token === undefined ? 'stale' : await attend(deps, token, limits);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    // Another delivery would not read it either; its marker stands.
+    deps.log.warn('long step skipped: it cannot be read', {
+      runId: message.runId,
+      waitId: message.waitId,
+      code: error.code,
+      reason: error.message,
+    });
+    return 'stale';
+  }
+}
+
+async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StepMessage): Promise<StepToken | undefined> {
+  const token = await deps.store.readToken(runId, waitId);
+  if (token?.step === undefined) return undefined;
+  if (token.settlement !== undefined) {
+    // Consumed settlements have no marker. This one may have lost its wake.
+    if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
+    return undefined;
+  }
+  return token.dueAtMs === dueAtMs ? { ...token, step: token.step, dueAtMs } : undefined;
+}
+
+async function attend(deps: Deps, token: StepToken, limits: TurnLimits): Promise<LongStepResult> {
+  const { runId } = token;
+  const nowMs = deps.clock.nowMs();
+  if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
+    return settle(deps, token, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
+
+  const records = await deps.store.readRun(runId);
+  const asked = records === undefined ? undefined : askedIn(records, token, nowMs);
+  if (records === undefined || asked === undefined) return 'stale';
+  if (asked === 'paused') return putOff(deps, token, nowMs + sweepIntervalMs);
+
+  const execution = await replay(deps, records);
+  if (execution === undefined || execution.status.kind === 'blocked') {
+    deps.log.warn('long step put off: its run cannot be replayed', { runId, waitId: token.waitId });
+    return putOff(deps, token, blockedRetryAtMs(token.step.sinceMs, nowMs));
+  }
+  const command = execution.command(token.waitId);
+  // A scope that was cancelled, a lost race: the turn closes the token.
+  if (command?.kind !== 'runStep') return 'stale';
+  if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';
+
+  const error = interruption(command, token.step.strikes);
+  if (error !== undefined) return settle(deps, token, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
+  return attempt(deps, token, asked, command);
+}
+
+/** The wait as the log has it. */
+function askedIn(
+  { commits, inbox }: RunRecords,
+  { waitId }: StepToken,
+  nowMs: EpochMs,
+): OpenLongStep | 'paused' | undefined {
+  const state = foldHistory(commits);
+  const wait = state.open.get(waitId);
+  if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
+  const isPaused = pausedUntilMs({ state, inbox: new Map(inbox.map((item) => [item.inboxId, item])) }, nowMs);
+  return isPaused === undefined ? wait : 'paused';
+}
+
+/** Undefined when this deployment does not have the workflow. */
+async function replay(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
+  try {
+    return await replayRecords(deps, records);
+  } catch (error) {
+    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+/** No message: the sweep sends one when it is time. */
+async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs: EpochMs): Promise<LongStepResult> {
+  await deps.store.moveStep(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: untilMs });
+  return 'put off';
+}
+
+async function attempt(
+  deps: Deps,
+  token: StepToken,
+  { requestedAtMs }: OpenLongStep,
+  command: RunStep,
+): Promise<LongStepResult> {
+  const { runId, waitId, step } = token;
+  const nowMs = deps.clock.nowMs();
+  const claim = deps.random.hex(16);
+  const isClaimed = await deps.store.claimStep(runId, waitId, {
+    seenDueAtMs: token.dueAtMs,
+    writerId: claim,
+    strikes: step.strikes + 1,
+    atMs: nowMs,
+    leaseUntilMs: nowMs + longStepLeaseMs,
+  });
+  if (!isClaimed) return 'stale';
+
+  let reported: JsonValue | undefined;
+  const lost = new AbortController();
+  const done = new AbortController();
+  const working = runStep(deps, runId, { requestedAtMs, ...step }, command, lost.signal, (progress) => {
+    reported = progress;
+  });
+  const beating = keepClaim(deps, token, claim, () => reported, done.signal);
+  const ended = await Promise.race([working, beating]);
+  if (ended === 'lost') {
+    lost.abort();
+    return 'lost';
+  }
+  done.abort('done');
+  return record(deps, token, claim, ended);
+}
+
+/** Beats until the attempt is done. Resolves with `lost` when a beat is refused. */
+async function keepClaim(
+  deps: Deps,
+  { runId, waitId }: StepToken,
+  claim: string,
+  reported: () => JsonValue | undefined,
+  done: AbortSignal,
+): Promise<'lost'> {
+  for (;;) {
+    await deps.delay(longStepBeatMs, done);
+    // Nobody waits for an answer any more.
+    if (done.aborted) return 'lost';
+    const progress = reported();
+    try {
+      const stands = await deps.store.beatStep(runId, waitId, {
+        writerId: claim,
+        leaseUntilMs: deps.clock.nowMs() + longStepLeaseMs,
+        ...(progress === undefined ? {} : { progress }),
+      });
+      if (!stands) return 'lost';
+    } catch (error) {
+      // The lease outlasts some of these.
+      deps.log.warn('beat of a long step failed', { runId, waitId, error });
+    }
+  }
+}
+
+async function record(deps: Deps, token: StepToken, claim: string, event: StepEvent): Promise<LongStepResult> {
+  switch (event.type) {
+    case 'StepCompleted':
+      return settle(deps, token, 'step', {
+        kind: 'completed',
+        result: event.result ?? null,
+        isError: false,
+        ...(event.result === undefined ? { isVoid: true } : {}),
+      });
+    case 'StepFailed':
+      return settle(deps, token, 'step', failure(event.error), { onlyIfWriterIs: claim });
+    case 'StepAttemptFailed': {
+      const { runId, waitId } = token;
+      const failed = {
+        claim,
+        writerId: deps.random.hex(16),
+        step: {
+          failedAttempts: event.attempt,
+          strikes: 0,
+          sinceMs: event.atMs,
+          lastError: event.error,
+          ...(event.progress === undefined ? {} : { progress: event.progress }),
+        },
+        dueAtMs: event.retryAtMs,
+      };
+      if (!(await persistently(deps, () => deps.store.recordStepFailure(runId, waitId, failed)))) return 'lost';
+      await stepAt(deps, { runId, waitId, dueAtMs: event.retryAtMs }, event.retryAtMs);
+      return 'failed';
+    }
+  }
+}
+
+function failure(error: StoredError): Settlement['outcome'] {
+  return { kind: 'failed', error };
+}
+
+async function settle(
+  deps: Deps,
+  { runId, waitId }: StepToken,
+  by: 'step' | 'timeout',
+  outcome: Settlement['outcome'],
+  options: { readonly onlyIfDeadlineIs?: EpochMs; readonly onlyIfWriterIs?: string; readonly onlyIfDueIs?: EpochMs } = {},
+): Promise<LongStepResult> {
+  const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
+  const { settled } = await persistently(deps, () => deps.store.settle(runId, waitId, settlement, options));
+  if (!settled) return 'lost';
+  await wakeRunFor(deps, runId, { waitId });
+  return 'settled';
+}
+
+/** Minutes of work hang on the write. It is the same each time, so one whose answer was lost does no harm. */
+async function persistently<Result>(deps: Deps, write: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write();
+    } catch (error) {
+      const mayPass = hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN');
+      if (!mayPass || attempt >= storeHandleTries) throw error;
+      await deps.delay(storeHandleBackoffMs * 2 ** (attempt - 1));
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { RemoteTaskStartFailed } from '../history/event.js';
+import type { OpenRemoteTask } from '../history/run-state.js';
+import type { Held } from '../remote/transport.js';
+import type { Deps } from './deps.js';
+import { startRemoteTask, type StartAttempt, type StartResult } from './start-remote-task.js';
+import { whenFree } from './when-free.js';
+
+/** `token` is missing when the server was left alone and the item not looked at. */
+export type StartWhenFree = Partial<Pick<StartResult, 'token'>> & Omit<StartResult, 'token'>;
+
+/**
+ * An attempt to start a remote task, unless its server is to be left alone. Then nothing is sent and no attempt is used
+ * up: the wait is looked at again when the server may be called, and at its deadline.
+ */
+export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<StartWhenFree> {
+  const { wait, command } = start;
+  // To end a wait, or to look for a task that may run, is not to start one.
+  const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
+  if (isFree) return startRemoteTask(deps, start);
+  const tried = await whenFree(deps, command.server, 'start', () => startRemoteTask(deps, start));
+  return tried.kind === 'held' ? { attempted: leftAlone(deps, wait, tried) } : tried.result;
+}
+
+function leftAlone(
+  deps: Deps,
+  { waitId, failedAttempts: attempt, deadlineAtMs }: OpenRemoteTask,
+  { error, untilMs }: Held,
+): RemoteTaskStartFailed {
+  const atMs = deps.clock.nowMs();
+  return { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: Math.min(untilMs, deadlineAtMs) };
+}

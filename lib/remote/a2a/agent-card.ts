@@ -1,0 +1,123 @@
+// Agent cards of 1.0 and 0.3, and what lies between them. Pure.
+
+import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
+import { agentInterfacesMax, remoteIdMaxBytes } from '../../base/limits.js';
+import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
+
+/** Of an agent card, what a caller goes by. */
+export interface AgentCard {
+  /** Those that we speak and may call, in the order of the card. */
+  readonly interfaces: readonly A2aInterface[];
+  /** Why there is no interface, where there is none. */
+  readonly problem: string | undefined;
+  /** The agent knows a repeated start again. */
+  readonly dedupes: boolean;
+  readonly streams: boolean;
+  /** It shows more to those whom it knows. */
+  readonly hasExtended: boolean;
+}
+
+/** Where the interfaces of a card may lead: credentials go there. */
+export interface CardRule {
+  /** As in a URL, with the port where it is not the usual one. `any`: the author has written the card. */
+  readonly hosts: readonly string[] | 'any';
+  /** The card came over https, so its interfaces have to be on https too. */
+  readonly httpsOnly: boolean;
+}
+
+/** Where the card of an agent is, by the URL of the card or the one below which it is well known (section 8.2). */
+export function cardUrlOf(configured: string): string {
+  const url = new URL(configured);
+  if (url.pathname.endsWith('.json')) return url.href;
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/.well-known/agent-card.json`;
+  return url.href;
+}
+
+/** Reads a card. Undefined for what is none. */
+export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | undefined {
+  if (!isJsonObject(card)) return undefined;
+  const offered = offersIn(card);
+  if (offered === undefined) return undefined;
+  const spoken = offered.slice(0, agentInterfacesMax).flatMap(spokenIn);
+  const interfaces = spoken.filter(({ url }) => mayCall(new URL(url), rule));
+  const capabilities = isJsonObject(card['capabilities']) ? card['capabilities'] : {};
+  return {
+    interfaces,
+    problem: interfaces.length > 0 ? undefined : problemWith(spoken),
+    dedupes: objectsIn(capabilities['extensions']).some(({ uri }) => uri === idempotentSendExtension),
+    streams: capabilities['streaming'] === true,
+    hasExtended: capabilities['extendedAgentCard'] === true || card['supportsAuthenticatedExtendedCard'] === true,
+  };
+}
+
+/**
+ * The interface for new tasks: the first of 1.0 in the order of the card, else the first of 0.3. Not the very first: a card
+ * that lists 0.3 before 1.0 must not lead back to the older protocol unnoticed (section 3.6.3).
+ */
+export function preferredInterface(interfaces: readonly A2aInterface[]): A2aInterface | undefined {
+  return interfaces.find(({ wire }) => wire === '1.0') ?? interfaces[0];
+}
+
+interface Offer {
+  readonly url: JsonValue | undefined;
+  readonly binding: JsonValue | undefined;
+  readonly version: JsonValue | undefined;
+  readonly tenant?: JsonValue | undefined;
+}
+
+/** A list of 1.0 wins, also in a card that has the fields of both. */
+function offersIn(card: JsonObject): readonly Offer[] | undefined {
+  const supported = objectsIn(card['supportedInterfaces']);
+  if (supported.length > 0) {
+    return supported.map(({ url, protocolBinding, protocolVersion = '1.0', tenant }) => ({
+      url,
+      binding: protocolBinding,
+      version: protocolVersion,
+      tenant,
+    }));
+  }
+  const { url, preferredTransport = 'JSONRPC', protocolVersion = '0.3' } = card;
+  if (typeof url !== 'string') return undefined;
+  const additional = objectsIn(card['additionalInterfaces']);
+  return [
+    { url, binding: preferredTransport, version: protocolVersion },
+    ...additional.map((other) => ({ url: other['url'], binding: other['transport'], version: protocolVersion })),
+  ];
+}
+
+/** Nothing for an interface that we do not speak. */
+function spokenIn({ url, binding, version, tenant }: Offer): readonly A2aInterface[] {
+  const wire = wireOf(version);
+  if (wire === undefined || !isUsableUrl(url)) return [];
+  if (binding !== 'JSONRPC' && (binding !== 'HTTP+JSON' || wire === '0.3')) return [];
+  const named = typeof tenant === 'string' && tenant !== '' && utf8Bytes(tenant) <= remoteIdMaxBytes;
+  return [{ url, binding, wire, ...(named ? { tenant } : {}) }];
+}
+
+/** Patch numbers do not count (section 3.6.1), nor minor ones after 1; cards of 0.2 describe what 0.3 still speaks. */
+function wireOf(version: JsonValue | undefined): A2aWire | undefined {
+  if (typeof version !== 'string') return undefined;
+  if (/^1(\.|$)/.test(version)) return '1.0';
+  return /^0\.[23](\.|$)/.test(version) ? '0.3' : undefined;
+}
+
+function isUsableUrl(url: JsonValue | undefined): url is string {
+  if (typeof url !== 'string' || !URL.canParse(url)) return false;
+  const { protocol, username, password } = new URL(url);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+function mayCall({ host, protocol }: URL, { hosts, httpsOnly }: CardRule): boolean {
+  if (httpsOnly && protocol !== 'https:') return false;
+  return hosts === 'any' || hosts.includes(host);
+}
+
+function problemWith(spoken: readonly A2aInterface[]): string {
+  return spoken.length === 0
+    ? 'the agent card offers nothing that we speak: JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3'
+    : 'the agent card leads to a host that is neither its own nor in allowedHosts, or from https to http';
+}
+
+function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];
+}

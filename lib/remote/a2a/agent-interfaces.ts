@@ -1,0 +1,265 @@
+import { remoteError, violationError } from '../remote-error.js';
+import { isJsonReply, type Exchange } from '../exchange.js';
+import type { HttpReply } from '../http.js';
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import type { JsonValue } from '../../base/json.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
+import type { Clock, EpochMs } from '../../base/time.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { A2aAgentConfig } from '../../workflow/app.js';
+import type { PlainCall, Send } from '../endpoint.js';
+import { handleProblem } from '../handle.js';
+import { retryAfterMs } from '../retry-after.js';
+import type { Trouble } from '../trouble.js';
+import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard, type CardRule } from './agent-card.js';
+import { callFor } from './call.js';
+import type { A2aInterface } from './interface.js';
+
+/** Where to call an agent, or why that is not known; then nothing was sent to it. */
+export type FoundInterface =
+  | { readonly kind: 'interface'; readonly to: A2aInterface; readonly card: AgentCard }
+  | { readonly kind: 'none'; readonly trouble: Trouble };
+
+/** How an agent can be called. */
+export interface AgentInterfaces {
+  /** For a new task. */
+  forStart(send: Send): Promise<FoundInterface>;
+  /** For a task that is there: the interface of its handle as long as the card has it. */
+  forTask(handle: RemoteTaskHandle, send: Send): Promise<FoundInterface>;
+  /** After the agent no longer knew the methods or the version of `refused`: another one, if there is any. */
+  insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface>;
+}
+
+/** An agent without a card: its one interface. */
+export class FixedInterface implements AgentInterfaces {
+  readonly #found: FoundInterface;
+  readonly #to: A2aInterface;
+
+  constructor(to: A2aInterface) {
+    this.#to = to;
+    const card = { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false };
+    this.#found = { kind: 'interface', to, card };
+  }
+
+  async forStart(): Promise<FoundInterface> {
+    return this.#found;
+  }
+
+  async forTask(handle: RemoteTaskHandle): Promise<FoundInterface> {
+    const { binding, wire } = this.#to;
+    const problem = handleProblem(handle, 'a2a', wire);
+    if (problem !== undefined) return none(problem);
+    if ((handle.binding ?? 'JSONRPC') === binding) return this.#found;
+    const text = `the task was started over ${handle.binding}, but the agent is now asked over ${binding}`;
+    return none(remoteError('CONFIG_INVALID', text));
+  }
+
+  async insteadOf(): Promise<FoundInterface> {
+    return none(remoteError('CONFIG_INVALID', 'the agent has one interface'));
+  }
+}
+
+interface Known {
+  readonly card: AgentCard;
+  readonly etag: string | undefined;
+  readonly askedAtMs: EpochMs;
+  readonly freshUntilMs: EpochMs;
+  /** Interfaces of this card whose methods or version the agent refused since. */
+  readonly refused: Set<A2aInterface>;
+}
+
+/**
+ * An agent with a card, which is read at the first use and kept in memory: a start looks for a newer one when the server's
+ * time for it is over, a read of a task after an hour. One card is enough for one set of credentials, and a server of the
+ * configuration has one. A card that cannot be read again stays in use.
+ */
+export class CardInterfaces implements AgentInterfaces {
+  readonly #config: A2aAgentConfig;
+  readonly #clock: Clock;
+  readonly #source:
+    { readonly kind: 'url'; readonly url: string } | { readonly kind: 'inline'; readonly card: JsonValue };
+  #known: Known | undefined;
+  #underWay: Promise<Known | Trouble> | undefined;
+
+  constructor(config: A2aAgentConfig, card: NonNullable<A2aAgentConfig['card']>, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#source = typeof card === 'string' ? { kind: 'url', url: cardUrlOf(card) } : { kind: 'inline', card };
+  }
+
+  async forStart(send: Send): Promise<FoundInterface> {
+    return choose(await this.#read(send, this.#clock.nowMs()), () => undefined);
+  }
+
+  async forTask(handle: RemoteTaskHandle, send: Send): Promise<FoundInterface> {
+    const { protocol, wire, binding = 'JSONRPC' } = handle;
+    const problem = handleProblem(handle, 'a2a', wire === '0.3' ? wire : '1.0');
+    if (protocol !== 'a2a' || problem !== undefined) return none(problem ?? violationError('no task of an agent'));
+    const known = await this.#read(send, this.#clock.nowMs() - agentCardAgeMaxMs);
+    return choose(known, (left) => left.find((to) => to.wire === wire && to.binding === binding));
+  }
+
+  async insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface> {
+    this.#known?.refused.add(refused);
+    const nowMs = this.#clock.nowMs();
+    // An agent that refuses everything must not have its card read with every poll.
+    const isOld = this.#known === undefined || nowMs - this.#known.askedAtMs >= agentCardAgeMinMs;
+    const known = await this.#read(send, isOld ? Infinity : -Infinity);
+    return choose(known, (left) => preferredInterface(left.filter((to) => !isSame(to, refused))), isSameAs(refused));
+  }
+
+  /** The card, read anew unless it is fresh at `freshAtMs`. */
+  async #read(send: Send, freshAtMs: EpochMs): Promise<Known | Trouble> {
+    if (this.#known !== undefined && freshAtMs < this.#known.freshUntilMs) return this.#known;
+    this.#underWay ??= this.#readAnew(send).finally(() => {
+      this.#underWay = undefined;
+    });
+    return this.#underWay;
+  }
+
+  async #readAnew(send: Send): Promise<Known | Trouble> {
+    const before = this.#known;
+    const nowMs = this.#clock.nowMs();
+    const read =
+      this.#source.kind === 'url' ? await fetchCard(this.#source.url, before?.etag, send) : inline(this.#source.card);
+    if (read.kind === 'trouble') {
+      if (before === undefined) return read.trouble;
+      this.#known = { ...before, askedAtMs: nowMs, freshUntilMs: nowMs + agentCardAgeMinMs };
+      return this.#known;
+    }
+    const freshUntilMs = nowMs + read.ageMs;
+    if (read.kind === 'same' && before !== undefined) {
+      this.#known = { ...before, askedAtMs: nowMs, freshUntilMs, refused: new Set() };
+      return this.#known;
+    }
+    const rule = this.#rule();
+    const card = read.kind === 'card' ? readAgentCard(read.card, rule) : undefined;
+    if (card === undefined) return notSent(violationError('the agent card is none'));
+    this.#known = {
+      card: await this.#extended(card, rule, send),
+      etag: read.kind === 'card' ? read.etag : undefined,
+      askedAtMs: nowMs,
+      freshUntilMs,
+      refused: new Set(),
+    };
+    return this.#known;
+  }
+
+  #rule(): CardRule {
+    if (this.#source.kind === 'inline') return { hosts: 'any', httpsOnly: false };
+    const { host, protocol } = new URL(this.#source.url);
+    return { hosts: [host, ...(this.#config.allowedHosts ?? [])], httpsOnly: protocol === 'https:' };
+  }
+
+  /** The card for those whom the agent knows, or `card` where there is none (section 3.1.11). */
+  async #extended(card: AgentCard, rule: CardRule, send: Send): Promise<AgentCard> {
+    const to = preferredInterface(card.interfaces);
+    if (this.#config.extendedCard !== true || !card.hasExtended || to === undefined) return card;
+    const call = callFor(to, { kind: 'extended_card' }, this.#config.extensions ?? []);
+    const { exchange } = await send(call, { url: to.url, timeoutMs: agentCardTimeoutMs });
+    if (exchange.kind !== 'result') return card;
+    // An author who wrote the card has named its hosts, and no others.
+    const hosts =
+      rule.hosts === 'any'
+        ? [...card.interfaces.map(({ url }) => new URL(url).host), ...(this.#config.allowedHosts ?? [])]
+        : rule.hosts;
+    const extended = readAgentCard(exchange.result, { ...rule, hosts });
+    return extended === undefined || extended.interfaces.length === 0 ? card : extended;
+  }
+}
+
+/** `wanted`, or else the preferred one, among the interfaces that were not refused; a refused one is better than none. */
+function choose(
+  known: Known | Trouble,
+  wanted: (left: readonly A2aInterface[]) => A2aInterface | undefined,
+  isOut: (to: A2aInterface) => boolean = () => false,
+): FoundInterface {
+  if (!('card' in known)) return { kind: 'none', trouble: known };
+  const { card, refused } = known;
+  const left = card.interfaces.filter((to) => !refused.has(to));
+  const to = wanted(left) ?? preferredInterface(left) ?? preferredInterface(card.interfaces);
+  if (to === undefined || isOut(to))
+    return none(remoteError('CONFIG_INVALID', card.problem ?? 'the agent card has no other interface'));
+  return { kind: 'interface', to, card };
+}
+
+function isSame(one: A2aInterface, other: A2aInterface): boolean {
+  return (
+    one.url === other.url && one.binding === other.binding && one.wire === other.wire && one.tenant === other.tenant
+  );
+}
+
+function isSameAs(other: A2aInterface): (one: A2aInterface) => boolean {
+  return (one) => isSame(one, other);
+}
+
+type CardRead =
+  | { readonly kind: 'card'; readonly card: JsonValue; readonly etag: string | undefined; readonly ageMs: number }
+  | { readonly kind: 'same'; readonly ageMs: number }
+  | { readonly kind: 'trouble'; readonly trouble: Trouble };
+
+function inline(card: JsonValue): CardRead {
+  return { kind: 'card', card, etag: undefined, ageMs: agentCardAgeMaxMs };
+}
+
+/** Reads the card over the network. Follows no redirect, like all our requests. */
+async function fetchCard(url: string, etag: string | undefined, send: Send): Promise<CardRead> {
+  const call: PlainCall = {
+    httpMethod: 'GET',
+    url,
+    headers: {
+      accept: 'application/json',
+      'a2a-version': '1.0',
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    },
+    limits: { replyMaxBytes: agentCardMaxBytes },
+    toExchange: cardExchange,
+  };
+  const { exchange, headers } = await send(call, { timeoutMs: agentCardTimeoutMs });
+  const ageMs = ageOf(headers['cache-control']);
+  switch (exchange.kind) {
+    case 'result':
+      return { kind: 'card', card: exchange.result, etag: headers['etag'], ageMs };
+    case 'no_answer':
+    case 'unusable':
+      return { kind: 'trouble', trouble: notSent(exchange.error) };
+    case 'http_error':
+      return exchange.status === 304 && etag !== undefined
+        ? { kind: 'same', ageMs }
+        : { kind: 'trouble', trouble: exchange };
+    case 'rpc_error':
+    case 'not_sent':
+      return { kind: 'trouble', trouble: exchange };
+  }
+}
+
+function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
+  if (reply.kind !== 'reply') return reply;
+  const { status, headers, text } = reply;
+  if (status !== 200) {
+    const after = retryAfterMs(headers['retry-after'], nowMs);
+    return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
+  }
+  try {
+    if (isJsonReply(reply)) return { kind: 'result', result: parseBoundedJson(text) };
+  } catch {
+    // Told below.
+  }
+  return { kind: 'unusable', error: violationError('the agent card is not JSON') };
+}
+
+/** How long a card may be used without asking again (RFC 9111 section 5.2.2.1), in our bounds. */
+function ageOf(cacheControl: string | undefined): number {
+  const seconds = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
+  const ageMs = seconds === undefined ? agentCardAgeMinMs : Number(seconds) * 1_000;
+  return Math.min(Math.max(ageMs, agentCardAgeMinMs), agentCardAgeMaxMs);
+}
+
+/** Trouble with a card: the agent itself was asked nothing, so a start may be repeated. */
+function notSent(error: Extract<Trouble, { kind: 'not_sent' }>['error']): Trouble {
+  return { kind: 'not_sent', error };
+}
+
+function none(error: Extract<Trouble, { kind: 'not_sent' }>['error']): FoundInterface {
+  return { kind: 'none', trouble: notSent(error) };
+}

@@ -1,0 +1,21 @@
+import type { PlainCall, WireCall } from '../endpoint.js';
+import { httpJsonCall } from './http-json-1.0.js';
+import type { A2aInterface } from './interface.js';
+import type { A2aOperation } from './operation.js';
+import { callFor03 } from './wire-0.3.js';
+import { callFor10 } from './wire-1.0.js';
+
+/** `operation` as the interface `to` takes it, with `extensions` activated. */
+export function callFor(
+  to: A2aInterface,
+  operation: A2aOperation,
+  extensions: readonly string[],
+): WireCall | PlainCall {
+  if (to.binding === 'HTTP+JSON') return httpJsonCall(operation, to, extensions);
+  switch (to.wire) {
+    case '1.0':
+      return callFor10(operation, to, extensions);
+    case '0.3':
+      return callFor03(operation, extensions);
+  }
+}

@@ -1,0 +1,128 @@
+// A2A 1.0 over HTTP+JSON (section 11): what is sent, and what an answer says. Pure.
+
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { EpochMs } from '../../base/time.js';
+import type { PlainCall } from '../endpoint.js';
+import { isJsonReply, type Exchange } from '../exchange.js';
+import type { HttpReply } from '../http.js';
+import { violationError } from '../remote-error.js';
+import { retryAfterMs } from '../retry-after.js';
+import type { A2aInterface } from './interface.js';
+import { listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
+import { headersFor10, sendParams10 } from './wire-1.0.js';
+
+export function httpJsonCall(
+  operation: A2aOperation,
+  { url, tenant }: A2aInterface,
+  extensions: readonly string[],
+): PlainCall {
+  const headers = { accept: 'application/json', ...headersFor10(extensions) };
+  const at = (path: string): string => {
+    const target = new URL(url);
+    const prefix = tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`;
+    const [pathname = '', query = ''] = `${target.pathname.replace(/\/$/, '')}${prefix}${path}`.split('?');
+    target.pathname = pathname;
+    for (const [name, value] of new URLSearchParams(query)) target.searchParams.set(name, value);
+    return target.href;
+  };
+  const get = (path: string): PlainCall => ({
+    httpMethod: 'GET',
+    url: at(path),
+    headers,
+    toExchange: httpJsonExchange,
+  });
+  const post = (path: string, body: JsonObject, more: Readonly<Record<string, string>> = {}): PlainCall => ({
+    httpMethod: 'POST',
+    url: at(path),
+    headers: { 'content-type': 'application/json', ...headers, ...more },
+    body: JSON.stringify(tenant === undefined ? body : { tenant, ...body }),
+    toExchange: httpJsonExchange,
+  });
+  switch (operation.kind) {
+    case 'send': {
+      const { message, idempotencyKey } = operation;
+      return post('/message:send', sendParams10(message), { 'idempotency-key': idempotencyKey });
+    }
+    case 'get':
+      return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=0`);
+    case 'cancel':
+      return post(`/tasks/${encodeURIComponent(operation.taskId)}:cancel`, {});
+    case 'list': {
+      const contextId = encodeURIComponent(operation.contextId);
+      return get(`/tasks?contextId=${contextId}&historyLength=${listHistoryLength}&pageSize=${listPageSize}`);
+    }
+    case 'subscribe': {
+      const call = get(`/tasks/${encodeURIComponent(operation.taskId)}:subscribe`);
+      return { ...call, headers: { ...headers, accept: 'text/event-stream' } };
+    }
+    case 'extended_card':
+      return get('/extendedAgentCard');
+  }
+}
+
+/** What an answer says, as a JSON-RPC server would have said it: the errors of both bindings are the same (section 5.4). */
+export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
+  if (reply.kind !== 'reply') return reply;
+  const { status } = reply;
+  const body = jsonIn(reply);
+  if (status >= 200 && status < 300) {
+    if (body !== undefined) return { kind: 'result', result: body };
+    return { kind: 'unusable', error: violationError('the body is not JSON') };
+  }
+  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
+  const wait = after === undefined ? {} : { retryAfterMs: after };
+  const error = errorIn(body);
+  if (error === undefined) return { kind: 'http_error', status, ...wait };
+  return { kind: 'rpc_error', status, ...error, ...wait };
+}
+
+function jsonIn(reply: Extract<HttpReply, { kind: 'reply' }>): JsonValue | undefined {
+  if (reply.text === '' || !isJsonReply(reply)) return undefined;
+  try {
+    return parseBoundedJson(reply.text);
+  } catch {
+    return undefined;
+  }
+}
+
+const codes: Readonly<Record<string, number>> = {
+  TASK_NOT_FOUND: -32001,
+  TASK_NOT_CANCELABLE: -32002,
+  PUSH_NOTIFICATION_NOT_SUPPORTED: -32003,
+  UNSUPPORTED_OPERATION: -32004,
+  CONTENT_TYPE_NOT_SUPPORTED: -32005,
+  INVALID_AGENT_RESPONSE: -32006,
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32007,
+  EXTENSION_SUPPORT_REQUIRED: -32008,
+  VERSION_NOT_SUPPORTED: -32009,
+  // Of google.rpc.Status, for a server that gives no reason.
+  NOT_FOUND: -32001,
+};
+
+/** An error of section 11.6, or problem JSON as earlier texts had it: told by its reason, then by its code. */
+function errorIn(body: JsonValue | undefined): { readonly code: number; readonly message: string } | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const error = isJsonObject(body['error']) ? body['error'] : body;
+  const words = [...reasonsIn(error['details']), ...reasonsIn(error['data']), typeWord(error['type']), error['status']];
+  const word = words.find((candidate) => typeof candidate === 'string' && Object.hasOwn(codes, candidate));
+  const code = typeof word === 'string' ? codes[word] : isA2aCode(error['code']) ? error['code'] : undefined;
+  if (code === undefined) return undefined;
+  const text = error['message'] ?? error['detail'] ?? error['title'];
+  return { code, message: typeof text === 'string' ? text : 'no reason was given' };
+}
+
+function reasonsIn(details: JsonValue | undefined): readonly (JsonValue | undefined)[] {
+  return Array.isArray(details)
+    ? (details as readonly JsonValue[]).map((detail) => (isJsonObject(detail) ? detail['reason'] : undefined))
+    : [];
+}
+
+/** `https://a2a-protocol.org/errors/task-not-found` → `TASK_NOT_FOUND`. */
+function typeWord(type: JsonValue | undefined): string | undefined {
+  return typeof type === 'string' ? type.split('/').at(-1)?.toUpperCase().replaceAll('-', '_') : undefined;
+}
+
+function isA2aCode(code: JsonValue | undefined): code is number {
+  return typeof code === 'number' && Number.isInteger(code) && code <= -32_000 && code >= -32_768;
+}

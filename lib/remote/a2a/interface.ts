@@ -1,0 +1,26 @@
+import type { RemoteTaskHandle } from '../../history/event.js';
+
+/** One way to talk to an agent. */
+export interface A2aInterface {
+  readonly url: string;
+  readonly binding: 'JSONRPC' | 'HTTP+JSON';
+  readonly wire: A2aWire;
+  readonly tenant?: string;
+}
+
+/** HTTP+JSON of 0.3 is another protocol (ProtoJSON with other names), which we do not speak. */
+export type A2aWire = '1.0' | '0.3';
+
+/** What the handle of a task says of where it was started. */
+export type TaskOrigin = Pick<RemoteTaskHandle, 'server' | 'protocol' | 'wire' | 'binding'>;
+
+/** Of an interface, what is kept with a task. JSON-RPC is not named, as in handles of before there were others. */
+export function originOf(server: string, { wire, binding }: A2aInterface): TaskOrigin {
+  return { server, protocol: 'a2a', wire, ...(binding === 'JSONRPC' ? {} : { binding }) };
+}
+
+/**
+ * The extension by which an agent says that it answers a repeated SendMessage, told by its `Idempotency-Key` header, with
+ * the task that it already has. Declared in the card, activated with each request.
+ */
+export const idempotentSendExtension = 'https://outwait.dev/a2a/extensions/idempotent-send/v1';

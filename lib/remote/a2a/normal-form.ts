@@ -1,0 +1,131 @@
+// Objects of A2A 0.3 and 1.0 in the names of 1.0. What is there already stays as it came, unknown fields too.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { a2aStateName } from './task-state.js';
+
+/** A task: its state, and the parts of its artifacts, history and status message. */
+export function normalTask(task: JsonObject): JsonObject {
+  const { status, artifacts, history } = task;
+  return {
+    ...withoutKind(task, 'task'),
+    ...(isJsonObject(status) ? { status: normalStatus(status) } : {}),
+    ...(Array.isArray(artifacts) ? { artifacts: mapObjects(artifacts, normalArtifact) } : {}),
+    ...(Array.isArray(history) ? { history: mapObjects(history, normalMessage) } : {}),
+  };
+}
+
+export function normalStatus(status: JsonObject): JsonObject {
+  const { state, message } = status;
+  return {
+    ...status,
+    ...(state === undefined ? {} : { state: a2aStateName(state) }),
+    ...(isJsonObject(message) ? { message: normalMessage(message) } : {}),
+  };
+}
+
+export function normalMessage(message: JsonObject): JsonObject {
+  const { role } = message;
+  const roles: Readonly<Record<string, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' };
+  const name = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : undefined;
+  return { ...withNormalParts(withoutKind(message, 'message')), ...(name === undefined ? {} : { role: name }) };
+}
+
+export function normalArtifact(artifact: JsonObject): JsonObject {
+  return withNormalParts(artifact);
+}
+
+function withNormalParts(holder: JsonObject): JsonObject {
+  const { parts } = holder;
+  return Array.isArray(parts) ? { ...holder, parts: (parts as readonly JsonValue[]).map(normalPart) } : holder;
+}
+
+/**
+ * One part, in the names of 1.0. A part that breaks the rules of section 4.1.6 becomes `{ problem, part }`, with what came as
+ * `part`: its neighbours are still good, and nobody takes it for content.
+ */
+export function normalPart(part: JsonValue): JsonObject {
+  if (!isJsonObject(part)) return { problem: 'a part must be an object', part };
+  const renamed = renamedPart(part);
+  const problem = problemWithPart(renamed);
+  return problem === undefined ? renamed : { problem, part };
+}
+
+const contents = ['text', 'raw', 'url', 'data'] as const;
+
+/** Why a part in the names of 1.0 is none, if so. */
+export function problemWithPart(part: JsonObject): string | undefined {
+  const present = contents.filter((content) => part[content] !== undefined);
+  const [content] = present;
+  if (content === undefined || present.length > 1) return `must have exactly one of ${contents.join(', ')}`;
+  if (content === 'data') return undefined;
+  const value = part[content];
+  if (typeof value !== 'string') return `must have a text as ${content}`;
+  return content !== 'raw' || isBase64(value) ? undefined : 'must have base64 as raw';
+}
+
+/** ProtoJSON takes both alphabets, with and without padding. */
+function isBase64(text: string): boolean {
+  const unpadded = text.replace(/={1,2}$/, '');
+  return /^[A-Za-z0-9+/_-]*$/.test(unpadded) && unpadded.length % 4 !== 1;
+}
+
+/** A part of 0.3 is told by its `kind`. */
+function renamedPart(part: JsonObject): JsonObject {
+  const { kind, file } = part;
+  if (kind === 'text') return without(part, 'kind');
+  if (kind === 'data') return unwrapped(without(part, 'kind'));
+  if (kind !== 'file' || !isJsonObject(file)) return part;
+  const { bytes, uri, name, mimeType } = file;
+  return {
+    ...without(without(part, 'kind'), 'file'),
+    ...(bytes === undefined ? {} : { raw: bytes }),
+    ...(uri === undefined ? {} : { url: uri }),
+    ...(name === undefined ? {} : { filename: name }),
+    ...(mimeType === undefined ? {} : { mediaType: mimeType }),
+  };
+}
+
+/** The data of 0.3 is an object; anything else travels as `{ value }` with a mark in the metadata. */
+const wrappedMark = 'data_part_compat';
+
+function unwrapped(part: JsonObject): JsonObject {
+  const { data, metadata } = part;
+  if (!isJsonObject(data) || !isJsonObject(metadata) || metadata[wrappedMark] !== true) return part;
+  const others = without(metadata, wrappedMark);
+  const kept = Object.keys(others).length === 0 ? {} : { metadata: others };
+  return { ...without(part, 'metadata'), data: data['value'] ?? null, ...kept };
+}
+
+/** A part in the names of 1.0 as 0.3 writes it. */
+export function partFor03(part: JsonObject): JsonObject {
+  const { text, raw, url, data, filename, mediaType, metadata } = part;
+  const meta = metadata === undefined ? {} : { metadata };
+  if (text !== undefined) return { kind: 'text', text, ...meta };
+  if (data !== undefined) {
+    if (isJsonObject(data)) return { kind: 'data', data, ...meta };
+    return {
+      kind: 'data',
+      data: { value: data },
+      metadata: { ...(isJsonObject(metadata) ? metadata : {}), [wrappedMark]: true },
+    };
+  }
+  const file = {
+    ...(raw === undefined ? {} : { bytes: raw }),
+    ...(url === undefined ? {} : { uri: url }),
+    ...(filename === undefined ? {} : { name: filename }),
+    ...(mediaType === undefined ? {} : { mimeType: mediaType }),
+  };
+  return { kind: 'file', file, ...meta };
+}
+
+function withoutKind(object: JsonObject, expected: string): JsonObject {
+  return object['kind'] === expected ? without(object, 'kind') : object;
+}
+
+function without(object: JsonObject, key: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
+}
+
+function mapObjects(values: readonly unknown[], map: (object: JsonObject) => JsonObject): readonly JsonValue[] {
+  return (values as readonly JsonValue[]).map((value) => (isJsonObject(value) ? map(value) : value));
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
+import { failureTextBytes, questionPartsMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import type { RemoteAnswer, RemoteQuestion } from '../transport.js';
+import { a2aStateClass } from './task-state.js';
+import { textIn } from './text.js';
+
+/** What a task in the names of 1.0 asks for: at most one question at a time. */
+export function questionsIn({ status }: JsonObject): readonly RemoteQuestion[] {
+  if (!isJsonObject(status)) return [];
+  switch (a2aStateClass(status['state'])) {
+    case 'input_required':
+      return [{ ...asked(status, 'the agent asks for input'), kind: 'form' }];
+    case 'auth_required': {
+      const url = urlIn(partsOf(status['message']));
+      return [
+        { ...asked(status, 'the agent waits for a consent'), kind: 'auth', ...(url === undefined ? {} : { url }) },
+      ];
+    }
+    case 'active':
+    case 'completed':
+    case 'failed':
+    case 'rejected':
+    case 'canceled':
+      return [];
+  }
+}
+
+function asked(status: JsonObject, otherwise: string): Omit<RemoteQuestion, 'kind' | 'url'> {
+  const parts = partsOf(status['message']);
+  const schema = schemaIn(parts);
+  const keepsParts = parts.length > 0 && utf8Bytes(JSON.stringify(parts)) <= questionPartsMaxBytes;
+  return {
+    key: keyOf(status),
+    message: cutUtf8(textIn(status['message']) ?? otherwise, failureTextBytes),
+    ...(schema === undefined ? {} : { schema }),
+    ...(keepsParts ? { parts } : {}),
+  };
+}
+
+/**
+ * A second question comes in the same state as the first, so what tells them apart is the message that asks: its id, or
+ * else all that is known of it.
+ */
+function keyOf(status: JsonObject): string {
+  const { message, timestamp = null } = status;
+  const messageId = isJsonObject(message) ? message['messageId'] : undefined;
+  if (typeof messageId === 'string' && messageId !== '' && utf8Bytes(messageId) <= remoteIdMaxBytes) return messageId;
+  const known = canonicalJson({ state: status['state'] ?? null, timestamp, parts: partsOf(message) });
+  return createHash('sha256').update(known).digest('hex').slice(0, 32);
+}
+
+function partsOf(message: JsonValue | undefined): readonly JsonValue[] {
+  const parts = isJsonObject(message) ? message['parts'] : undefined;
+  return Array.isArray(parts) ? (parts as readonly JsonValue[]) : [];
+}
+
+/** A data part `{ schema }`, or one that is a JSON Schema and says so. A2A has no field for it. */
+function schemaIn(parts: readonly JsonValue[]): JsonObject | undefined {
+  for (const part of parts) {
+    const data = isJsonObject(part) ? part['data'] : undefined;
+    if (!isJsonObject(data)) continue;
+    const schema = data['$schema'] === undefined ? data['schema'] : data;
+    if (isJsonObject(schema) && utf8Bytes(JSON.stringify(schema)) <= questionPartsMaxBytes) return schema;
+  }
+  return undefined;
+}
+
+function urlIn(parts: readonly JsonValue[]): string | undefined {
+  return parts
+    .map((part) => (isJsonObject(part) ? part['url'] : undefined))
+    .find(
+      (url) =>
+        typeof url === 'string' && utf8Bytes(url) <= remoteIdMaxBytes && URL.canParse(url) && /^https?:/i.test(url),
+    ) as string | undefined;
+}
+
+/**
+ * The parts that carry an answer: a text as a text, anything else as data. A2A has no word for an answer that is refused,
+ * so it is said in both ways, for a program and for a model.
+ */
+export function answerParts(answer: RemoteAnswer): readonly JsonObject[] {
+  switch (answer.action) {
+    case 'accept': {
+      const { content } = answer;
+      if (content === undefined) return said('accept', 'Accepted.');
+      return [typeof content === 'string' ? { text: content } : { data: content, mediaType: 'application/json' }];
+    }
+    case 'decline':
+      return said('decline', 'Declined: no answer will be given to this question.');
+    case 'cancel':
+      return said('cancel', 'Cancelled: nobody answered this question.');
+  }
+}
+
+function said(action: RemoteAnswer['action'], text: string): readonly JsonObject[] {
+  return [{ text }, { data: { action }, mediaType: 'application/json' }];
+}

@@ -1,0 +1,40 @@
+// A2A 0.3 over JSON-RPC: what is sent. Pure.
+
+import type { JsonObject } from '../../base/json.js';
+import type { WireCall } from '../endpoint.js';
+import { partFor03 } from './normal-form.js';
+import { acceptedOutputModes, type A2aOperation, type OutgoingMessage } from './operation.js';
+
+/** Throws a TypeError for an operation that 0.3 does not have: there is nothing to list. */
+export function callFor03(operation: A2aOperation, extensions: readonly string[]): WireCall {
+  const activated = extensions.length === 0 ? {} : { 'x-a2a-extensions': extensions.join(', ') };
+  const call = (method: string, params: JsonObject, more: Readonly<Record<string, string>> = {}): WireCall => ({
+    method,
+    params,
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...activated, ...more },
+  });
+  switch (operation.kind) {
+    case 'send': {
+      const { message, idempotencyKey } = operation;
+      return call('message/send', sendParams(message), { 'idempotency-key': idempotencyKey });
+    }
+    case 'get':
+      return call('tasks/get', { id: operation.taskId, historyLength: 0 });
+    case 'cancel':
+      return call('tasks/cancel', { id: operation.taskId });
+    case 'list':
+      throw new TypeError('A2A 0.3 has no list of tasks');
+    case 'subscribe':
+      return call('tasks/resubscribe', { id: operation.taskId }, { accept: 'text/event-stream' });
+    case 'extended_card':
+      return call('agent/getAuthenticatedExtendedCard', {});
+  }
+}
+
+/** Not blocking, because servers wait for the end unless told so. */
+function sendParams({ parts, ...message }: OutgoingMessage): JsonObject {
+  return {
+    message: { kind: 'message', ...message, role: 'user', parts: parts.map(partFor03) },
+    configuration: { blocking: false, historyLength: 0, acceptedOutputModes },
+  };
+}

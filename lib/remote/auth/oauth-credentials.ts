@@ -1,0 +1,169 @@
+import { oauthScopesMax, oauthTokenMarginMs } from '../../base/limits.js';
+import { oauthScope, type OAuthClient } from '../../workflow/server-auth.js';
+import type { HttpHead } from '../http.js';
+import { remoteError } from '../remote-error.js';
+import { readChallenge, type BearerChallenge } from './challenge.js';
+import type { Credentials, Presented, Renewed } from './credentials.js';
+import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';
+import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from './oauth-token.js';
+
+/** What the token of a server is made of; found once and kept until the authorization server refuses. */
+interface Grant {
+  readonly source: TokenSource;
+  readonly resource: string;
+  /** What the server's own metadata list. */
+  readonly scopes: readonly string[];
+}
+
+/** Tokens that the server has been shown: it may put an older one into a text. */
+const rememberedTokens = 4;
+
+/**
+ * Access tokens of a client for one server. A token is kept until shortly before it expires and asked for once, whoever
+ * needs it; a 401 takes it away, a 403 `insufficient_scope` widens its scope. The first authorization server that the
+ * server names stays the only one for as long as the process lives.
+ */
+export class OAuthCredentials implements Credentials {
+  readonly #client: OAuthClient;
+  readonly #serverUrl: string;
+  readonly #deps: TokenDeps;
+  #grant: Grant | undefined;
+  #firstIssuer: string | undefined;
+  #scopes: readonly string[];
+  #token: AccessToken | undefined;
+  #asking: Promise<TokenReply> | undefined;
+  readonly #shown: string[] = [];
+
+  constructor(client: OAuthClient, serverUrl: string, deps: TokenDeps) {
+    this.#client = client;
+    this.#serverUrl = serverUrl;
+    this.#deps = deps;
+    this.#scopes = client.scopes ?? [];
+  }
+
+  async present(): Promise<Presented> {
+    const { issuer, tokenUrl } = this.#client;
+    // Without them only a refusal of the server says where its tokens come from.
+    const knowsSource = this.#grant !== undefined || issuer !== undefined || tokenUrl !== undefined;
+    if (!this.#isFresh() && knowsSource) {
+      const reply = await this.#ask(undefined);
+      if (reply.kind === 'failed' && !this.#isAlive()) return { kind: 'failed', error: reply.error };
+    }
+    const token = this.#token?.value.reveal();
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return { kind: 'ready', headers, secrets: [...this.#shown, ...(await this.#clientSecret())] };
+  }
+
+  async renew(refusal: HttpHead, presented: Extract<Presented, { kind: 'ready' }>): Promise<Renewed> {
+    const challenge = readChallenge(refusal.headers['www-authenticate']);
+    if (refusal.status === 403) {
+      if (challenge?.error !== 'insufficient_scope' || !this.#widen(challenge)) return { kind: 'unchanged' };
+      this.#token = undefined;
+    } else if (this.#token !== undefined && presented.headers['authorization'] !== `Bearer ${this.#token.value.reveal()}`) {
+      // Somebody else has got a new one meanwhile.
+      return { kind: 'renewed' };
+    } else {
+      this.#token = undefined;
+    }
+    const reply = await this.#ask(challenge);
+    return reply.kind === 'token' ? { kind: 'renewed' } : { kind: 'failed', error: reply.error };
+  }
+
+  #isFresh(): boolean {
+    if (this.#token === undefined) return false;
+    const marginMs = Math.min(oauthTokenMarginMs, this.#token.lifeMs / 2);
+    return this.#deps.clock.nowMs() < this.#token.expiresAtMs - marginMs;
+  }
+
+  #isAlive(): boolean {
+    return this.#token !== undefined && this.#deps.clock.nowMs() < this.#token.expiresAtMs;
+  }
+
+  /** One request at a time; whoever comes meanwhile gets its answer. */
+  async #ask(challenge: BearerChallenge | undefined): Promise<TokenReply> {
+    this.#asking ??= this.#askAnew(challenge);
+    try {
+      return await this.#asking;
+    } finally {
+      this.#asking = undefined;
+    }
+  }
+
+  async #askAnew(challenge: BearerChallenge | undefined): Promise<TokenReply> {
+    const grant = await this.#findGrant(challenge);
+    if (grant.kind === 'failed') return { ...grant, isRefusal: false };
+    if (this.#scopes.length === 0) this.#scopes = usable(challenge?.scopes ?? grant.value.scopes);
+    let reply = await this.#request(grant.value);
+    if (reply.kind === 'failed' && reply.isRefusal) {
+      // What it refused may be old: the secret, or what its metadata said.
+      this.#grant = undefined;
+      const { clientSecret, privateKey } = this.#client;
+      const sources = [clientSecret, privateKey?.key].filter((source) => source !== undefined);
+      if (this.#deps.reader.forget(sources)) reply = await this.#request(grant.value);
+    }
+    if (reply.kind === 'token') {
+      this.#grant = grant.value;
+      this.#token = reply.token;
+      this.#shown.unshift(reply.token.value.reveal());
+      this.#shown.splice(rememberedTokens);
+    }
+    return reply;
+  }
+
+  #request({ source, resource }: Grant): Promise<TokenReply> {
+    return requestToken(this.#deps, { source, client: this.#client, scopes: this.#scopes, resource });
+  }
+
+  async #findGrant(challenge: BearerChallenge | undefined): Promise<Found<Grant>> {
+    if (this.#grant !== undefined) return { kind: 'found', value: this.#grant };
+    const { issuer, tokenUrl, resource = canonical(this.#serverUrl) } = this.#client;
+    if (tokenUrl !== undefined)
+      return { kind: 'found', value: { source: { issuer: issuer ?? tokenUrl, tokenUrl }, resource, scopes: [] } };
+    const discovery = { ...this.#deps, serverUrl: this.#serverUrl };
+    if (issuer !== undefined) {
+      const source = await findTokenSource(discovery, issuer);
+      return source.kind === 'failed' ? source : { kind: 'found', value: { source: source.value, resource, scopes: [] } };
+    }
+    const found = await findProtectedResource(discovery, challenge?.resourceMetadata);
+    if (found.kind === 'failed') return found;
+    const named = found.value;
+    if (named.issuer !== (this.#firstIssuer ?? named.issuer)) {
+      const problem = 'no token can be had: the server names another authorization server than before';
+      return { kind: 'failed', error: remoteError('CONFIG_INVALID', problem) };
+    }
+    const source = await findTokenSource(discovery, named.issuer);
+    if (source.kind === 'failed') return source;
+    this.#firstIssuer = named.issuer;
+    return {
+      kind: 'found',
+      value: { source: source.value, resource: this.#client.resource ?? named.resource, scopes: named.scopes ?? [] },
+    };
+  }
+
+  /** True: the server asks for a scope that the token does not have. */
+  #widen({ scopes = [] }: BearerChallenge): boolean {
+    const missing = usable(scopes).filter((scope) => !this.#scopes.includes(scope));
+    if (missing.length === 0) return false;
+    this.#scopes = [...this.#scopes, ...missing].slice(0, oauthScopesMax);
+    return true;
+  }
+
+  async #clientSecret(): Promise<readonly string[]> {
+    const source = this.#client.clientSecret;
+    if (source === undefined) return [];
+    // Only to keep it out of texts; where it is needed, a failure to read it is told.
+    const value = await this.#deps.reader.read(source).catch(() => undefined);
+    return value === undefined ? [] : [value.reveal()];
+  }
+}
+
+/** Distinct scopes that can be sent, in order. */
+function usable(scopes: readonly string[]): readonly string[] {
+  return [...new Set(scopes)].filter((scope) => oauthScope.test(scope)).slice(0, oauthScopesMax);
+}
+
+/** RFC 8707 section 2: without a fragment; and without a query, which may hold a key. */
+function canonical(serverUrl: string): string {
+  const { origin, pathname } = new URL(serverUrl);
+  return pathname === '/' ? origin : `${origin}${pathname}`;
+}

@@ -1,0 +1,138 @@
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import type { StoredError } from '../../base/errors.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { oauthRequestTimeoutMs } from '../../base/limits.js';
+import type { HttpClient } from '../http.js';
+import { remoteError } from '../remote-error.js';
+
+/** Where tokens for a server come from. */
+export interface TokenSource {
+  /** Also the audience of assertions. */
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  /** `token_endpoint_auth_methods_supported`; missing: the server does not say. */
+  readonly methods?: readonly string[];
+}
+
+/** What a server says of its own protection (RFC 9728). */
+export interface ProtectedResource {
+  readonly resource: string;
+  readonly issuer: string;
+  readonly scopes?: readonly string[];
+}
+
+export type Found<Value> =
+  | { readonly kind: 'found'; readonly value: Value }
+  /** `CONFIG_INVALID` when it would be the same next time, else `REMOTE_UNREACHABLE`. No URL in it. */
+  | { readonly kind: 'failed'; readonly error: StoredError };
+
+export interface DiscoveryDeps {
+  readonly http: HttpClient;
+  /** URL of the server that is called. */
+  readonly serverUrl: string;
+  readonly allowPrivateAddresses: boolean;
+}
+
+/**
+ * Reads the protected resource metadata of the server: from where its challenge says, else from the well-known places.
+ * Their `resource` must be the server, or contain it.
+ */
+export async function findProtectedResource(
+  deps: DiscoveryDeps,
+  challengeUrl: string | undefined,
+): Promise<Found<ProtectedResource>> {
+  const { origin, pathname } = new URL(deps.serverUrl);
+  const path = pathname === '/' ? '' : pathname.replace(/\/$/, '');
+  const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
+  const places = challengeUrl === undefined ? [...new Set([wellKnown + path, wellKnown])] : [challengeUrl];
+  const found = await firstDocument(deps, places, 'the metadata of the server');
+  if (found.kind === 'failed') return found;
+  const { resource, authorization_servers: servers, scopes_supported: scopes } = found.value;
+  if (typeof resource !== 'string' || !contains(resource, deps.serverUrl))
+    return refused('the metadata of the server name another resource');
+  const [issuer] = Array.isArray(servers) ? (servers as readonly JsonValue[]) : [];
+  if (typeof issuer !== 'string') return refused('the metadata of the server name no authorization server');
+  return { kind: 'found', value: { resource, issuer, ...textsIn('scopes', scopes) } };
+}
+
+/** Reads the metadata of an authorization server (RFC 8414 section 3, OpenID Connect Discovery). They must name `issuer`. */
+export async function findTokenSource(deps: DiscoveryDeps, issuer: string): Promise<Found<TokenSource>> {
+  if (!isUsable(issuer, deps.serverUrl)) return refused('the issuer must be an https URL');
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  const places = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}/.well-known/openid-configuration${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+  const found = await firstDocument(deps, [...new Set(places)], 'the metadata of the authorization server');
+  if (found.kind === 'failed') return found;
+  const { issuer: named, token_endpoint: tokenUrl, token_endpoint_auth_methods_supported: methods } = found.value;
+  // RFC 8414 section 3.3: identical, or the document may be another server's.
+  if (named !== issuer) return refused('the metadata of the authorization server name another issuer');
+  if (typeof tokenUrl !== 'string' || !isUsable(tokenUrl, deps.serverUrl))
+    return refused('the token endpoint of the authorization server must be an https URL');
+  return { kind: 'found', value: { issuer, tokenUrl, ...textsIn('methods', methods) } };
+}
+
+/** https; http only towards a server that is itself called so, and the HTTP client then takes private addresses only where it may. */
+export function isUsable(text: string, serverUrl: string): boolean {
+  if (text.length > 2_048 || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && new URL(serverUrl).protocol === 'http:');
+}
+
+/** RFC 8707 and MCP: the server's own URL, or one above it on the same origin. */
+function contains(resource: string, serverUrl: string): boolean {
+  if (!URL.canParse(resource)) return false;
+  const [outer, inner] = [new URL(resource), new URL(serverUrl)];
+  if (outer.origin !== inner.origin || outer.hash !== '' || (outer.search !== '' && outer.search !== inner.search))
+    return false;
+  const folder = outer.pathname.endsWith('/') ? outer.pathname : `${outer.pathname}/`;
+  return `${inner.pathname}/`.startsWith(folder);
+}
+
+/** The first of `places` that has a JSON object; one that is not there leads to the next. */
+async function firstDocument(
+  { http, serverUrl, allowPrivateAddresses }: DiscoveryDeps,
+  places: readonly string[],
+  what: string,
+): Promise<Found<JsonObject>> {
+  for (const url of places) {
+    if (!isUsable(url, serverUrl)) return refused(`${what} must be at an https URL`);
+    const reply = await http.send({
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json' },
+      allowPrivateAddresses,
+      timeoutMs: oauthRequestTimeoutMs,
+    });
+    if (reply.kind !== 'reply') return { kind: 'failed', error: { ...reply.error, message: `${what}: ${reply.error.message}` } };
+    if (reply.status >= 500 || reply.status === 429)
+      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `${what}: answered with status ${reply.status}`) };
+    if (reply.status !== 200) continue;
+    const document = objectIn(reply.text);
+    return document === undefined ? refused(`${what} are not a JSON object`) : { kind: 'found', value: document };
+  }
+  return refused(`${what} are not where they should be; name the issuer or the tokenUrl of the authorization server`);
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = parseBoundedJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textsIn<Name extends string>(name: Name, value: JsonValue | undefined): Partial<Record<Name, readonly string[]>> {
+  if (!Array.isArray(value)) return {};
+  const texts = (value as readonly JsonValue[]).filter((text) => typeof text === 'string');
+  return { [name]: texts } as unknown as Record<Name, readonly string[]>;
+}
+
+function refused(problem: string): { readonly kind: 'failed'; readonly error: StoredError } {
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+}

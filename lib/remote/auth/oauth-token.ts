@@ -1,0 +1,181 @@
+import type { JWK } from 'jose';
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import type { StoredError } from '../../base/errors.js';
+import type { Random } from '../../base/ids.js';
+import { isJsonObject, type JsonObject } from '../../base/json.js';
+import {
+  oauthAssertionLifeMs,
+  oauthRequestTimeoutMs,
+  oauthTokenLifeDefaultMs,
+  oauthTokenLifeMaxMs,
+} from '../../base/limits.js';
+import type { Clock, EpochMs } from '../../base/time.js';
+import type { OAuthClient, PrivateKey } from '../../workflow/server-auth.js';
+import type { HttpClient } from '../http.js';
+import { remoteError } from '../remote-error.js';
+import type { TokenSource } from './oauth-discovery.js';
+import { Secret } from './secret.js';
+import type { SecretReader } from './secret-reader.js';
+import { revealed } from './static-credentials.js';
+
+export interface AccessToken {
+  readonly value: Secret;
+  readonly expiresAtMs: EpochMs;
+  /** Its whole life as the server gave it. */
+  readonly lifeMs: number;
+}
+
+export type TokenReply =
+  | { readonly kind: 'token'; readonly token: AccessToken }
+  /** `isRefusal`: the authorization server knows the client or its proof not, or no longer. */
+  | { readonly kind: 'failed'; readonly error: StoredError; readonly isRefusal: boolean };
+
+export interface TokenRequest {
+  readonly source: TokenSource;
+  readonly client: OAuthClient;
+  readonly scopes: readonly string[];
+  readonly resource: string;
+}
+
+export interface TokenDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly reader: SecretReader;
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** One token request with the grant `client_credentials` (RFC 6749 section 4.4.2, RFC 7523 section 2.2, RFC 8707). */
+export async function requestToken(deps: TokenDeps, request: TokenRequest): Promise<TokenReply> {
+  const { source, client, scopes, resource } = request;
+  const proof = await proofOf(deps, request);
+  if (proof.kind === 'failed') return { ...proof, isRefusal: false };
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    resource,
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+    ...(client.audience === undefined ? {} : { audience: client.audience }),
+    ...proof.form,
+  });
+  const reply = await deps.http.send({
+    url: source.tokenUrl,
+    headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded', ...proof.headers },
+    body: form.toString(),
+    allowPrivateAddresses: deps.allowPrivateAddresses,
+    timeoutMs: oauthRequestTimeoutMs,
+  });
+  if (reply.kind !== 'reply') return failed(reply.error.code, `no token could be had: ${reply.error.message}`);
+  const body = objectIn(reply.text);
+  if (reply.status === 200) return tokenIn(body, deps.clock.nowMs());
+  const problem = `the authorization server answered with status ${reply.status}${errorCodeIn(body)}`;
+  if (reply.status >= 500 || reply.status === 429 || reply.status === 408) return failed('REMOTE_UNREACHABLE', problem);
+  return { ...failed('CONFIG_INVALID', `no token could be had: ${problem}`), isRefusal: true };
+}
+
+type Proof =
+  | {
+      readonly kind: 'proof';
+      readonly headers: Readonly<Record<string, string>>;
+      readonly form: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'failed'; readonly error: StoredError };
+
+/** How the client shows who it is: by a signed assertion, else by its secret in the way the server takes. */
+async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promise<Proof> {
+  const takes = (method: string): boolean => source.methods?.includes(method) ?? method !== 'client_secret_post';
+  if (client.privateKey !== undefined) {
+    if (!takes('private_key_jwt')) return noProof('the authorization server takes no private_key_jwt');
+    return assertion(deps, source, client.clientId, client.privateKey);
+  }
+  const secret = await revealed(deps.reader, client.clientSecret ?? '');
+  if (typeof secret !== 'string') return { kind: 'failed', error: secret };
+  if (takes('client_secret_basic')) {
+    // RFC 6749 section 2.3.1: both are form-encoded first.
+    const pair = [client.clientId, secret].map((text) => new URLSearchParams({ '': text }).toString().slice(1)).join(':');
+    return { kind: 'proof', headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, form: {} };
+  }
+  if (!takes('client_secret_post')) return noProof('the authorization server takes no client secret');
+  return { kind: 'proof', headers: {}, form: { client_id: client.clientId, client_secret: secret } };
+}
+
+async function assertion(deps: TokenDeps, source: TokenSource, clientId: string, key: PrivateKey): Promise<Proof> {
+  const { SignJWT } = await import('jose');
+  const text = await revealed(deps.reader, key.key);
+  if (typeof text !== 'string') return { kind: 'failed', error: text };
+  const nowSeconds = Math.floor(deps.clock.nowMs() / 1_000);
+  try {
+    const jwt = await new SignJWT({})
+      .setProtectedHeader({ alg: key.algorithm, ...(key.keyId === undefined ? {} : { kid: key.keyId }) })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(source.issuer)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + oauthAssertionLifeMs / 1_000)
+      .setJti(deps.random.hex(16))
+      .sign(await importKey(text, key.algorithm));
+    return {
+      kind: 'proof',
+      headers: {},
+      form: {
+        client_id: clientId,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: jwt,
+      },
+    };
+  } catch {
+    // Without its cause, whose text may hold a part of the key.
+    return noProof(`the private key must be PKCS #8 as PEM or a JWK as JSON, for ${key.algorithm}`);
+  }
+}
+
+async function importKey(text: string, algorithm: PrivateKey['algorithm']) {
+  const { importJWK, importPKCS8 } = await import('jose');
+  if (text.trimStart().startsWith('{')) return importJWK(JSON.parse(text) as JWK, algorithm);
+  // An environment variable often holds the line ends of a PEM as "\n".
+  return importPKCS8(text.replaceAll('\\n', '\n'), algorithm);
+}
+
+/** RFC 6749 section 5.1. */
+function tokenIn(body: JsonObject | undefined, nowMs: EpochMs): TokenReply {
+  const { access_token: value, token_type: type, expires_in: seconds } = body ?? {};
+  if (typeof value !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(value))
+    return failed('REMOTE_UNREACHABLE', 'the authorization server gave no access token');
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
+    return failed('CONFIG_INVALID', 'the authorization server gave a token of another type than Bearer');
+  const isLife = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
+  const lifeMs = isLife ? Math.min(seconds * 1_000, oauthTokenLifeMaxMs) : oauthTokenLifeDefaultMs;
+  return { kind: 'token', token: { value: new Secret(value), expiresAtMs: nowMs + lifeMs, lifeMs } };
+}
+
+/** Of RFC 6749 section 5.2 and RFC 8707. Any other text could be anything, the client's secret too. */
+const errorCodes: readonly unknown[] = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'invalid_target',
+];
+
+function errorCodeIn(body: JsonObject | undefined): string {
+  const code = body?.['error'];
+  return typeof code === 'string' && errorCodes.includes(code) ? ` (${code})` : '';
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = parseBoundedJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noProof(problem: string): Proof {
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+}
+
+function failed(code: StoredError['code'], message: string): Extract<TokenReply, { kind: 'failed' }> {
+  return { kind: 'failed', error: remoteError(code, message), isRefusal: false };
+}

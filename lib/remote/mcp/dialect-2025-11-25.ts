@@ -1,0 +1,176 @@
+import type { EpochMs } from '../../base/time.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { Answered, RemoteEndpoint, Send, TransportDeps, WireCall } from '../endpoint.js';
+import { remoteError } from '../remote-error.js';
+import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
+import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { notStarted, outlasted, type McpDialect, type OtherRevision, type ToolStart, type Unready } from './dialect.js';
+import type { LegacySessions, NoSession } from './legacy-sessions.js';
+import { ToolCache } from './tool-cache.js';
+import {
+  isSessionLost,
+  legacyWire,
+  readCallResult,
+  readTask,
+  readTaskResult,
+  taskCall,
+  toolsCall,
+  toolsList,
+  type Session,
+} from './wire-2025-11-25.js';
+import {
+  headerMismatchCode,
+  invalidParamsCode,
+  missingCapabilityCode,
+  versionUnsupportedCode,
+} from './wire-2026-07-28.js';
+
+/**
+ * MCP 2025-11-25 with its tasks: sessions, a `task` parameter for tools that allow it, results fetched on their own. Of
+ * servers without tasks, and of 2025-06-18 and 2025-03-26, plain calls. Questions are never answered.
+ */
+export class LegacyDialect implements McpDialect {
+  readonly #endpoint: RemoteEndpoint;
+  readonly #sessions: LegacySessions;
+  readonly #tools: ToolCache;
+
+  constructor(endpoint: RemoteEndpoint, sessions: LegacySessions, deps: Pick<TransportDeps, 'clock' | 'log'>) {
+    this.#endpoint = endpoint;
+    this.#sessions = sessions;
+    this.#tools = new ToolCache(endpoint, deps);
+  }
+
+  async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    const session = await this.#sessions.current(untilMs);
+    if (session.kind === 'unready') return withoutSession(session);
+    const asTask = await this.#runsAsTask(call.tool, session, untilMs);
+    if (typeof asTask !== 'boolean') return notStarted(asTask);
+    return this.#endpoint.converse<StartReply | OtherRevision>(
+      'tools/call',
+      async (send) => {
+        const make = (under: Session): WireCall => toolsCall(call, asTask, under);
+        const answered = await this.#sendUnder(session, make, send, untilMs);
+        if (answered.kind === 'unready') return withoutSession(answered);
+        if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
+        return this.#readStart(answered, asTask);
+      },
+      untilMs,
+    );
+  }
+
+  /** False: the tool is called plainly, and answers only when its work is done. */
+  async #runsAsTask(tool: string, session: Session, untilMs: EpochMs): Promise<boolean | Unready> {
+    if (!session.tasks) return false;
+    const listed = await this.#tools.fresh((cursor) => toolsList(session, cursor), untilMs);
+    if (listed.kind === 'unready') return listed.permanent ? false : listed;
+    const { taskSupport = 'forbidden' } = listed.byName.get(tool) ?? {};
+    return taskSupport !== 'forbidden';
+  }
+
+  #readStart({ exchange, session }: UnderSession, asTask: boolean): StartReply | OtherRevision {
+    if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session);
+    const reply = startTrouble(exchange);
+    if (exchange.kind === 'rpc_error' && exchange.status < 500 && modernCodes.includes(exchange.code))
+      return { kind: 'other_revision', error: reply.error };
+    return asTask ? reply : outlasted(reply);
+  }
+
+  async get(handle: RemoteTaskHandle): Promise<PollReply> {
+    return this.#endpoint.converse<PollReply>('tasks/get', async (send) => {
+      const read = await this.#askFor(handle, 'tasks/get', send);
+      if (read.kind !== 'answered') return unreadTask(read);
+      if (read.exchange.kind !== 'result') return pollTrouble(read.exchange, [invalidParamsCode]);
+      const state = readTask(read.exchange.result, handle);
+      if (state.kind !== 'result_waits') return state;
+      const fetched = await this.#askFor(handle, 'tasks/result', send);
+      return fetched.kind === 'answered' ? readTaskResult(fetched.exchange, state.task, handle) : unreadTask(fetched);
+    });
+  }
+
+  async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
+    return this.#endpoint.converse<CancelReply>('tasks/cancel', async (send) => {
+      const answered = await this.#askFor(handle, 'tasks/cancel', send);
+      switch (answered.kind) {
+        case 'lost':
+          return { kind: 'done' };
+        case 'unready':
+          return { kind: 'retry', ...reasonOf(answered) };
+        case 'answered':
+          // -32602: it has ended, or is unknown.
+          return answered.exchange.kind === 'result'
+            ? { kind: 'done' }
+            : cancelTrouble(answered.exchange, [invalidParamsCode]);
+      }
+    });
+  }
+
+  async answer(): Promise<AnswerReply> {
+    const problem = `a task over MCP ${legacyWire} takes no answers`;
+    return { kind: 'refused', error: remoteError('CONFIG_INVALID', problem) };
+  }
+
+  async handleOf(taskId: string): Promise<RemoteTaskHandle | Unready> {
+    const session = await this.#sessions.current();
+    if (session.kind === 'unready') return session;
+    const { id } = session;
+    return {
+      server: this.#endpoint.server,
+      protocol: 'mcp',
+      wire: legacyWire,
+      taskId,
+      ...(id === undefined ? {} : { session: id }),
+    };
+  }
+
+  async #askFor(
+    handle: RemoteTaskHandle,
+    method: Parameters<typeof taskCall>[0],
+    send: Send,
+  ): Promise<UnderSession | Lost | NoSession> {
+    const session = await this.#sessions.of(handle);
+    if (session.kind === 'unready') return session;
+    return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send);
+  }
+
+  /** Sends under a session; when that is lost, once more under a new one. A lost session rejects before anything runs. */
+  async #sendUnder(
+    first: Session,
+    make: (session: Session) => WireCall,
+    send: Send,
+    untilMs?: EpochMs,
+  ): Promise<UnderSession | Lost | NoSession> {
+    // A start on a connection of its own: see HttpRequest.freshConnection.
+    const options = { freshConnection: untilMs !== undefined };
+    const answered = await send(make(first), options);
+    if (!isSessionLost(answered, first)) return { kind: 'answered', session: first, ...answered };
+    const session = await this.#sessions.renewed(first, untilMs);
+    if (session.kind === 'unready') return session;
+    const again = await send(make(session), options);
+    if (!isSessionLost(again, session)) return { kind: 'answered', session, ...again };
+    const problem = 'the server does not know the session, and not the one that was opened in its place either';
+    return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem) };
+  }
+}
+
+type UnderSession = Answered & { readonly kind: 'answered'; readonly session: Session };
+interface Lost {
+  readonly kind: 'lost';
+  readonly error: ReturnType<typeof remoteError>;
+}
+
+/** -32601 to a call is about the call; what else a server says that does not speak this revision is about that. */
+const modernCodes: readonly number[] = [headerMismatchCode, missingCapabilityCode, versionUnsupportedCode];
+
+function withoutSession(session: NoSession): StartReply | OtherRevision {
+  return session.otherRevision ? { kind: 'other_revision', error: session.error } : notStarted(session);
+}
+
+function unreadTask(trouble: Lost | NoSession): PollReply {
+  return trouble.kind === 'lost'
+    ? { kind: 'missing', error: trouble.error }
+    : { kind: 'unreadable', ...reasonOf(trouble) };
+}
+
+function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {
+  return { error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}

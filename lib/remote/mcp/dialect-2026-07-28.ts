@@ -1,0 +1,185 @@
+import { cutUtf8, isJsonObject } from '../../base/json.js';
+import { startRoundsMax } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { RemoteEndpoint, Send, TransportDeps } from '../endpoint.js';
+import type { Exchange } from '../exchange.js';
+import { remoteError } from '../remote-error.js';
+import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
+import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { notStarted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
+import { supportedIn } from './discovery.js';
+import { readInputRequests } from './elicitation.js';
+import { paramHeaders } from './param-headers.js';
+import { ToolCache } from './tool-cache.js';
+import {
+  headerMismatchCode,
+  invalidParamsCode,
+  mcpWire,
+  methodUnknownCode,
+  missingCapabilityCode,
+  readCallResult,
+  readTask,
+  tasksCancel,
+  tasksGet,
+  tasksUpdate,
+  toolsCall,
+  toolsList,
+  versionUnsupportedCode,
+} from './wire-2026-07-28.js';
+
+/** MCP 2026-07-28 with the tasks extension. No handshake: every request stands for itself. */
+export class ModernDialect implements McpDialect {
+  readonly #endpoint: RemoteEndpoint;
+  readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
+  readonly #tools: ToolCache;
+
+  constructor(endpoint: RemoteEndpoint, deps: Pick<TransportDeps, 'clock' | 'log'>) {
+    this.#endpoint = endpoint;
+    this.#deps = deps;
+    this.#tools = new ToolCache(endpoint, deps);
+  }
+
+  async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    return this.#endpoint.converse('tools/call', (send) => this.#startInRounds(send, call, untilMs), untilMs);
+  }
+
+  /** A server may want the same start again with a state of its own and ask nothing (MRTR, `requestState` alone). */
+  async #startInRounds(send: Send, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    let current = call;
+    for (let round = 1; round <= startRoundsMax; round++) {
+      const reply = await this.#startOnce(send, current, untilMs);
+      if (reply.kind !== 'asked' || reply.state === undefined || reply.questions.length > 0) return reply;
+      current = { ...call, continuation: { state: reply.state, answers: {} } };
+    }
+    const problem = `the server wanted the same start again ${startRoundsMax} times and did not begin`;
+    return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
+  }
+
+  async #startOnce(send: Send, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    const known = this.#headersOf(call);
+    if (known.kind === 'refused') return known;
+    let exchange = await this.#call(send, call, known.headers);
+
+    // Both errors come before anything is run, so the start can be repeated towards any server.
+    if (isError(exchange, headerMismatchCode)) {
+      const listed = await this.#tools.read(toolsList, untilMs);
+      if (listed.kind === 'unready') return notStarted(listed);
+      const read = this.#headersOf(call);
+      if (read.kind === 'refused') return read;
+      if (Object.keys(read.headers).length > 0) exchange = await this.#call(send, call, read.headers);
+    }
+    if (isError(exchange, versionUnsupportedCode)) {
+      if (!(supportedIn(exchange.data)?.includes(mcpWire) ?? false))
+        return { kind: 'other_revision', error: startTroubleOf(exchange) };
+      exchange = await this.#call(send, call, this.#headersOf(call).headers);
+    }
+    this.#warnOfUnanswerable(exchange);
+    return classifyStart(exchange, this.#endpoint.server, call.answersQuestions);
+  }
+
+  async #call(send: Send, call: ToolStart, headers: Readonly<Record<string, string>>): Promise<Exchange> {
+    return (await send(toolsCall({ ...call, paramHeaders: headers }), { freshConnection: true })).exchange;
+  }
+
+  /** None for a tool that was never listed: most servers ask for none, and the others say so before they run anything. */
+  #headersOf({ tool, arguments: args }: ToolStart): ParamHeaders {
+    const { headers } = this.#tools.find(tool) ?? {};
+    if (headers === undefined) return { kind: 'headers', headers: {} };
+    if (headers.kind === 'usable') return { kind: 'headers', headers: paramHeaders(headers.params, args) };
+    const problem = `the definition of the tool breaks the protocol: ${headers.problem}`;
+    return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem), headers: {} };
+  }
+
+  async get(handle: RemoteTaskHandle): Promise<PollReply> {
+    return this.#endpoint.ask(tasksGet(handle), {}, (exchange) => {
+      this.#warnOfUnanswerable(exchange);
+      return classifyPoll(exchange, handle);
+    });
+  }
+
+  async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
+    return this.#endpoint.ask(tasksCancel(handle), {}, classifyCancel);
+  }
+
+  async answer(
+    handle: RemoteTaskHandle,
+    key: string,
+    answer: RemoteAnswer,
+    idempotencyKey: string,
+  ): Promise<AnswerReply> {
+    return this.#endpoint.converse<AnswerReply>('tasks/update', async (send) => {
+      const { exchange } = await send(tasksUpdate(handle.taskId, key, answer, idempotencyKey));
+      if (!isError(exchange, invalidParamsCode)) return classifyAnswer(exchange);
+      // Either the task is gone or the answer does not please. The task itself knows.
+      const read = await send(tasksGet({ ...handle, answersQuestions: true }));
+      const task = classifyPoll(read.exchange, handle);
+      switch (task.kind) {
+        case 'missing':
+        case 'ended':
+          return { kind: 'done' };
+        case 'working':
+          return task.questions?.some((question) => question.key === key) === true
+            ? { kind: 'refused', error: startTroubleOf(exchange) }
+            : { kind: 'done' };
+        case 'unreadable':
+          return { ...task, kind: 'retry' };
+      }
+    });
+  }
+
+  async handleOf(taskId: string): Promise<RemoteTaskHandle> {
+    return { server: this.#endpoint.server, protocol: 'mcp', wire: mcpWire, taskId };
+  }
+
+  #warnOfUnanswerable(exchange: Exchange): void {
+    if (exchange.kind !== 'result' || !isJsonObject(exchange.result)) return;
+    const { unanswerable } = readInputRequests(exchange.result['inputRequests']);
+    if (unanswerable.length > 0)
+      this.#deps.log.warn('remote_question_left', {
+        server: this.#endpoint.server,
+        asked: cutUtf8(unanswerable.join(', '), 256),
+      });
+  }
+}
+
+type ParamHeaders = { readonly headers: Readonly<Record<string, string>> } & (
+  { readonly kind: 'headers' } | Extract<StartReply, { kind: 'refused' }>
+);
+
+type RpcError = Extract<Exchange, { kind: 'rpc_error' }>;
+
+function isError(exchange: Exchange, code: number): exchange is RpcError {
+  return exchange.kind === 'rpc_error' && exchange.code === code && exchange.status < 500;
+}
+
+function startTroubleOf(exchange: RpcError) {
+  return startTrouble(exchange).error;
+}
+
+/** What came of `tools/call`. Pure. */
+export function classifyStart(exchange: Exchange, server: string, answersQuestions = false): StartReply {
+  return exchange.kind === 'result'
+    ? readCallResult(exchange.result, server, answersQuestions)
+    : startTrouble(exchange);
+}
+
+/** What came of `tasks/get`. Pure. */
+export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
+  return exchange.kind === 'result'
+    ? readTask(exchange.result, handle.taskId, handle.server)
+    : pollTrouble(exchange, [invalidParamsCode]);
+}
+
+/** What came of `tasks/cancel`: any result is the acknowledgement, of an ended task too. Pure. */
+export function classifyCancel(exchange: Exchange): CancelReply {
+  return exchange.kind === 'result' ? { kind: 'done' } : cancelTrouble(exchange, [invalidParamsCode]);
+}
+
+/** What came of `tasks/update`: servers ignore keys that are not open, so any result will do. Pure. */
+export function classifyAnswer(exchange: Exchange): AnswerReply {
+  if (exchange.kind === 'result') return { kind: 'done' };
+  if (isError(exchange, methodUnknownCode) || isError(exchange, missingCapabilityCode))
+    return { kind: 'refused', error: startTroubleOf(exchange) };
+  return cancelTrouble(exchange, []);
+}

@@ -1,0 +1,106 @@
+// What the answer to `server/discover` says of the revision that a server speaks. Pure.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
+import type { Exchange } from '../exchange.js';
+import { remoteError } from '../remote-error.js';
+import { unready, type Unready } from './dialect.js';
+import { earlierVersions } from './wire-2025-11-25.js';
+import {
+  dedupesExtension,
+  headerMismatchCode,
+  mcpWire,
+  methodUnknownCode,
+  missingCapabilityCode,
+  tasksExtension,
+  versionUnsupportedCode,
+} from './wire-2026-07-28.js';
+
+export type Discovery =
+  /** `ageMs`: how long this is believed. */
+  | { readonly kind: 'modern'; readonly dedupes: boolean; readonly tasks: boolean; readonly ageMs: number }
+  | { readonly kind: 'legacy' }
+  /** The server knows no such method: what it makes of `initialize` decides. */
+  | { readonly kind: 'method_unknown' }
+  /** The server refuses the revision and lists it: the same again, once. */
+  | { readonly kind: 'again' }
+  /** Says nothing of the revision, or that there is no common one. */
+  | Unready;
+
+/**
+ * | answer | verdict |
+ * |---|---|
+ * | a result whose `supportedVersions` has 2026-07-28 | modern |
+ * | any other result | legacy |
+ * | -32022 under a status below 500 | the best common revision of `data.supported`; none: for good |
+ * | -32020, -32021 | modern, and something in between breaks our requests: for good |
+ * | -32601 | `initialize` decides |
+ * | 401, 403, 408, 425, 429, 3xx, 5xx, no connection, no answer, a reply that is none | says nothing |
+ * | every other 4xx or JSON-RPC error | legacy |
+ */
+export function readDiscovery(exchange: Exchange): Discovery {
+  switch (exchange.kind) {
+    case 'result':
+      return readResult(exchange.result);
+    case 'rpc_error':
+      return saysNothing(exchange.status) ? unready(exchange) : readError(exchange);
+    case 'http_error':
+      return saysNothing(exchange.status) ? unready(exchange) : { kind: 'legacy' };
+    case 'not_sent':
+    case 'no_answer':
+    case 'unusable':
+      return unready(exchange);
+  }
+}
+
+function saysNothing(status: number): boolean {
+  return (status >= 300 && status < 400) || [401, 403, 408, 425, 429].includes(status) || status >= 500;
+}
+
+function readResult(result: JsonValue): Discovery {
+  if (!isJsonObject(result)) return { kind: 'legacy' };
+  const { supportedVersions, ttlMs } = result;
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(mcpWire)) return { kind: 'legacy' };
+  const { extensions } = objectIn(result['capabilities']);
+  const ageMs = typeof ttlMs === 'number' && Number.isFinite(ttlMs) ? ttlMs : 0;
+  return {
+    kind: 'modern',
+    dedupes: Object.hasOwn(objectIn(extensions), dedupesExtension),
+    tasks: Object.hasOwn(objectIn(extensions), tasksExtension),
+    ageMs: Math.min(Math.max(ageMs, discoveryAgeMinMs), discoveryAgeMaxMs),
+  };
+}
+
+function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
+  switch (error.code) {
+    case versionUnsupportedCode: {
+      const supported = supportedIn(error.data);
+      if (supported === undefined) return { kind: 'legacy' };
+      if (supported.includes(mcpWire)) return { kind: 'again' };
+      if (supported.some((version) => earlierVersions.includes(version))) return { kind: 'legacy' };
+      const problem = `the server speaks MCP ${supported.join(', ')}, and outwait ${[mcpWire, ...earlierVersions].join(', ')}`;
+      return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
+    }
+    case headerMismatchCode:
+    case missingCapabilityCode: {
+      const problem = `the server speaks MCP ${mcpWire} and does not get the request as it was sent, perhaps since a proxy drops headers: ${error.message}`;
+      const details = { status: error.status, code: error.code };
+      return { kind: 'unready', permanent: true, error: remoteError('CONFIG_INVALID', problem, details) };
+    }
+    case methodUnknownCode:
+      return { kind: 'method_unknown' };
+    default:
+      return { kind: 'legacy' };
+  }
+}
+
+/** `data.supported` of -32022; undefined when there is no such list. */
+export function supportedIn(data: JsonValue | undefined): readonly string[] | undefined {
+  const { supported } = objectIn(data);
+  if (!Array.isArray(supported)) return undefined;
+  return (supported as readonly JsonValue[]).filter((version) => typeof version === 'string').slice(0, 20);
+}
+
+function objectIn(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,87 @@
+import { lostSessionsMax, sideRequestTimeoutMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { RemoteEndpoint } from '../endpoint.js';
+import type { Exchange } from '../exchange.js';
+import { remoteError } from '../remote-error.js';
+import { unready, type Unready } from './dialect.js';
+import { SingleFlight } from './single-flight.js';
+import { initialize, initialized, legacyWire, readInitialize, type Session } from './wire-2025-11-25.js';
+import {
+  headerMismatchCode,
+  methodUnknownCode,
+  missingCapabilityCode,
+  versionUnsupportedCode,
+} from './wire-2026-07-28.js';
+
+/** `otherRevision`: the answer is that of a server which knows no `initialize`. */
+export type NoSession = Unready & { readonly otherRevision: boolean };
+
+/** The sessions of this process with one server of revision 2025-11-25 or older. */
+export class LegacySessions {
+  readonly #endpoint: RemoteEndpoint;
+  readonly #opening = new SingleFlight<Session | NoSession>();
+  /** Tasks of these are asked for under the session of now. */
+  readonly #lost = new Set<string>();
+  #current: Session | undefined;
+
+  constructor(endpoint: RemoteEndpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  async current(untilMs?: EpochMs): Promise<Session | NoSession> {
+    return this.#current ?? this.#opening.run(() => this.#open(untilMs));
+  }
+
+  /** The session of a task, which another process may have opened. */
+  async of({ session: id }: RemoteTaskHandle): Promise<Session | NoSession> {
+    if (id !== undefined && this.#lost.has(id)) return this.current();
+    return { kind: 'session', version: legacyWire, tasks: true, ...(id === undefined ? {} : { id }) };
+  }
+
+  /** A session in the place of one that the server no longer knows. */
+  async renewed({ id }: Session, untilMs?: EpochMs): Promise<Session | NoSession> {
+    if (id !== undefined && this.#lost.size < lostSessionsMax) this.#lost.add(id);
+    if (this.#current?.id === id) this.#current = undefined;
+    return this.current(untilMs);
+  }
+
+  async #open(untilMs: EpochMs | undefined): Promise<Session | NoSession> {
+    return this.#endpoint.converse<Session | NoSession>(
+      'initialize',
+      async (send) => {
+        const { exchange, headers } = await send(initialize(), { timeoutMs: sideRequestTimeoutMs });
+        if (exchange.kind !== 'result') return noSession(exchange);
+        const session = readInitialize(exchange.result, headers['mcp-session-id']);
+        if (typeof session === 'string') return forGood(session);
+        // The call that follows tells if this has not come through.
+        await send(initialized(session), { timeoutMs: sideRequestTimeoutMs });
+        this.#current = session;
+        return session;
+      },
+      untilMs,
+    );
+  }
+}
+
+const modernCodes: readonly number[] = [
+  methodUnknownCode,
+  headerMismatchCode,
+  missingCapabilityCode,
+  versionUnsupportedCode,
+];
+
+function noSession(exchange: Exclude<Exchange, { kind: 'result' }>): NoSession {
+  if (exchange.kind === 'rpc_error' && exchange.status < 500)
+    return { ...unready(exchange), otherRevision: modernCodes.includes(exchange.code) };
+  if (exchange.kind === 'http_error' && [400, 404, 405, 406, 415].includes(exchange.status))
+    return forGood(
+      `there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
+    );
+  return { ...unready(exchange), otherRevision: false };
+}
+
+function forGood(problem: string): NoSession {
+  const error = remoteError('REMOTE_START_REFUSED', problem);
+  return { kind: 'unready', permanent: true, otherRevision: false, error };
+}

@@ -1,0 +1,83 @@
+import { cutUtf8 } from '../../base/json.js';
+import { sideRequestTimeoutMs, toolListAgeMs, toolListPagesMax } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RemoteEndpoint, TransportDeps, WireCall } from '../endpoint.js';
+import { violationError } from '../remote-error.js';
+import { unready, type Unready } from './dialect.js';
+import { SingleFlight } from './single-flight.js';
+import { readToolPage, type ListedTool } from './tool-list.js';
+
+export interface ListedTools {
+  readonly kind: 'listed';
+  readonly byName: ReadonlyMap<string, ListedTool>;
+  readonly freshUntilMs: EpochMs;
+}
+
+/** The tools of one server, as this process saw them last. */
+export class ToolCache {
+  readonly #endpoint: RemoteEndpoint;
+  readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
+  readonly #reading = new SingleFlight<ListedTools | Unready>();
+  #listed: ListedTools | undefined;
+
+  constructor(endpoint: RemoteEndpoint, deps: Pick<TransportDeps, 'clock' | 'log'>) {
+    this.#endpoint = endpoint;
+    this.#deps = deps;
+  }
+
+  /** What is known without asking, however old. */
+  find(tool: string): ListedTool | undefined {
+    return this.#listed?.byName.get(tool);
+  }
+
+  async fresh(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+    const listed = this.#listed;
+    return listed !== undefined && this.#deps.clock.nowMs() < listed.freshUntilMs
+      ? listed
+      : this.read(listCall, untilMs);
+  }
+
+  async read(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+    return this.#reading.run(async () => {
+      const read = await this.#readPages(listCall, untilMs);
+      if (read.kind === 'listed') this.#listed = read;
+      return read;
+    });
+  }
+
+  async #readPages(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+    return this.#endpoint.converse<ListedTools | Unready>(
+      'tools/list',
+      async (send) => {
+        const byName = new Map<string, ListedTool>();
+        let cursor: string | undefined;
+        let ageMs = toolListAgeMs;
+        for (let page = 1; page <= toolListPagesMax; page++) {
+          const { exchange } = await send(listCall(cursor), { timeoutMs: sideRequestTimeoutMs });
+          if (exchange.kind !== 'result') return unready(exchange);
+          const read = readToolPage(exchange.result);
+          if (read === undefined)
+            return { kind: 'unready', permanent: true, error: violationError('the list of tools is none') };
+          for (const tool of read.tools) byName.set(tool.name, tool);
+          ageMs = Math.min(ageMs, read.ttlMs ?? ageMs);
+          cursor = read.nextCursor;
+          if (cursor === undefined) break;
+        }
+        this.#warnOfExcluded(byName);
+        return { kind: 'listed', byName, freshUntilMs: this.#deps.clock.nowMs() + ageMs };
+      },
+      untilMs,
+    );
+  }
+
+  #warnOfExcluded(tools: ReadonlyMap<string, ListedTool>): void {
+    for (const { name, headers } of tools.values()) {
+      if (headers.kind === 'excluded')
+        this.#deps.log.warn('remote_tool_excluded', {
+          server: this.#endpoint.server,
+          tool: cutUtf8(name, 128),
+          problem: cutUtf8(headers.problem, 256),
+        });
+    }
+  }
+}

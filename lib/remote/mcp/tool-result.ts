@@ -1,0 +1,42 @@
+// The result of a tool, common to all revisions. Pure.
+
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { violationError } from '../remote-error.js';
+import type { StartReply } from '../transport.js';
+
+/** A tool that answered at once. `isError` is an outcome like any other: the tool ran and says that it could not do it. */
+export function readToolResult(result: JsonObject): StartReply {
+  const { content, structuredContent } = result;
+  if (!Array.isArray(content) && structuredContent === undefined)
+    return {
+      kind: 'unknown',
+      error: violationError('the result of the call has neither content nor structuredContent'),
+    };
+  const isError = result['isError'] === true;
+  if (!isError && isTaskInDisguise(structuredContent ?? textAsJson(content))) {
+    const problem =
+      'the tool answered with the id of a task that is under way, in place of a task of the protocol, which alone can be followed';
+    return { kind: 'unknown', error: violationError(problem) };
+  }
+  return { kind: 'ended', end: { kind: 'completed', result, isError } };
+}
+
+/** A handle of a task as plain data. Only the words of MCP count: other tools speak of tasks too. */
+function isTaskInDisguise(value: JsonValue | undefined): boolean {
+  if (!isJsonObject(value)) return false;
+  const { taskId, status } = isJsonObject(value['task']) ? value['task'] : value;
+  return typeof taskId === 'string' && (status === 'working' || status === 'input_required');
+}
+
+function textAsJson(content: JsonValue | undefined): JsonValue | undefined {
+  const [item, ...more] = Array.isArray(content) ? (content as readonly JsonValue[]) : [];
+  if (more.length > 0 || !isJsonObject(item) || typeof item['text'] !== 'string') return undefined;
+  const text = item['text'].trim();
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return parseBoundedJson(text);
+  } catch {
+    return undefined;
+  }
+}

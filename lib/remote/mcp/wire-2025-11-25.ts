@@ -1,0 +1,176 @@
+// MCP revision 2025-11-25 with its tasks, and plain calls of the two revisions before it: what is sent, and what the
+// answers mean. Pure.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { Answered, WireCall } from '../endpoint.js';
+import type { Exchange } from '../exchange.js';
+import type { PollReply, StartReply } from '../transport.js';
+import { pollTrouble } from '../trouble.js';
+import type { ToolStart } from './dialect.js';
+import { readToolResult } from './tool-result.js';
+import {
+  cancelledTask,
+  clientInfo,
+  failedTask,
+  hintOf,
+  invalidParamsCode,
+  isPositive,
+  isTerminal,
+  isUsableId,
+  methodUnknownCode,
+  noteOf,
+  textOf,
+  unknown,
+  unreadable,
+} from './wire-2026-07-28.js';
+
+export const legacyWire = '2025-11-25';
+/** Revisions with `initialize` that are understood; tasks are in the first alone. */
+export const earlierVersions: readonly string[] = [legacyWire, '2025-06-18', '2025-03-26'];
+
+/** What `initialize` agreed upon. */
+export interface Session {
+  readonly kind: 'session';
+  /** Missing: the server keeps no sessions. */
+  readonly id?: string;
+  readonly version: string;
+  /** Tools can be called as tasks. */
+  readonly tasks: boolean;
+}
+
+export function initialize(): WireCall {
+  // No elicitation, sampling or roots: a server that is told of them would stop and wait for us.
+  const params = { protocolVersion: legacyWire, capabilities: {}, clientInfo };
+  return { method: 'initialize', params, headers: baseHeaders };
+}
+
+export function initialized(session: Session): WireCall {
+  return { ...sessionCall('notifications/initialized', {}, session), notification: true };
+}
+
+export function toolsList(session: Session, cursor?: string): WireCall {
+  return sessionCall('tools/list', cursor === undefined ? {} : { cursor }, session);
+}
+
+export function toolsCall(call: ToolStart, asTask: boolean, session: Session): WireCall {
+  const { tool, arguments: args, idempotencyKey } = call;
+  const params = {
+    name: tool,
+    arguments: args,
+    ...(asTask ? { task: { ttl: taskTtlMs } } : {}),
+    _meta: { 'dev.outwait/idempotencyKey': idempotencyKey },
+  };
+  const made = sessionCall('tools/call', params, session);
+  return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey } };
+}
+
+export function taskCall(
+  method: 'tasks/get' | 'tasks/result' | 'tasks/cancel',
+  taskId: string,
+  session: Session,
+): WireCall {
+  return sessionCall(method, { taskId }, session);
+}
+
+const baseHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+function sessionCall(method: string, params: JsonObject, { id, version }: Session): WireCall {
+  const session = id === undefined ? {} : { 'mcp-session-id': id };
+  return { method, params, headers: { ...baseHeaders, 'mcp-protocol-version': version, ...session } };
+}
+
+/** The session, or the problem with the answer to `initialize`. */
+export function readInitialize(result: JsonValue, sessionId: string | undefined): Session | string {
+  const { protocolVersion, capabilities } = isJsonObject(result) ? result : {};
+  const version = textOf(protocolVersion);
+  if (!earlierVersions.includes(version))
+    return version === ''
+      ? 'the server answered "initialize" without a protocolVersion'
+      : `the server speaks MCP ${version}, which is not supported`;
+  // Visible ASCII is what the revision allows, and all that a header can carry.
+  if (sessionId !== undefined && !(/^[\x21-\x7e]+$/.test(sessionId) && sessionId.length <= remoteIdMaxBytes))
+    return 'the server gave a session id that cannot be sent back';
+  return {
+    kind: 'session',
+    version,
+    tasks: version === legacyWire && isJsonObject(valueAt(capabilities, ['tasks', 'requests', 'tools', 'call'])),
+    ...(sessionId === undefined ? {} : { id: sessionId }),
+  };
+}
+
+/** Servers made with the first SDK answer 400 with -32000 where the revision says 404. */
+export function isSessionLost({ exchange }: Answered, { id }: Session): boolean {
+  if (id === undefined) return false;
+  if (exchange.kind === 'http_error') return exchange.status === 404;
+  if (exchange.kind !== 'rpc_error') return false;
+  const { status, code } = exchange;
+  return (status === 404 && code !== methodUnknownCode) || (status === 400 && code === -32000);
+}
+
+/** The result of a `tools/call` that was made as a task. Some tools answer at once all the same. */
+export function readCallResult(result: JsonValue, server: string, session: Session): StartReply {
+  if (!isJsonObject(result)) return unknown('the result of the call is not an object');
+  const { task } = result;
+  if (!isJsonObject(task)) return readToolResult(result);
+  const { taskId, status, ttl, pollInterval } = task;
+  if (!isUsableId(taskId)) return unknown('the task has no usable taskId');
+  if (typeof status !== 'string') return unknown('the task has no status');
+  const handle: RemoteTaskHandle = {
+    server,
+    protocol: 'mcp',
+    wire: legacyWire,
+    taskId,
+    ...(isPositive(ttl) ? { ttlMs: ttl } : {}),
+    ...(session.id === undefined ? {} : { session: session.id }),
+  };
+  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval)) };
+}
+
+/** The result of `tasks/get`: a state, or a task whose result is to be fetched. */
+export function readTask(
+  task: JsonValue,
+  handle: RemoteTaskHandle,
+): PollReply | { readonly kind: 'result_waits'; readonly task: JsonObject } {
+  if (!isJsonObject(task)) return unreadable('the task is not an object');
+  if (task['taskId'] !== handle.taskId) return unreadable('the task is not the one that was asked for');
+  const state = textOf(task['status']);
+  switch (state) {
+    case 'working':
+      return { kind: 'working', state, ...hintOf(task['pollInterval']), ...noteOf(task) };
+    case 'input_required':
+      // Its question comes as a request on a stream that nobody holds open.
+      return {
+        kind: 'working',
+        state,
+        ...hintOf(task['pollInterval']),
+        note: `the task asks for input, which cannot be given over MCP ${legacyWire}`,
+      };
+    case 'completed':
+    case 'failed':
+      return { kind: 'result_waits', task };
+    case 'cancelled':
+      return cancelledTask(task, handle.server);
+    default:
+      return unreadable('the task has an unknown status');
+  }
+}
+
+/** What `tasks/result` brought for a task that has ended: the tool's result, also one with `isError`, or its JSON-RPC error. */
+export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, server }: RemoteTaskHandle): PollReply {
+  if (exchange.kind === 'rpc_error' && exchange.status === 200 && task['status'] === 'failed') {
+    const { code, message, data } = exchange;
+    return failedTask(task, { code, message, ...(data === undefined ? {} : { data }) }, server);
+  }
+  if (exchange.kind !== 'result') return pollTrouble(exchange, [invalidParamsCode]);
+  const { result } = exchange;
+  if (!isJsonObject(result)) return unreadable('the result of the task is not an object');
+  const related = valueAt(result, ['_meta', 'io.modelcontextprotocol/related-task', 'taskId']);
+  if (related !== undefined && related !== taskId) return unreadable('the result is that of another task');
+  return { kind: 'ended', end: { kind: 'completed', result, isError: result['isError'] === true, taskId } };
+}
+
+function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+  return path.reduce((inner, name) => (isJsonObject(inner) ? inner[name] : undefined), value);
+}

@@ -1,0 +1,87 @@
+import type { StoredError } from '../base/errors.js';
+import { effectiveLimits, type ServerLimits } from '../workflow/server-limits.js';
+import { type GuardDeps, ServerGuard } from './server-guard.js';
+import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
+
+/**
+ * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and
+ * reads are asked for admission, and what comes of every call is learned from. Cancels and answers to a server that is
+ * left alone are put off without being sent.
+ */
+export function protectTransports(
+  transports: RemoteTransports,
+  limitsOf: (server: string) => ServerLimits | undefined,
+  deps: GuardDeps,
+): RemoteTransports {
+  const guards = new Map<string, ServerGuard>();
+  const kept = new WeakMap<RemoteTaskTransport, RemoteTaskTransport>();
+  return {
+    get(server) {
+      const transport = transports.get(server);
+      const known = kept.get(transport);
+      if (known !== undefined) return known;
+      const guard = guards.get(server) ?? new ServerGuard(server, effectiveLimits(limitsOf(server)), deps);
+      guards.set(server, guard);
+      const made = protectedTransport(transport, guard);
+      kept.set(transport, made);
+      return made;
+    },
+  };
+}
+
+function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): RemoteTaskTransport {
+  const learning = async <Kind extends Learned>(reply: Promise<Kind>): Promise<Kind> => {
+    const came = await reply;
+    await learn(guard, came);
+    return came;
+  };
+  const { traits, answer, find, adopt, watch } = inner;
+  return {
+    protocol: inner.protocol,
+    get dedupes() {
+      return inner.dedupes;
+    },
+    problemWith: (request) => inner.problemWith(request),
+    admit: (purpose) => guard.admit(purpose),
+    start: (request) => learning(inner.start(request)),
+    get: (handle) => learning(inner.get(handle)),
+    cancel: async (handle) => (await putOff(guard)) ?? learning(inner.cancel(handle)),
+    ...(traits === undefined ? {} : { traits: () => traits.call(inner) }),
+    ...(answer === undefined
+      ? {}
+      : {
+          answer: async (...given: Parameters<typeof answer>) =>
+            (await putOff(guard)) ?? learning(answer.apply(inner, given)),
+        }),
+    ...(find === undefined ? {} : { find: (request: Parameters<typeof find>[0]) => learning(find.call(inner, request)) }),
+    ...(adopt === undefined ? {} : { adopt: (task: Parameters<typeof adopt>[0]) => learning(adopt.call(inner, task)) }),
+    ...(watch === undefined ? {} : { watch: (...given: Parameters<typeof watch>) => watch.apply(inner, given) }),
+  };
+}
+
+interface Learned {
+  readonly kind: string;
+  readonly error?: StoredError;
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * A failure of the server: nothing came, or 408, 425, 429 or 5xx. Any other answer, an error too, shows that it works;
+ * a reply that breaks the protocol, or a request that we did not send, shows neither.
+ */
+async function learn(guard: ServerGuard, { error, retryAfterMs }: Learned): Promise<void> {
+  if (error === undefined) return guard.succeeded();
+  const status = error.details?.['status'];
+  if (error.code === 'REMOTE_UNREACHABLE')
+    return typeof status === 'number' && !isTransient(status) ? guard.succeeded() : guard.failed(retryAfterMs);
+  if (error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
+}
+
+function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+async function putOff(guard: ServerGuard) {
+  const held = await guard.rest();
+  return held === undefined ? undefined : ({ kind: 'retry', error: held.error } as const);
+}

@@ -1,0 +1,35 @@
+// What people and servers ask, and what they are answered: arguments of the author's, checked.
+
+import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
+import { answerMaxBytes, formMaxBytes } from '../base/limits.js';
+import type { InputForm } from '../history/input-form.js';
+import type { RemoteAnswer } from '../history/remote-question.js';
+import { invalid, json, text } from './arguments.js';
+
+/** What a handler gave, or a person. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+export function toAnswer(given: unknown): RemoteAnswer {
+  const answer = json(given, 'an answer');
+  const action = isJsonObject(answer) ? answer['action'] : undefined;
+  if (action === 'decline' || action === 'cancel') return { action };
+  if (action !== 'accept' || !isJsonObject(answer)) throw invalid('an answer must have the action accept, decline or cancel');
+  const { content } = answer;
+  if (content === undefined) return { action };
+  checkJsonBytes('the content of an answer is', jsonBytes(content), answerMaxBytes);
+  return { action, content };
+}
+
+/** @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+export function toForm(given: InputForm): InputForm {
+  const form = json(given, 'a question') as JsonObject;
+  text(form['message'], 'the message of a question');
+  const { message, schema, url, server } = form as { message: string; schema?: JsonValue; url?: string; server?: string };
+  if (schema !== undefined && !isJsonObject(schema)) throw invalid('the schema of a question must be a JSON Schema object');
+  checkJsonBytes('a question is', jsonBytes(form), formMaxBytes);
+  return {
+    message,
+    ...(schema === undefined ? {} : { schema }),
+    ...(url === undefined ? {} : { url: text(url, 'the url of a question') }),
+    ...(server === undefined ? {} : { server: text(server, 'the server of a question') }),
+  };
+}

@@ -1,0 +1,109 @@
+import type { KMSClient } from '@aws-sdk/client-kms';
+import { EngineError } from '../../base/errors.js';
+import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
+
+/** Makes data keys and opens wrapped ones. */
+export interface KeyService {
+  /** A new key of 32 bytes, plain and wrapped. @throws EngineError `STORE_UNAVAILABLE` */
+  generate(): Promise<{ readonly secret: Uint8Array; readonly wrapped: Uint8Array }>;
+  /** @throws EngineError `PAYLOAD_UNREADABLE` when KMS refuses, `STORE_UNAVAILABLE` when it does not answer */
+  unwrap(wrapped: Uint8Array): Promise<Uint8Array>;
+}
+
+export interface KmsOptions {
+  /** Id, ARN or alias of a symmetric key; it wraps new data keys. */
+  readonly keyId: string;
+  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  readonly endpoint?: string;
+}
+
+/** Part of what KMS authenticates: a key wrapped for payloads is of no use to a grant for anything else. */
+const encryptionContext = { 'outwait:purpose': 'payload' };
+
+/** KMS. Its client is loaded with the first key that is needed. */
+export function kmsKeyService(options: KmsOptions): KeyService {
+  let opened: Promise<Kms> | undefined;
+  const kms = (): Promise<Kms> => (opened ??= openKms(options));
+  return {
+    async generate() {
+      const { client, GenerateDataKeyCommand } = await kms();
+      try {
+        const { Plaintext: secret, CiphertextBlob: wrapped } = await client.send(
+          new GenerateDataKeyCommand({
+            KeyId: options.keyId,
+            KeySpec: 'AES_256',
+            EncryptionContext: encryptionContext,
+          }),
+        );
+        if (secret?.length !== 32 || wrapped === undefined) throw new Error('IncompleteAnswer');
+        return { secret, wrapped };
+      } catch (error) {
+        // Also a refusal: nothing has been written yet, and rights that were just granted take a while to arrive.
+        throw new EngineError('STORE_UNAVAILABLE', `KMS gives no key for payloads (${nameOf(error)})`);
+      }
+    },
+    async unwrap(wrapped) {
+      const { client, DecryptCommand, KMSServiceException } = await kms();
+      try {
+        // Without the id of a key: the wrapped key says which, and an alias may point to another one by now. Which keys
+        // this may be is for the rights of the caller to say.
+        const { Plaintext: secret } = await client.send(
+          new DecryptCommand({ CiphertextBlob: wrapped, EncryptionContext: encryptionContext }),
+        );
+        if (secret?.length !== 32) throw new Error('IncompleteAnswer');
+        return secret;
+      } catch (error) {
+        if (error instanceof KMSServiceException && refusals.includes(error.name)) {
+          throw new EngineError(
+            'PAYLOAD_UNREADABLE',
+            `a stored payload cannot be read: KMS does not open its key (${error.name})`,
+          );
+        }
+        throw new EngineError('STORE_UNAVAILABLE', `KMS does not answer (${nameOf(error)})`);
+      }
+    },
+  };
+}
+
+type Sdk = typeof import('@aws-sdk/client-kms');
+type Kms = Pick<Sdk, 'GenerateDataKeyCommand' | 'DecryptCommand' | 'KMSServiceException'> & {
+  readonly client: KMSClient;
+};
+
+async function openKms({ endpoint }: KmsOptions): Promise<Kms> {
+  const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } =
+    await import('@aws-sdk/client-kms');
+  const client = new KMSClient({
+    ...(endpoint === undefined
+      ? {}
+      : { endpoint, region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    maxAttempts: storeRequestAttempts,
+    requestHandler: {
+      connectionTimeout: storeConnectTimeoutMs,
+      requestTimeout: storeRequestTimeoutMs,
+      // Without it the SDK only logs a request that takes too long.
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true },
+      httpsAgent: { keepAlive: true },
+    },
+  });
+  return { client, GenerateDataKeyCommand, DecryptCommand, KMSServiceException };
+}
+
+/** Answers that would be the same in a moment: no right to the key, no such key, not its key, changed. */
+const refusals: readonly string[] = [
+  'AccessDeniedException',
+  'DisabledException',
+  'IncorrectKeyException',
+  'InvalidCiphertextException',
+  'InvalidKeyUsageException',
+  'KMSInvalidStateException',
+  'NotFoundException',
+  'ValidationException',
+];
+
+/** The code of a system error, which says more than its name, or the name of an error of the service. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return (error as NodeJS.ErrnoException).code ?? error.name;
+}

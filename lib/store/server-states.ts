@@ -1,0 +1,179 @@
+import type { ServerHealth } from '../base/server-health.js';
+import { healthy } from '../base/server-health.js';
+import type { EpochMs } from '../base/time.js';
+import type { Condition, Item, Key, Table } from './table.js';
+
+const itemExists: Condition = { kind: 'itemExists' };
+const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
+
+/**
+ * What the workers tell each other of the remote servers: one item for each server that has failed, and where limits are
+ * configured one for its rate and one for each slot. None of it decides what becomes of a run.
+ */
+export class ServerStates {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async read(server: string): Promise<ServerHealth> {
+    return toHealth(await this.#table.get(healthKey(server)));
+  }
+
+  /** Counts a failure; one that comes more than `streakMs` after the last is the first of a new row. */
+  async noteFailure(
+    server: string,
+    { atMs, streakMs, seen }: { readonly atMs: EpochMs; readonly streakMs: number; readonly seen: ServerHealth },
+  ): Promise<ServerHealth> {
+    const key = healthKey(server);
+    if ((seen.failedAtMs ?? 0) <= atMs - streakMs) {
+      const first = await this.#table.write({
+        kind: 'update',
+        key,
+        set: { failures: 1, failedAtMs: atMs },
+        conditions: [notAfter('failedAtMs', atMs - streakMs)],
+      });
+      if (first.ok) return toHealth(first.item);
+    }
+    const next = await this.#table.write({
+      kind: 'update',
+      key,
+      set: { failedAtMs: atMs },
+      increment: { failures: 1 },
+      conditions: [],
+    });
+    return toHealth(next.ok ? next.item : next.old);
+  }
+
+  /** Opens the breaker, unless it is open. */
+  async open(
+    server: string,
+    { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
+  ): Promise<ServerHealth> {
+    const result = await this.#table.write({
+      kind: 'update',
+      key: healthKey(server),
+      set: { openUntilMs: untilMs, failedAtMs: atMs },
+      increment: { trips: 1 },
+      remove: ['probeUntilMs'],
+      conditions: [notAfter('openUntilMs', atMs)],
+    });
+    return toHealth(result.ok ? result.item : result.old);
+  }
+
+  /** True for one caller, until `untilMs` or the end of its probe. False also when somebody has closed the breaker. */
+  async claimProbe(
+    server: string,
+    { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
+  ): Promise<boolean> {
+    const result = await this.#table.write({
+      kind: 'update',
+      key: healthKey(server),
+      set: { probeUntilMs: untilMs },
+      conditions: [
+        { kind: 'present', attribute: 'openUntilMs' },
+        notAfter('openUntilMs', atMs),
+        notAfter('probeUntilMs', atMs),
+      ],
+    });
+    return result.ok;
+  }
+
+  /** The server has answered: closes the breaker. */
+  async noteSuccess(server: string): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: healthKey(server),
+      set: { failures: 0, trips: 0 },
+      remove: ['failedAtMs', 'openUntilMs', 'probeUntilMs'],
+      conditions: [itemExists],
+    });
+  }
+
+  /** Leaves the server alone until then, unless it asked for longer. */
+  async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
+    const result = await this.#table.write({
+      kind: 'update',
+      key: healthKey(server),
+      set: { holdUntilMs: untilMs },
+      conditions: [notAfter('holdUntilMs', untilMs)],
+    });
+    return toHealth(result.ok ? result.item : result.old);
+  }
+
+  /** One of the requests of this minute. False: there is none left. */
+  async takePermit(
+    server: string,
+    { atMs, perMinute }: { readonly atMs: EpochMs; readonly perMinute: number },
+  ): Promise<boolean> {
+    const minute = Math.floor(atMs / 60_000);
+    const key = { pk: partitionOf(server), sk: 'rate' };
+    const counted = await this.#table.write({
+      kind: 'update',
+      key,
+      increment: { requests: 1 },
+      conditions: [
+        { kind: 'equals', attribute: 'minute', value: minute },
+        { kind: 'absentOrAtMost', attribute: 'requests', value: perMinute - 1 },
+      ],
+    });
+    if (counted.ok) return true;
+    const first = await this.#table.write({
+      kind: 'update',
+      key,
+      set: { minute, requests: 1 },
+      conditions: [{ kind: 'absentOrAtMost', attribute: 'minute', value: minute - 1 }],
+    });
+    if (first.ok) return true;
+    // Another worker may have begun the minute between the two, and there is room in it.
+    const seen = first.old?.['minute'];
+    return seen === minute && counted.old?.['minute'] !== minute ? this.takePermit(server, { atMs, perMinute }) : false;
+  }
+
+  /** A lease on one of `slots`, by its number; undefined when all are taken. */
+  async takeSlot(
+    server: string,
+    slot: { readonly slots: number; readonly holder: string; readonly atMs: EpochMs; readonly untilMs: EpochMs },
+  ): Promise<number | undefined> {
+    const { slots, holder, atMs, untilMs } = slot;
+    const items = await this.#table.queryPartition(partitionOf(server), slotPrefix);
+    const taken = new Set(items.filter((item) => Number(item['untilMs'] ?? 0) > atMs).map(({ sk }) => sk));
+    for (let number = 0; number < slots; number++) {
+      const key = slotKey(server, number);
+      if (taken.has(key.sk)) continue;
+      const result = await this.#table.write({
+        kind: 'update',
+        key,
+        set: { holder, untilMs },
+        conditions: [notAfter('untilMs', atMs)],
+      });
+      if (result.ok) return number;
+    }
+    return undefined;
+  }
+
+  async freeSlot(server: string, number: number, holder: string): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: slotKey(server, number),
+      remove: ['untilMs'],
+      conditions: [{ kind: 'equals', attribute: 'holder', value: holder }],
+    });
+  }
+}
+
+const partitionOf = (server: string): string => `server#${server}`;
+const healthKey = (server: string): Key => ({ pk: partitionOf(server), sk: 'a' });
+const slotPrefix = 'slot#';
+const slotKey = (server: string, number: number): Key => ({
+  pk: partitionOf(server),
+  sk: slotPrefix + String(number).padStart(4, '0'),
+});
+
+function toHealth(item: Item | undefined): ServerHealth {
+  if (item === undefined) return healthy;
+  const times = ['failedAtMs', 'openUntilMs', 'probeUntilMs', 'holdUntilMs'] as const;
+  const known = times.filter((name) => typeof item[name] === 'number').map((name) => [name, item[name]]);
+  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...Object.fromEntries(known) };
+}

@@ -1,0 +1,270 @@
+import { answerWith, askPerson, hasCode, type InputHandler } from 'outwait';
+import { scriptedServer, type ScriptedTask } from 'outwait/testing';
+import { describe, expect, it } from 'vitest';
+import { aFlow, eventTypes, started, type Flow, type Started } from './support.js';
+
+const costCentre = {
+  message: 'Which cost centre?',
+  schema: { type: 'object', properties: { costCentre: { type: 'string' } }, required: ['costCentre'] },
+};
+const approval = { message: 'Release 412 rows?', schema: { type: 'object', properties: { ok: { type: 'boolean' } } } };
+
+function aCall(onInput?: InputHandler): Flow {
+  return aFlow(async (ctx) => {
+    const call = { server: 'reports', tool: 'export', timeout: { hours: 6 } };
+    const outcome = await ctx.callRemoteTask(onInput === undefined ? call : { ...call, onInput });
+    return outcome.result;
+  });
+}
+
+async function asking(flow: Flow, script: ScriptedTask) {
+  const server = scriptedServer({ protocol: 'mcp', task: () => ({ result: 'done', ...script }) });
+  return { server, ...(await started(flow, { reports: server })) };
+}
+
+async function onlyInput({ app }: Started) {
+  const [input, ...rest] = await app.inputs();
+  if (input === undefined || rest.length > 0) throw new Error(`there are ${rest.length} more questions, or none`);
+  return input;
+}
+
+describe('a remote task that asks (GB-02)', () => {
+  it('is answered by the handler of the call, two questions in a row, each once', async () => {
+    const flow = aCall(async ({ message }) => ({ action: 'accept', content: { costCentre: message } }));
+    const run = await asking(flow, { asks: [costCentre, approval] });
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+    expect(run.server.answers).toEqual([
+      { key: 'question-1', answer: { action: 'accept', content: { costCentre: 'Which cost centre?' } } },
+      { key: 'question-2', answer: { action: 'accept', content: { costCentre: 'Release 412 rows?' } } },
+    ]);
+    expect(new Set(run.server.delivered).size).toBe(2);
+    expect(await eventTypes(run)).toEqual([
+      'RunStarted',
+      'RemoteTaskRequested',
+      'RemoteTaskStarted',
+      'RemoteQuestionAsked',
+      'RemoteAnswerRequested',
+      'RemoteAnswerDelivered',
+      'RemoteQuestionAsked',
+      'RemoteAnswerRequested',
+      'RemoteAnswerDelivered',
+      'TokenSettled',
+      'RunEnding',
+      'RunEnded',
+    ]);
+  });
+
+  it('is answered with static values, those that the question names', async () => {
+    const run = await asking(aCall(answerWith({ costCentre: '4711', other: 1 })), { asks: [costCentre] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(run.server.answers).toEqual([
+      { key: 'question-1', answer: { action: 'accept', content: { costCentre: '4711' } } },
+    ]);
+  });
+
+  it('fails the call, and is cancelled, when a static answer lacks a required value', async () => {
+    const run = await asking(aCall(answerWith({ other: 1 })), { asks: [costCentre] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_INVALID' } });
+    expect(run.server.cancels).toBe(1);
+  });
+
+  it('lets the handler wait for a step and a signal before it answers', async () => {
+    const flow = aCall(async (_question, ctx) => {
+      const looked = await ctx.step('look', () => 'found');
+      const decision = await ctx.signal<string>('decision');
+      return { action: 'accept', content: { looked, decision } };
+    });
+    const run = await asking(flow, { asks: [approval] });
+    await run.app.pass({ minutes: 5 });
+    await run.app.signal(run.runId, 'decision', 'yes');
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(run.server.answers).toEqual([
+      { key: 'question-1', answer: { action: 'accept', content: { looked: 'found', decision: 'yes' } } },
+    ]);
+  });
+
+  it('is waited for to the timeout when the call has no handler (S0 behaviour, GB-03)', async () => {
+    const run = await asking(aCall(), { asks: [approval] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'REMOTE_TASK_TIMED_OUT' },
+    });
+    expect(await eventTypes(run)).not.toContain('RemoteQuestionAsked');
+  });
+
+  it('declines and cancels are answers too', async () => {
+    const run = await asking(aCall(() => ({ action: 'decline' })), { asks: [approval] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(run.server.answers).toEqual([{ key: 'question-1', answer: { action: 'decline' } }]);
+  });
+
+  it('ends the wait of the handler when the task ends by itself', async () => {
+    let ended = 'no';
+    const flow = aFlow(async (ctx) => {
+      const outcome = await ctx.callRemoteTask({
+        server: 'reports',
+        tool: 'export',
+        onInput: async (_question, inner) => {
+          try {
+            return await inner.ask({ message: 'Really?' });
+          } catch (error) {
+            ended = hasCode(error, 'RUN_CANCELLED') ? 'closed' : 'otherwise';
+            throw error;
+          }
+        },
+      });
+      return outcome.result;
+    });
+    const run = await asking(flow, { asks: [approval] });
+    await run.app.pass({ minutes: 1 });
+    expect(await run.app.inputs()).toHaveLength(1);
+    await run.app.settle(await run.app.tokenOf(run.runId, 'export'), 'by itself');
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'by itself' });
+    expect(ended).toBe('closed');
+    expect(await run.app.inputs()).toEqual([]);
+    expect(run.server.answers).toEqual([]);
+  });
+
+  it('finds its run again when the wake for a question was lost', async () => {
+    const run = await asking(aCall(() => ({ action: 'accept' })), { asks: [approval] });
+    const { queues } = run.app.deps;
+    await run.app.settleDown();
+    const send = queues.sendTurn.bind(queues);
+    let lost = 0;
+    queues.sendTurn = async (message, dedupId) => {
+      if (message.news !== undefined && lost === 0) lost++;
+      else await send(message, dedupId);
+    };
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(lost).toBe(1);
+    expect(run.server.answers).toHaveLength(1);
+  });
+});
+
+describe('a server that asks before it makes a task (MCP-47, MCP-48)', () => {
+  it('is started again with the answers and its state as it came', async () => {
+    const flow = aCall(({ message }) => ({ action: 'accept', content: { to: message } }));
+    const run = await asking(flow, { asksFirst: [costCentre, approval], asks: [approval], after: { minutes: 1 } });
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+    expect(run.server.starts).toHaveLength(3);
+    expect(new Set(run.server.starts.map(({ key }) => key)).size).toBe(1);
+    expect(run.server.answers.map(({ key }) => key)).toEqual(['first', 'first', 'question-1']);
+  });
+
+  it('is given up after eight rounds', async () => {
+    const asksFirst = Array.from({ length: 20 }, (_, n) => ({ message: `again ${n}` }));
+    const run = await asking(aCall(() => ({ action: 'accept' })), { asksFirst });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'REMOTE_START_REFUSED' },
+    });
+    expect(run.server.starts).toHaveLength(9);
+  });
+
+  it('is refused when the call answers nothing', async () => {
+    const run = await asking(aCall(), { asksFirst: [approval] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'REMOTE_START_REFUSED' },
+    });
+  });
+
+  it('times out at the deadline of the call while nobody answers', async () => {
+    const run = await asking(aCall(askPerson()), { asksFirst: [approval] });
+    await run.app.pass({ hours: 5, minutes: 58 });
+    expect(await run.app.inputs()).toHaveLength(1);
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'REMOTE_TASK_TIMED_OUT' },
+    });
+    expect(await run.app.inputs()).toEqual([]);
+  });
+});
+
+describe('a person who is asked (S2-05, S2-06)', () => {
+  it('finds the question with its schema, and answers two in a row', async () => {
+    const run = await asking(aCall(askPerson()), { asks: [costCentre, approval] });
+    await run.app.pass({ days: 0, hours: 2 });
+    const first = await onlyInput(run);
+    expect(first).toMatchObject({ runId: run.runId, ...costCentre });
+    expect(await run.app.answer(first.inputId, { action: 'accept', content: { costCentre: '4711' } })).toBe(true);
+    await run.app.pass({ minutes: 20 });
+    const second = await onlyInput(run);
+    expect(second.message).toBe('Release 412 rows?');
+    expect(await run.app.answer(second.inputId, { action: 'accept', content: { ok: true } })).toBe(true);
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+    expect(run.server.answers.map(({ answer }) => answer)).toEqual([
+      { action: 'accept', content: { costCentre: '4711' } },
+      { action: 'accept', content: { ok: true } },
+    ]);
+  });
+
+  it('wins once when two answer at the same time (C33)', async () => {
+    const run = await asking(aCall(askPerson()), { asks: [approval] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    const answers = await Promise.all([
+      run.app.answer(inputId, { action: 'accept', content: { ok: true } }),
+      run.app.answer(inputId, { action: 'decline' }),
+    ]);
+    expect(answers.filter(Boolean)).toHaveLength(1);
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(run.server.answers).toHaveLength(1);
+    expect(await run.app.answer(inputId, { action: 'decline' })).toBe(false);
+  });
+
+  it('must fit the schema, and the question stays open until it does', async () => {
+    const run = await asking(aCall(askPerson()), { asks: [costCentre] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    await expect(run.app.answer(inputId, { action: 'accept', content: { costCentre: 7 } })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('costCentre') as string,
+    });
+    expect(await run.app.inputs()).toHaveLength(1);
+  });
+
+  it('is not asked with a regular expression of the server', async () => {
+    const evil = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema: evil }] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    const content = { a: `${'a'.repeat(64)}!` };
+    expect(await run.app.answer(inputId, { action: 'accept', content })).toBe(true);
+  });
+
+  it('fails the call when nobody answers in time (C35)', async () => {
+    const run = await asking(aCall(askPerson({ timeout: { hours: 1 } })), { asks: [approval] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_TIMED_OUT' } });
+    expect(run.server.cancels).toBe(1);
+  });
+
+  it('is replaced by the answer that was configured for that case', async () => {
+    const flow = aCall(askPerson({ timeout: { hours: 1 }, ifUnanswered: { action: 'decline' } }));
+    const run = await asking(flow, { asks: [approval] });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(run.server.answers).toEqual([{ key: 'question-1', answer: { action: 'decline' } }]);
+  });
+
+  it('is not asked any more when the run was cancelled (C57)', async () => {
+    const run = await asking(aCall(askPerson()), { asks: [approval] });
+    await run.app.pass({ minutes: 1 });
+    await run.app.cancel(run.runId);
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'cancelled' });
+    expect(await run.app.inputs()).toEqual([]);
+    expect(run.server.answers).toEqual([]);
+  });
+
+  it('can be asked by a workflow alone', async () => {
+    const flow = aFlow((ctx) => ctx.ask({ message: 'Ship it?', timeout: { days: 3 } }));
+    const run = await started(flow);
+    await run.app.pass({ days: 1 });
+    const { inputId } = await onlyInput(run);
+    expect((await run.app.show(run.runId)).waits).toMatchObject([{ kind: 'external', question: 'Ship it?', inputId }]);
+    await run.app.answer(inputId, { action: 'accept', content: { yes: true } });
+    expect(await run.app.runToEnd(run.runId)).toEqual({
+      status: 'completed',
+      result: { action: 'accept', content: { yes: true } },
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { aFlow } from '../engine/support.js';
+import { answerTo, TwoProcesses } from '../engine/two-processes.js';
+
+// What a process remembers of a run between turns: only where nobody has gone on without it, and only what is in the log.
+
+test('newer commits: a process that remembers a run sees that another has gone on with it', async () => {
+  const scene = new TwoProcesses(
+    aFlow(async (ctx) => [await answerTo(ctx, 'one'), await answerTo(ctx, 'two'), await answerTo(ctx, 'three')]),
+  );
+  await scene.start();
+  await scene.settle('1', 'a');
+  await scene.turn(scene.b, { waitId: '1' });
+  await scene.settle('2', 'b');
+  await scene.turn(scene.a, { waitId: '2' });
+  expect((await scene.log()).flatMap((event) => (event.type === 'TokenSettled' ? [event.waitId] : []))).toEqual([
+    '1',
+    '2',
+  ]);
+  await scene.settle('3', 'c');
+  await scene.turn(scene.b, { waitId: '3' });
+  expect(await scene.outcome()).toEqual({ status: 'completed', result: ['a', 'b', 'c'] });
+});
+
+test('what did not get into the log is not remembered: a later look may order it otherwise', async () => {
+  const scene = new TwoProcesses(
+    aFlow(async (ctx) => {
+      const won = await Promise.race([answerTo(ctx, 'one'), answerTo(ctx, 'two')]);
+      return ctx.step(`after ${String(won)}`, () => won);
+    }),
+  );
+  const runId = await scene.start();
+  const atMs = scene.a.clock.nowMs();
+  await scene.settle('2', 'late');
+  scene.table.refusesNext = true;
+  await expect(scene.turn(scene.a, { waitId: '2' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  // Of an earlier instant, and seen only now.
+  const outcome = { kind: 'completed', result: 'early', isError: false } as const;
+  await scene.a.store.settle(runId, '1', { writerId: 'relay', atMs: atMs - 1, by: 'relay', outcome });
+  await scene.turn(scene.a);
+  const steps = (await scene.log()).flatMap((event) => (event.type === 'StepRequested' ? [event.name] : []));
+  expect(steps).toEqual(['after early']);
+  expect(await scene.outcome()).toEqual({ status: 'completed', result: 'early' });
+});
