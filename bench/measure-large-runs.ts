@@ -1,3 +1,4 @@
+import { queues as topology } from '../lib/aws/topology.js';
 import { turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
 import type { Deps } from '../lib/operations/deps.js';
 import { runTurn } from '../lib/operations/run-turn.js';
@@ -84,7 +85,7 @@ export async function costOfResuming(table: Table, events: number, memory: Memor
   return driver.measured(() => driver.runDry());
 }
 
-/** One process with one run: its turns, one after the other, each for up to ten messages, as the queue hands them out. */
+/** One process with one run: its turns, one after the other, as the queue hands out their messages. */
 class Driver {
   readonly #table: CountingTable;
   readonly #queues: MemoryQueues;
@@ -118,7 +119,7 @@ class Driver {
   /** Polls and timers are not due as long as this takes. */
   async runDry(stepsPerTurn = Infinity): Promise<void> {
     for (;;) {
-      const received = this.#queues.turn.receive(10);
+      const received = this.#queues.turn.receive(topology.turn.eventSource.batchSize);
       const message = oneTurnFor(received.map(({ body }) => JSON.parse(body) as TurnMessage));
       if (message === undefined) return;
       this.#turns += 1;

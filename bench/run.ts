@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { countFigures } from './count-figures.js';
 import { isMet } from './figure.js';
+import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
@@ -22,7 +23,11 @@ async function measure(): Promise<Report> {
   try {
     if (database !== undefined) progress('requests and capacity');
     const counts = database === undefined ? undefined : await countFigures(database);
-    const figures = [...(counts?.figures ?? []), ...(await timeFigures(database, progress))];
+    const figures = [
+      ...(counts?.figures ?? []),
+      ...(await timeFigures(database, progress)),
+      ...(await largeRunFigures(database, progress)),
+    ];
     return {
       measuredAt,
       machine,

@@ -7,8 +7,8 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** `times` runs of one measurement, one after the other. Warm up before: the first run of any code is slow. */
-export async function repeat(times: number, measure: () => Promise<number>): Promise<readonly number[]> {
-  const values: number[] = [];
+export async function repeat<Value>(times: number, measure: () => Promise<Value>): Promise<readonly Value[]> {
+  const values: Value[] = [];
   for (let run = 0; run < times; run++) values.push(await measure());
   return values;
 }

@@ -5,6 +5,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { NodejsFunction, OutputFormat, SourceMapMode } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -26,6 +27,8 @@ import {
 export interface OutwaitStackProps extends StackProps {
   /** The file whose default export is the app, relative to the project. */
   readonly config: string;
+  /** Wraps the data keys that encrypt payloads. Default: payloads are stored as they are, in a table that AWS encrypts. */
+  readonly payloadKey?: IKey;
 }
 
 /** Table, queues, functions, schedule and HTTP API of one app, as `lib/aws/topology.ts` describes them. */
@@ -51,6 +54,7 @@ export class OutwaitStack extends Stack {
     this.#receive('work', this.functions.poll);
     this.#receive('step', this.functions.step);
     this.#grant();
+    if (props.payloadKey !== undefined) this.#encryptPayloads(props.payloadKey);
 
     new Rule(this, 'Sweep', {
       schedule: Schedule.rate(Duration.millis(schedule.everyMs)),
@@ -153,11 +157,19 @@ export class OutwaitStack extends Stack {
 
   #grant(): void {
     const { api, turn, poll, step, schedule: sweep } = this.functions;
-    for (const writer of [api, turn, poll, step]) this.table.grantReadWriteData(writer);
-    this.table.grantReadData(sweep);
+    // The sweep starts the runs of schedules.
+    for (const writer of [api, turn, poll, step, sweep]) this.table.grantReadWriteData(writer);
     for (const sender of [api, turn, poll, step, sweep]) this.queues.turn.grantSendMessages(sender);
     for (const sender of [turn, poll, sweep]) this.queues.work.grantSendMessages(sender);
     for (const sender of [turn, step, sweep]) this.queues.step.grantSendMessages(sender);
+  }
+
+  /** Everything that touches payloads: the sweep reads them where a schedule looks after its last run. */
+  #encryptPayloads(key: IKey): void {
+    for (const user of Object.values(this.functions)) {
+      user.addEnvironment(envNames.payloadKmsKey, key.keyArn);
+      key.grant(user, 'kms:GenerateDataKey', 'kms:Decrypt');
+    }
   }
 
   #api(): void {

@@ -8,8 +8,11 @@ import { addInitCommand } from './cli/init-command.js';
 import { addInputCommands } from './cli/input-commands.js';
 import { addLintCommand } from './cli/lint-command.js';
 import { addReadCommands } from './cli/read-commands.js';
+import { addRemoteCommands } from './cli/remote-commands.js';
 import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
+import { addServersCommand } from './cli/servers-command.js';
+import { addWatchCommand } from './cli/watch-command.js';
 import { addScheduleCommands } from './cli/schedule-commands.js';
 
 /** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
@@ -24,8 +27,11 @@ export async function main(argv: readonly string[]): Promise<void> {
   addDevCommand(program);
   addRunCommands(program);
   addReadCommands(program);
+  addWatchCommand(program);
   addInputCommands(program);
+  addRemoteCommands(program);
   addScheduleCommands(program);
+  addServersCommand(program);
   addReplayCommand(program);
   addDoctorCommand(program);
   addInitCommand(program, version);

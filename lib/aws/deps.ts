@@ -13,7 +13,7 @@ import type { App } from '../workflow/app.js';
 import type { Env } from './env.js';
 import { createPayloadCipher, parseTokenKeys } from './keys.js';
 import { createLog } from './log.js';
-import { system } from './system.js';
+import { hasHeapToSpare, system } from './system.js';
 
 /** What the operations need, from the services of AWS. @throws EngineError `CONFIG_INVALID` */
 export function createDeps(env: Env, app: App): Deps {
@@ -38,6 +38,6 @@ export function createDeps(env: Env, app: App): Deps {
       log,
     }),
     tokens: parseTokenKeys(env.tokenKeys),
-    warmRuns: new WarmRuns(),
+    warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };
 }

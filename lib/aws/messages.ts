@@ -9,7 +9,10 @@ const waitId = z.string().check(z.refine(isWaitId));
 const instantMs = z.number().check(z.int(), z.nonnegative());
 
 // Of a kind that is not known yet: the turn looks at all.
-const news = z.catch(z.optional(z.array(z.union([z.object({ waitId }), z.object({ inboxId: z.string() })]))), undefined);
+const news = z.catch(
+  z.optional(z.array(z.union([z.object({ waitId }), z.object({ inboxId: z.string() })]))),
+  undefined,
+);
 const turnMessage = z.object({ runId, news });
 
 const stepMessage = z.object({ runId, waitId, dueAtMs: instantMs });

@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
+import { spareHeapShare } from '../base/limits.js';
 import type { Random } from '../base/ids.js';
 import type { Clock } from '../base/time.js';
 import type { Deps } from '../operations/deps.js';
@@ -28,6 +30,12 @@ export const systemRandom: Random = {
   // 53 bits, as many as a double holds between 0 and 1.
   fraction: () => Number(randomBytes(8).readBigUInt64BE() >> 11n) / 2 ** 53,
 };
+
+/** Whether at most half of the heap that the process may have is in use, garbage included. */
+export function hasHeapToSpare(): boolean {
+  const { used_heap_size: usedBytes, heap_size_limit: limitBytes } = getHeapStatistics();
+  return usedBytes < limitBytes * spareHeapShare;
+}
 
 /** What of the operations' world is the process itself. */
 export const system: Pick<Deps, 'clock' | 'random' | 'digest' | 'drain' | 'delay'> = {

@@ -77,6 +77,7 @@ export const httpPaths = [
   '/healthz',
   '/runs',
   '/runs/{proxy+}',
+  '/servers',
   '/schedules',
   '/schedules/{proxy+}',
   '/inputs',

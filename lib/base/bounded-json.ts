@@ -9,6 +9,9 @@ export interface JsonLimits {
   readonly maxKeys: number;
 }
 
+/** It may be JSON, but more than is parsed. */
+export class JsonBeyondLimits extends EngineError {}
+
 const defaultLimits: JsonLimits = { maxDepth: jsonMaxDepth, maxKeys: jsonMaxKeys };
 
 /**
@@ -46,14 +49,14 @@ function checkLimits(text: string, { maxDepth, maxKeys }: JsonLimits): void {
         break;
       case openBracket:
       case openBrace:
-        if (++depth > maxDepth) throw new EngineError('INPUT_INVALID', `JSON is nested deeper than ${maxDepth} levels`);
+        if (++depth > maxDepth) throw new JsonBeyondLimits('INPUT_INVALID', `JSON is nested deeper than ${maxDepth} levels`);
         break;
       case closeBracket:
       case closeBrace:
         depth--;
         break;
       case colon:
-        if (++keys > maxKeys) throw new EngineError('INPUT_INVALID', `JSON has more than ${maxKeys} keys`);
+        if (++keys > maxKeys) throw new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxKeys} keys`);
         break;
     }
   }

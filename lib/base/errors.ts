@@ -17,6 +17,7 @@ export const engineErrorCodes = [
   'FORBIDDEN',
   'WORKFLOW_NOT_FOUND',
   'RUN_NOT_FOUND',
+  'REMOTE_TASK_NOT_FOUND',
   'INPUT_NOT_FOUND',
   'SCHEDULE_NOT_FOUND',
   'RUN_ENDED',

@@ -150,8 +150,8 @@ export const pollsPerServer = 8;
 export const taskMissingGraceMs = 60_000;
 /** Reads in a row that say so, or that can never be stored, after which the wait ends. */
 export const taskSightingsMax = 3;
-/** They are spread over at least this: a read that somebody asked for out of turn proves nothing new. */
-export const taskSightingsSpanMs = 10_000;
+/** Two of them that are closer together count as one: a read that somebody asked for out of turn proves nothing new. */
+export const taskSightingsGapMs = 10_000;
 /** First and later polls, timers and retries this close also go as a delayed message, beside the sweep. */
 export const delayedMessageMaxMs = 90_000;
 /** SQS delays a message by at most this. */
@@ -180,6 +180,8 @@ export const requestsPerCommit = 300;
 /** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
 export const warmRunsMax = 50;
 export const warmEventsMax = 50_000;
+/** They are kept only while less than this of the heap is in use: what their code holds may be large. */
+export const spareHeapShare = 0.5;
 /** A turn in flight looks for a cancel this often. */
 export const inboxCheckMs = 2_000;
 
@@ -223,6 +225,14 @@ export const answerMaxBytes = 64 * KiB;
 export const questionsMax = 64;
 /** How often a server may ask before it makes a task. */
 export const startRoundsMax = 8;
+/** How long one question for news of a run may wait: an HTTP API answers for us after 30 s. */
+export const followMaxMs = 20_000;
+/** Between two looks at a run that is followed. */
+export const followIntervalMs = 1_000;
+/** Remote tasks of one run that are followed at a time, and what is kept of what they say for one answer. */
+export const followedTasksMax = 8;
+export const progressEventsMax = 1_000;
+export const progressEventsMaxBytes = 256 * KiB;
 /** After an answer the task is looked at again this soon. */
 export const pollAfterAnswerMs = 5_000;
 /** Artifacts of a failed task are kept in the error up to this size; of larger ones only how many and how large. */
@@ -231,8 +241,8 @@ export const failureArtifactsMaxBytes = 64 * KiB;
 export const failureDataMaxBytes = 16 * KiB;
 /** Message of a question of a remote task, cut. */
 export const questionTextBytes = 4 * KiB;
-/** Schema of a question, or the opaque state of a start that asks: both are stored until the answer is sent. */
-export const questionMaxBytes = 64 * KiB;
+/** The opaque state of a start that asks; it is stored until the answers are sent. */
+export const requestStateMaxBytes = 64 * KiB;
 /** How long what a server says of itself is believed: its own word within these. */
 export const discoveryAgeMinMs = 60_000;
 export const discoveryAgeMaxMs = 3_600_000;

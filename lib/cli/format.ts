@@ -2,6 +2,10 @@ import type { JsonValue } from '../base/json.js';
 import type { RunOutcome } from '../history/event.js';
 import type { InputView } from '../operations/inputs.js';
 import type { RunExplanation } from '../operations/explain-run.js';
+import type { ExternalWaitPage } from '../operations/list-external-waits.js';
+import type { RunNews } from '../operations/follow-run.js';
+import type { ServerView } from '../operations/list-servers.js';
+import type { RemoteTaskPage } from '../operations/remote-tasks.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/read-runs.js';
 import type { ScheduleView } from '../operations/schedules.js';
 import { plain, plainJson } from './plain.js';
@@ -66,7 +70,11 @@ export function formatOutcome(outcome: RunOutcome): string {
   }
 }
 
-const kindTexts: Readonly<Record<string, string>> = { remoteTask: 'remote task', longStep: 'long step', remoteAnswer: 'delivery of an' };
+const kindTexts: Readonly<Record<string, string>> = {
+  remoteTask: 'remote task',
+  longStep: 'long step',
+  remoteAnswer: 'delivery of an',
+};
 
 function formatWait(wait: WaitView): string {
   const parts = [kindTexts[wait.kind] ?? wait.kind];
@@ -122,6 +130,18 @@ function formatInput(input: InputView): string {
   return formatRows(rows);
 }
 
+export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string {
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  if (tasks.length === 0) return `no remote tasks${more}`;
+  const table = formatTable([
+    ['RUN', 'WAIT', 'SERVER', 'TASK', 'STATE', 'SINCE'],
+    ...tasks.map(({ runId, waitId, server, taskId, state, sinceMs }) => {
+      return [runId, waitId, server, taskId, state, time(sinceMs)];
+    }),
+  ]);
+  return table + more;
+}
+
 export function formatList({ runs, cursor }: RunList): string {
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
@@ -138,6 +158,25 @@ export function formatList({ runs, cursor }: RunList): string {
   return table + more;
 }
 
+/** Without the tokens: a screen is shared more easily than a file. */
+export function formatWaits({ waits, nextAfter }: ExternalWaitPage): string {
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  if (waits.length === 0) return `no waits${more}`;
+  const table = formatTable([
+    ['RUN', 'WAIT', 'KIND', 'NAME', 'SERVER', 'SINCE', 'DEADLINE'],
+    ...waits.map((wait) => [
+      wait.runId,
+      wait.waitId,
+      wait.kind === 'remoteTask' ? 'remote task' : wait.kind,
+      wait.name,
+      wait.server ?? '',
+      time(wait.sinceMs),
+      wait.deadlineAtMs === undefined ? '' : time(wait.deadlineAtMs),
+    ]),
+  ]);
+  return table + more;
+}
+
 export function formatHistory({ events }: HistoryView): string {
   if (events.length === 0) return 'no events yet';
   return formatTable([
@@ -149,6 +188,14 @@ export function formatHistory({ events }: HistoryView): string {
       Object.keys(rest).length === 0 ? '' : value(rest as unknown as JsonValue),
     ]),
   ]);
+}
+
+export function formatNews({ events, progress }: RunNews): string {
+  const lines = [
+    ...events.map(({ seq: _seq, atMs, type, ...rest }) => ({ atMs, type, rest: rest as unknown as JsonValue })),
+    ...progress.map(({ atMs, kind, ...rest }) => ({ atMs, type: `remote ${kind}`, rest: rest as unknown as JsonValue })),
+  ];
+  return lines.map(({ atMs, type, rest }) => plain(`${time(atMs)}  ${type}  ${value(rest)}`)).join('\n');
 }
 
 export function formatSchedule(schedule: ScheduleView): string {
@@ -177,6 +224,21 @@ export function formatSchedules(schedules: readonly ScheduleView[]): string {
       optionalTime(schedule.lastTickAtMs),
       schedule.lastRunId ?? '',
       optionalTime(schedule.waitingTickAtMs),
+    ]),
+  ]);
+}
+
+export function formatServers(servers: readonly ServerView[]): string {
+  if (servers.length === 0) return 'no servers';
+  return formatTable([
+    ['SERVER', 'PROTOCOL', 'STATE', 'FAILURES', 'LAST FAILURE', 'LEFT ALONE UNTIL'],
+    ...servers.map((server) => [
+      server.name,
+      server.protocol,
+      server.state.replace('_', ' '),
+      String(server.failures),
+      server.lastFailureAtMs === undefined ? '' : time(server.lastFailureAtMs),
+      server.leftAloneUntilMs === undefined ? '' : time(server.leftAloneUntilMs),
     ]),
   ]);
 }

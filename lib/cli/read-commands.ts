@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../operations/explain-run.js';
+import type { ExternalWaitPage } from '../operations/list-external-waits.js';
 import type { HistoryPage } from '../operations/page-history.js';
 import { listStatuses, type HistoryView, type RunList, type RunView } from '../operations/read-runs.js';
 import { ApiClient } from './api-client.js';
 import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from './arguments.js';
 import { common, type CommonFlags } from './common-options.js';
-import { formatHistory, formatList, formatRun, formatWhy } from './format.js';
+import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from './format.js';
 import { print } from './output.js';
 
 /** The commands that change nothing. */
@@ -26,6 +27,11 @@ export function addReadCommands(program: Command): void {
     .description('say why a run is where it is')
     .argument('<runId>', 'id of the run', runIdArgument)
     .action(why);
+  common(program.command('waits'))
+    .description('list the waits that somebody outside may settle; --json also gives their tokens')
+    .option('--run <runId>', 'only those of this run', runIdArgument)
+    .addOption(new Option('--after <text>', 'from the page before').argParser(textArgument(256)).conflicts('run'))
+    .action(waits);
   common(program.command('history'))
     .description('show the events of a run')
     .argument('<runId>', 'id of the run', runIdArgument)
@@ -50,6 +56,16 @@ async function list(flags: ListFlags): Promise<void> {
   for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
   const page = await new ApiClient(flags).get<RunList>(`/runs?${query.toString()}`);
   print(flags, page, () => formatList(page));
+}
+
+async function waits(flags: CommonFlags & { readonly run?: string; readonly after?: string }): Promise<void> {
+  const { run, after } = flags;
+  const query = new URLSearchParams({
+    ...(run === undefined ? {} : { run }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
+  print(flags, page, () => formatWaits(page));
 }
 
 async function show(runId: string, flags: CommonFlags): Promise<void> {

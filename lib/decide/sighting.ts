@@ -1,6 +1,6 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import { taskMissingGraceMs, taskSightingsMax, taskSightingsSpanMs } from '../base/limits.js';
+import { taskMissingGraceMs, taskSightingsMax, taskSightingsGapMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
@@ -32,7 +32,7 @@ export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochM
   }
   if (ageMs < taskMissingGraceMs) return { kind: 'open' };
   const sightings = oneMore(task.sightings, 'missing', nowMs);
-  if (!isEnough(sightings, nowMs)) return { kind: 'open', sightings };
+  if (sightings.count < taskSightingsMax) return { kind: 'open', sightings };
   const message = `"${task.handle.server}" knows the remote task no longer: ${said.message}`;
   return { kind: 'over', error: storedError('REMOTE_TASK_LOST', message, detailsOf(task, { state: 'missing' })) };
 }
@@ -40,17 +40,14 @@ export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochM
 /** The reply is larger than anything that can be read or stored; it will not shrink. */
 export function sightUnfit(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
   const sightings = oneMore(task.sightings, 'unfit', nowMs);
-  if (!isEnough(sightings, nowMs)) return { kind: 'open', sightings };
+  if (sightings.count < taskSightingsMax) return { kind: 'open', sightings };
   const message = `the reply of "${task.handle.server}" about the remote task cannot be read: ${said.message}`;
   return { kind: 'over', error: storedError('PAYLOAD_TOO_LARGE', message, detailsOf(task, said.details ?? {})) };
 }
 
 function oneMore(before: Sightings | undefined, of: Sightings['of'], nowMs: EpochMs): Sightings {
-  return before?.of === of ? { ...before, count: before.count + 1 } : { of, count: 1, sinceMs: nowMs };
-}
-
-function isEnough({ count, sinceMs }: Sightings, nowMs: EpochMs): boolean {
-  return count >= taskSightingsMax && nowMs - sinceMs >= taskSightingsSpanMs;
+  if (before?.of !== of) return { of, count: 1, atMs: nowMs };
+  return nowMs - before.atMs < taskSightingsGapMs ? before : { of, count: before.count + 1, atMs: nowMs };
 }
 
 function detailsOf({ handle }: SightedTask, details: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {

@@ -100,6 +100,8 @@ export type RemoteTaskRequested = At & {
   /** The arguments where they are small, for the reader. */
   readonly input?: JsonValue;
   readonly deadlineAtMs: EpochMs;
+  /** Whoever follows the run follows the task too. */
+  readonly watch?: boolean;
 };
 /** The server answered with a task. */
 export type RemoteTaskStarted = At & {

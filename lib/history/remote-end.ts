@@ -12,5 +12,6 @@ export interface Sightings {
   /** `missing`: the server knows no such task. `unfit`: its reply is larger than anything that can be stored. */
   readonly of: 'missing' | 'unfit';
   readonly count: number;
-  readonly sinceMs: EpochMs;
+  /** When the last one that counts was. */
+  readonly atMs: EpochMs;
 }

@@ -47,6 +47,8 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     readonly mayRun?: true;
     /** The fate of the last start is unknown; at `retryAtMs` the server is asked for the task, for the `look`-th time. */
     readonly look?: number;
+    /** Whoever follows the run follows the task too. */
+    readonly watch: boolean;
     /** How often the server has asked before it makes a task. */
     readonly rounds: number;
     /** Questions that the log has, by their ids, and the answers that it has. */
@@ -73,7 +75,8 @@ export type OpenChild = {
   MayTimeOut;
 
 /** A wait that the log asked for and that has no end in the log. */
-export type OpenWait = OpenRemoteAnswer | OpenStep | OpenLongStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
+export type OpenWait =
+  OpenRemoteAnswer | OpenStep | OpenLongStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
 /** A wait that ends by the settlement of its token. */
 export type OpenTokenWait = OpenLongStep | OpenRemoteTask | OpenExternal | OpenChild;
 
@@ -128,6 +131,7 @@ export class RunState {
           server,
           deadlineAtMs,
           failedAttempts: 0,
+          watch: event.watch === true,
           rounds: 0,
           asked: new Map(),
           answers: new Map(),

@@ -10,6 +10,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   // A forged, a malformed and a forgotten token look the same from outside.
   TOKEN_INVALID: 404,
   RUN_NOT_FOUND: 404,
+  REMOTE_TASK_NOT_FOUND: 404,
   INPUT_NOT_FOUND: 404,
   WORKFLOW_NOT_FOUND: 404,
   SCHEDULE_NOT_FOUND: 404,

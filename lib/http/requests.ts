@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { historyPageEvents, idempotencyKeyMaxBytes, requestIdMaxChars, tagsMax } from '../base/limits.js';
+import { followMaxMs, historyPageEvents, idempotencyKeyMaxBytes, requestIdMaxChars, tagsMax } from '../base/limits.js';
 import { type Duration, durationToMs } from '../base/time.js';
 import { listStatuses } from '../operations/read-runs.js';
 
@@ -124,9 +124,22 @@ export const listQuery = z.strictObject({
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
 });
 
+export const eventsQuery = z.strictObject({
+  after: z.optional(wholeNumber(999_999_999, /^(0|[1-9][0-9]{0,8})$/, 0)),
+  /** Seconds. */
+  wait: z.optional(wholeNumber(followMaxMs / 1_000, /^(0|[1-9][0-9]?)$/, 0)),
+});
+
 export const inputsQuery = z.strictObject({
   limit: z._default(wholeNumber(pageMax, /^[1-9][0-9]{0,2}$/, 1), pageDefault),
   cursor: z.optional(z.string().check(z.minLength(1))),
+});
+
+export const remoteTasksQuery = z.strictObject({
+  orphaned: z.optional(z.enum(['true', 'false'])),
+  server: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+  limit: z._default(wholeNumber(pageMax, /^[1-9][0-9]{0,2}$/, 1), pageDefault),
+  after: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
 });
 
 export const answerBody = z.discriminatedUnion('action', [

@@ -5,8 +5,10 @@ import { requireBearer, requireLoopback } from './access.js';
 import * as inputs from './input-routes.js';
 import { json, problemResponse } from './problem.js';
 import * as relays from './relay-routes.js';
+import * as remoteTasks from './remote-task-routes.js';
 import * as runs from './run-routes.js';
 import * as schedules from './schedule-routes.js';
+import * as servers from './server-routes.js';
 
 export interface RouteOptions {
   /**
@@ -34,6 +36,7 @@ const routes: readonly Route[] = [
   { method: 'GET', path: '/runs/:runId', access: 'management', handle: runs.show },
   { method: 'GET', path: '/runs/:runId/why', access: 'management', handle: runs.why },
   { method: 'GET', path: '/runs/:runId/history', access: 'management', handle: runs.history },
+  { method: 'GET', path: '/runs/:runId/events', access: 'management', handle: runs.events },
   { method: 'POST', path: '/runs/:runId/cancel', access: 'management', handle: runs.stop('cancel') },
   { method: 'POST', path: '/runs/:runId/terminate', access: 'management', handle: runs.stop('terminate') },
   { method: 'POST', path: '/runs/:runId/pause', access: 'management', handle: runs.control('pause') },
@@ -42,9 +45,13 @@ const routes: readonly Route[] = [
   { method: 'POST', path: '/runs/:runId/signals/:name', access: 'management', handle: runs.signal },
   { method: 'POST', path: '/runs/:runId/queries/:name', access: 'management', handle: runs.query },
   { method: 'POST', path: '/runs/:runId/waits/:waitId/settle', access: 'management', handle: relays.settle },
+  { method: 'POST', path: '/runs/:runId/waits/:waitId/poll', access: 'management', handle: remoteTasks.poll },
+  { method: 'POST', path: '/runs/:runId/waits/:waitId/cancel-remote', access: 'management', handle: remoteTasks.cancel },
+  { method: 'GET', path: '/remote-tasks', access: 'management', handle: remoteTasks.list },
   { method: 'GET', path: '/inputs', access: 'management', handle: inputs.list },
   { method: 'GET', path: '/inputs/:inputId', access: 'management', handle: inputs.show },
   { method: 'POST', path: '/inputs/:inputId', access: 'management', handle: inputs.answer },
+  { method: 'GET', path: '/servers', access: 'management', handle: servers.list },
   { method: 'GET', path: '/schedules', access: 'management', handle: schedules.list },
   { method: 'POST', path: '/schedules/:name/pause', access: 'management', handle: schedules.control('pause') },
   { method: 'POST', path: '/schedules/:name/resume', access: 'management', handle: schedules.control('resume') },

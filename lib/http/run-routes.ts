@@ -4,6 +4,7 @@ import { utf8Bytes } from '../base/json.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/explain-run.js';
+import { followRun } from '../operations/follow-run.js';
 import { pageHistory } from '../operations/page-history.js';
 import { queryRun } from '../operations/query-run.js';
 import { listRuns, showRun } from '../operations/read-runs.js';
@@ -16,6 +17,7 @@ import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import {
   durationFrom,
   emptyBody,
+  eventsQuery,
   historyQuery,
   keyHeader,
   listQuery,
@@ -34,6 +36,9 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const { signal, ...body } = await bodyIn(context, startBody, { maxBytes: inboundCompleteMaxBytes });
   const key = keyOf(context.req.header('idempotency-key'), body.key);
+  // The key of a start that is put off would be found long before there is anything to find.
+  if (key !== undefined && body.delay !== undefined)
+    throw new EngineError('INPUT_INVALID', 'a start has a key, or a delay, not both');
   const request = {
     workflow: body.workflow,
     ...given({
@@ -89,6 +94,13 @@ export async function why(deps: Deps, context: Context): Promise<Response> {
 export async function history(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   return json(200, await pageHistory(deps, runId, given(parseQuery(historyQuery, queryOf(context)))));
+}
+
+export async function events(deps: Deps, context: Context): Promise<Response> {
+  const runId = runIdIn(context);
+  const { after, wait } = parseQuery(eventsQuery, queryOf(context));
+  const waitMs = wait === undefined ? undefined : wait * 1_000;
+  return json(200, await followRun(deps, runId, given({ after, waitMs })));
 }
 
 export function stop(kind: 'cancel' | 'terminate'): Handler {

@@ -4,7 +4,7 @@ import { apiHandler } from '../aws/api-handler.js';
 import { pollHandler } from '../aws/poll-handler.js';
 import { scheduleHandler } from '../aws/schedule-handler.js';
 import { stepHandler } from '../aws/step-handler.js';
-import { system } from '../aws/system.js';
+import { hasHeapToSpare, system } from '../aws/system.js';
 import { type FunctionName, queues as queueTopology } from '../aws/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
 import { EngineError } from '../base/errors.js';
@@ -150,7 +150,7 @@ function createLocalDeps({ app, table, tokens, cipher, log }: LocalEngineOptions
     tokens,
     queues,
     store,
-    warmRuns: new WarmRuns(),
+    warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,

@@ -10,7 +10,7 @@ import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { putInInbox } from './send-to-inbox.js';
-import { cancelRemote, mayNeedCancel } from './stop-remote.js';
+import { stopRemote } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
 
 const closeAttempts = 8;
@@ -153,9 +153,9 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
     // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
     if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
     if (token.child !== undefined) await stopChild(deps, token, token.child);
-    const cancel = await cancelRemote(deps, token);
-    if (cancel === 'later') return false;
-    await deps.store.clearTokenMarker(token.runId, token.waitId, cancel);
+    const stopped = await stopRemote(deps, token);
+    if (stopped === 'later') return false;
+    await deps.store.clearTokenMarker(token.runId, token.waitId, stopped);
     return true;
   }
   await deps.store.clearTokenMarker(token.runId, token.waitId);
@@ -166,10 +166,10 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
 export const parentGone = 'the parent no longer waits for it';
 
 /** The wait ended, and what it waited for may not have. */
-export function needsStop(token: TokenRecord): boolean {
-  const kind = token.settlement?.outcome.kind;
+export function needsStop({ settlement, child, server }: TokenRecord): boolean {
+  const kind = settlement?.outcome.kind;
   const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
-  return (endedFirst && token.child !== undefined) || mayNeedCancel(token);
+  return endedFirst && (child !== undefined || server !== undefined);
 }
 
 async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {

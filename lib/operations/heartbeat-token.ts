@@ -27,7 +27,12 @@ export async function heartbeatToken(
   const known = await deps.store.readToken(runId, waitId);
   if (known === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (known.settlement !== undefined) return { settled: true, reason: refusalOf(known) };
-  if (known.server !== undefined || known.child !== undefined || known.step !== undefined || known.deadlineAtMs === undefined) {
+  if (
+    known.server !== undefined ||
+    known.child !== undefined ||
+    known.step !== undefined ||
+    known.deadlineAtMs === undefined
+  ) {
     throw new EngineError('INPUT_INVALID', 'this wait has no deadline that a heartbeat could move');
   }
   const deadlineAtMs = deps.clock.nowMs() + extendByMs;

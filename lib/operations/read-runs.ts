@@ -127,16 +127,23 @@ export type ExportedEvent = HistoryEvent & {
 /** @throws EngineError `RUN_NOT_FOUND` */
 export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView> {
   const records = await load(deps, runId);
-  const { head, commits } = records;
-  const references = referencesOf(records);
+  const { head } = records;
   return {
     runId,
     workflow: head.workflow,
     version: head.version,
     ...(head.input === undefined ? {} : { input: head.input }),
     seed: head.seed,
-    events: commits.flatMap(({ seq, events }) => events.map((event) => ({ seq, ...event, ...references(event) }))),
+    events: exportEvents(records),
   };
+}
+
+/** The events of the commits, each with what it refers to. */
+export function exportEvents(records: RunRecords): readonly ExportedEvent[] {
+  const references = referencesOf(records);
+  return records.commits.flatMap(({ seq, events }) =>
+    events.map((event) => ({ seq, ...event, ...references(event) })),
+  );
 }
 
 /** What events of a run refer to. */

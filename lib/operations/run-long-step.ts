@@ -40,7 +40,8 @@ type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs
 /**
  * Runs one attempt of a long step and settles its token, or records the failure and when the next attempt is due.
  *
- * L1  An attempt runs under a claim: one conditional write on the due instant that was read, which counts a strike.
+ * L1  An attempt runs under a claim: one conditional write on the due instant that was read, which counts a strike. None
+ *     begins before the lease of the one before has run out.
  * L2  While it runs, the claim is kept by beats, each conditional on the claim's writer id and on no settlement. A beat
  *     that is refused ends the attempt. Without beats the lease runs out, and the due instant is that of the next attempt.
  * L3  A failure is recorded under the claim and takes the strikes back. A strike that stands is a worker that died.
@@ -72,7 +73,10 @@ async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StepMessage): Pro
     if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
     return undefined;
   }
-  return token.dueAtMs === dueAtMs ? { ...token, step: token.step, dueAtMs } : undefined;
+  if (token.dueAtMs !== dueAtMs) return undefined;
+  // Its worker is alive, and this message early: clocks differ.
+  const isLeased = token.step.strikes > 0 && dueAtMs > deps.clock.nowMs();
+  return isLeased ? undefined : { ...token, step: token.step, dueAtMs };
 }
 
 async function attend(deps: Deps, token: StepToken, limits: TurnLimits): Promise<LongStepResult> {
@@ -172,6 +176,7 @@ async function keepClaim(
   reported: () => JsonValue | undefined,
   done: AbortSignal,
 ): Promise<'lost'> {
+  let saved: JsonValue | undefined;
   for (;;) {
     await deps.delay(longStepBeatMs, done);
     // Nobody waits for an answer any more.
@@ -181,9 +186,10 @@ async function keepClaim(
       const stands = await deps.store.beatStep(runId, waitId, {
         writerId: claim,
         leaseUntilMs: deps.clock.nowMs() + longStepLeaseMs,
-        ...(progress === undefined ? {} : { progress }),
+        ...(progress === undefined || progress === saved ? {} : { progress }),
       });
       if (!stands) return 'lost';
+      saved = progress;
     } catch (error) {
       // The lease outlasts some of these.
       deps.log.warn('beat of a long step failed', { runId, waitId, error });
@@ -232,7 +238,11 @@ async function settle(
   { runId, waitId }: StepToken,
   by: 'step' | 'timeout',
   outcome: Settlement['outcome'],
-  options: { readonly onlyIfDeadlineIs?: EpochMs; readonly onlyIfWriterIs?: string; readonly onlyIfDueIs?: EpochMs } = {},
+  options: {
+    readonly onlyIfDeadlineIs?: EpochMs;
+    readonly onlyIfWriterIs?: string;
+    readonly onlyIfDueIs?: EpochMs;
+  } = {},
 ): Promise<LongStepResult> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   const { settled } = await persistently(deps, () => deps.store.settle(runId, waitId, settlement, options));

@@ -2,13 +2,7 @@ import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import { cutUtf8, toJson, utf8Bytes, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import {
-  idempotencyKeyMaxBytes,
-  issuesMax,
-  issueTextBytes,
-  startDelayMaxMs,
-  tagsMax,
-} from '../base/limits.js';
+import { idempotencyKeyMaxBytes, issuesMax, issueTextBytes, startDelayMaxMs, tagsMax } from '../base/limits.js';
 import { issuePath } from '../base/schema-issue.js';
 import type { EpochMs } from '../base/time.js';
 import type { RunHead } from '../store/records.js';

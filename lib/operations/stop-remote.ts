@@ -1,5 +1,6 @@
-import { cancelGiveUpMs } from '../base/limits.js';
+import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
 import type { Commit, RemoteTaskHandle } from '../history/event.js';
 import { foldHistory } from '../history/run-state.js';
 import type { StartReply } from '../remote/transport.js';
@@ -9,51 +10,43 @@ import type { Deps } from './deps.js';
 import { openExecution } from './open-execution.js';
 import { callKeyOf, traitsOf } from './remote-target.js';
 
-/** The wait of a remote call ended before its task, and the call does not leave such a task alone. */
-export function mayNeedCancel({ server, settlement, onCancel, onTimeout }: TokenRecord): boolean {
-  if (server === undefined) return false;
-  switch (settlement?.outcome.kind) {
-    case 'timed_out':
-      return onTimeout !== 'leave';
-    case 'abandoned':
-    case 'run_ended':
-      return onCancel !== 'leave';
-    case 'completed':
-    case 'failed':
-    case undefined:
-      return false;
-  }
+/** What became of a remote task whose wait has ended. */
+export interface Stopped {
+  /** What came of asking its server. */
+  readonly cancel?: RemoteCancel;
+  /** Nobody waits for it, and it may be running. */
+  readonly orphanedAtMs?: EpochMs;
 }
 
 /**
- * Asks the server once to cancel the remote task of a wait that has ended. `later`: it did not answer, and there is time
- * to ask again. Undefined: there is nothing to cancel, or nobody to ask.
+ * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
+ * cancel it. `later`: it did not answer, and there is time to ask again.
  */
-export async function cancelRemote(deps: Deps, token: TokenRecord): Promise<RemoteCancel | 'later' | undefined> {
-  const { runId, server, settlement } = token;
-  if (server === undefined || settlement === undefined || !Object.hasOwn(deps.app.servers, server)) return undefined;
-  const givesUp = deps.clock.nowMs() - settlement.atMs > cancelGiveUpMs;
-  const unanswered = (): RemoteCancel | 'later' =>
-    givesUp ? { kind: 'gaveUp', atMs: deps.clock.nowMs() } : 'later';
+export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stopped | 'later'> {
+  const { runId, server, settlement, onCancel, onTimeout } = token;
+  if (server === undefined || settlement === undefined) return {};
+  const atMs = deps.clock.nowMs();
+  const policy = settlement.outcome.kind === 'timed_out' ? onTimeout : onCancel;
+  // A server that is gone from the configuration has nobody to be asked with.
+  if (policy === 'leave' || !Object.hasOwn(deps.app.servers, server))
+    return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
+  const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
   const handle = token.handle ?? (await handleOfLostStart(deps, token, server));
-  if (handle === 'none') return undefined;
-  if (handle === 'unknown') return unanswered();
+  // A start may still be on its way, or a replica lag behind.
+  if (handle === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
+  if (handle === 'none') return {};
+  if (handle === 'unknown') return givesUp ? {} : 'later';
   const reply = await deps.transports.get(server).cancel(handle);
-  switch (reply.kind) {
-    case 'done':
-      return { kind: 'sent', atMs: deps.clock.nowMs() };
-    case 'refused':
-      deps.log.info('remote task not cancelled: the server refuses', { runId, server, code: reply.error.code });
-      return { kind: 'refused', atMs: deps.clock.nowMs() };
-    case 'retry':
-      deps.log.warn(givesUp ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
-        runId,
-        server,
-        code: reply.error.code,
-      });
-      return unanswered();
-  }
+  if (reply.kind === 'done') return { cancel: { kind: 'sent', atMs } };
+  const isOver = reply.kind === 'refused' || givesUp;
+  deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
+    runId,
+    server,
+    code: reply.error.code,
+  });
+  if (!isOver) return 'later';
+  return { cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
 }
 
 /**
@@ -65,7 +58,7 @@ async function handleOfLostStart(
   deps: Deps,
   token: TokenRecord,
   server: string,
-): Promise<RemoteTaskHandle | 'none' | 'unknown'> {
+): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId } = token;
   const transport = deps.transports.get(server);
   const { dedupes, finds } = await traitsOf(deps, transport);
@@ -78,12 +71,14 @@ async function handleOfLostStart(
   const request = { request: command.request, idempotencyKey: callKeyOf(deps, runId, command) };
   const handle = dedupes ? startedBy(await transport.start(request)) : await lookedUp();
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
-  if (typeof handle === 'object') await deps.store.leaveHandle(runId, waitId, handle, deps.clock.nowMs());
+  if (typeof handle === 'object') 
+    await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
   return handle;
 
-  async function lookedUp(): Promise<RemoteTaskHandle | 'none' | 'unknown'> {
+  async function lookedUp(): Promise<RemoteTaskHandle | 'not found' | 'unknown'> {
     const reply = await transport.find?.(request);
-    return reply?.kind === 'found' ? reply.handle : (reply?.kind ?? 'none');
+    if (reply?.kind === 'found') return reply.handle;
+    return reply?.kind === 'unknown' ? 'unknown' : 'not found';
   }
 }
 

@@ -100,6 +100,8 @@ async function dropUnwanted(
     cancelled: reply?.kind === 'done',
   });
   if (reply?.kind === 'done') return;
-  const markAtMs = reply === undefined ? undefined : deps.clock.nowMs();
-  await deps.store.leaveHandle(runId, wait.waitId, handle, markAtMs);
+  await deps.store.leaveHandle(runId, wait.waitId, handle, {
+    atMs: deps.clock.nowMs(),
+    forCancel: policy === 'cancel',
+  });
 }

@@ -29,6 +29,7 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
     case 'startRemoteTask': {
       const { server, name, digest, input, timeoutMs } = command;
       const small = input === undefined ? {} : { input };
+      const watched = command.watch ? { watch: true } : {};
       return {
         type: 'RemoteTaskRequested',
         atMs,
@@ -37,6 +38,7 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
         name,
         digest,
         ...small,
+        ...watched,
         deadlineAtMs: atMs + timeoutMs,
       };
     }
@@ -69,6 +71,9 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
   }
 }
 
-function deadline({ timeoutMs }: { readonly timeoutMs?: number | undefined }, atMs: EpochMs): { readonly deadlineAtMs?: EpochMs } {
+function deadline(
+  { timeoutMs }: { readonly timeoutMs?: number | undefined },
+  atMs: EpochMs,
+): { readonly deadlineAtMs?: EpochMs } {
   return timeoutMs === undefined ? {} : { deadlineAtMs: atMs + timeoutMs };
 }

@@ -17,10 +17,13 @@ export interface WarmRun {
   readonly inbox: Map<string, InboxRecord>;
 }
 
-export interface WarmRunsLimits {
-  readonly runs: number;
-  /** Of all runs together. */
-  readonly events: number;
+export interface WarmRunsOptions {
+  /** Default 50. */
+  readonly runs?: number;
+  /** Of all runs together. Default 50,000. */
+  readonly events?: number;
+  /** Whether the process has memory to spare: what the code of a run holds is not counted here. Default: it has. */
+  readonly hasRoom?: () => boolean;
 }
 
 /**
@@ -29,14 +32,17 @@ export interface WarmRunsLimits {
  * only from a turn that ended well.
  */
 export class WarmRuns {
-  readonly #limits: WarmRunsLimits;
+  readonly #maxRuns: number;
+  readonly #maxEvents: number;
+  readonly #hasRoom: () => boolean;
   /** In the order in which they were kept. */
   readonly #runs = new Map<RunId, WarmRun>();
   #events = 0;
 
-  /** Default: 50 runs, 50,000 events. */
-  constructor(limits: WarmRunsLimits = { runs: warmRunsMax, events: warmEventsMax }) {
-    this.#limits = limits;
+  constructor({ runs = warmRunsMax, events = warmEventsMax, hasRoom = () => true }: WarmRunsOptions = {}) {
+    this.#maxRuns = runs;
+    this.#maxEvents = events;
+    this.#hasRoom = hasRoom;
   }
 
   take(runId: RunId): WarmRun | undefined {
@@ -50,12 +56,21 @@ export class WarmRuns {
   /** The run must not be changed from now on, until somebody takes it. */
   keep(runId: RunId, run: WarmRun): void {
     this.take(runId);
-    if (run.state.eventCount > this.#limits.events) return;
+    if (!this.#hasRoom()) this.#forgetAll();
+    else if (run.state.eventCount <= this.#maxEvents) this.#add(runId, run);
+  }
+
+  #add(runId: RunId, run: WarmRun): void {
     this.#runs.set(runId, run);
     this.#events += run.state.eventCount;
     for (const oldest of this.#runs.keys()) {
-      if (this.#runs.size <= this.#limits.runs && this.#events <= this.#limits.events) return;
+      if (this.#runs.size <= this.#maxRuns && this.#events <= this.#maxEvents) return;
       this.take(oldest);
     }
+  }
+
+  #forgetAll(): void {
+    this.#runs.clear();
+    this.#events = 0;
   }
 }

@@ -39,6 +39,9 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
       return succeeded ? answer : unusable(`a result under the HTTP status ${status}`);
     case 'error':
       return { kind: 'rpc_error', status, ...answer.error, ...wait };
+    case 'beyond_limits':
+      if (!succeeded) return { kind: 'http_error', status, ...wait };
+      return { kind: 'unusable', error: remoteError('PAYLOAD_TOO_LARGE', `the answer cannot be read: ${answer.problem}`) };
     case 'violation': {
       if (succeeded) return unusable(answer.problem);
       const error = readUnaddressedError(reply.text);

@@ -37,7 +37,10 @@ export type HttpReply =
   | ({ readonly kind: 'reply'; readonly text: string } & HttpHead)
   /** Not a byte reached the server. `CONFIG_INVALID` when our own rules forbid the request, else `REMOTE_UNREACHABLE`. */
   | { readonly kind: 'not_sent'; readonly error: StoredError }
-  /** The server may have read the request: timeout, reset, a body that was cut, too large or compressed. `REMOTE_UNREACHABLE`. */
+  /**
+   * The server may have read the request: timeout, reset, a body that was cut or compressed. `REMOTE_UNREACHABLE`, or
+   * `PAYLOAD_TOO_LARGE` for a body beyond the limit.
+   */
   | { readonly kind: 'no_answer'; readonly error: StoredError };
 
 /** Sends requests to servers that others run. Never throws; no text in an error holds the URL, a header or a body. */
@@ -187,7 +190,7 @@ async function readText(
       throw new UnreadableBody('the answer is compressed, which was not asked for');
     bytes += piece.length;
     if (Math.max(bytes, declaredBytes(head)) > maxBytes) {
-      throw new UnreadableBody(`the answer is larger than ${maxBytes} bytes`);
+      throw new BodyTooLarge(`the answer is larger than ${maxBytes} bytes`);
     }
     const decoded = decoder.decode(piece, { stream: true });
     text += decoded;
@@ -224,6 +227,7 @@ function declaredBytes(head: HttpHead): number {
 }
 
 class UnreadableBody extends Error {}
+class BodyTooLarge extends UnreadableBody {}
 
 function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
   if (thrown instanceof NotConnected) {
@@ -235,6 +239,8 @@ function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
   const code = codeOf(thrown);
   // undici checks its arguments before it writes anything.
   if (code === 'UND_ERR_INVALID_ARG') return refusedHere('the request has a header that cannot be sent');
+  if (thrown instanceof BodyTooLarge)
+    return { kind: 'no_answer', error: storedError('PAYLOAD_TOO_LARGE', thrown.message) };
   if (thrown instanceof UnreadableBody) return { kind: 'no_answer', error: unreachable(thrown.message) };
   if (deadlinePassed || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return { kind: 'no_answer', error: unreachable('no answer came in time') };

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { parseBoundedJson } from '../base/bounded-json.js';
+import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import { isEngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 
@@ -24,7 +24,9 @@ export type RpcReply =
   | { readonly kind: 'result'; readonly result: JsonValue }
   | { readonly kind: 'error'; readonly error: RpcError }
   /** Not JSON, not JSON-RPC 2.0, or not for this request. */
-  | { readonly kind: 'violation'; readonly problem: string };
+  | { readonly kind: 'violation'; readonly problem: string }
+  /** More than is parsed: too deep, too many keys. */
+  | { readonly kind: 'beyond_limits'; readonly problem: string };
 
 /** Reads one response (JSON-RPC 2.0 section 5). Depth and number of keys are bounded before it is parsed. */
 export function readRpcReply(text: string, id: string): RpcReply {
@@ -32,6 +34,7 @@ export function readRpcReply(text: string, id: string): RpcReply {
   try {
     value = parseBoundedJson(text);
   } catch (thrown) {
+    if (thrown instanceof JsonBeyondLimits) return { kind: 'beyond_limits', problem: thrown.message };
     return violation(isEngineError(thrown) ? thrown.message : 'not valid JSON');
   }
   return matchReply(value, id);

@@ -72,8 +72,11 @@ interface Learned {
 async function learn(guard: ServerGuard, { error, retryAfterMs }: Learned): Promise<void> {
   if (error === undefined) return guard.succeeded();
   const status = error.details?.['status'];
-  if (error.code === 'REMOTE_UNREACHABLE')
-    return typeof status === 'number' && !isTransient(status) ? guard.succeeded() : guard.failed(retryAfterMs);
+  if (error.code === 'REMOTE_UNREACHABLE') {
+    if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
+    // With another status it is about this one request.
+    return guard.failed(status === 429 || status === 503 ? retryAfterMs : undefined);
+  }
   if (error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
 }
 

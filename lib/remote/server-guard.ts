@@ -67,6 +67,7 @@ export class ServerGuard {
       places: startsPerServer,
       waiters: startsWaiting,
       waitMaxMs: startsWaitMaxMs,
+      clock: deps.clock,
       delay: deps.delay,
     });
   }

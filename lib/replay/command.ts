@@ -63,6 +63,8 @@ export interface StartRemoteTask {
   readonly onTimeout: RemoteClosePolicy;
   /** The call answers what the server asks. */
   readonly answersQuestions: boolean;
+  /** Whoever follows the run follows the task too. */
+  readonly watch: boolean;
 }
 /** Sends an answer to the remote task of another wait. */
 export interface AnswerRemote {

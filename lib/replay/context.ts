@@ -2,12 +2,7 @@ import { EngineError, ExternalWaitFailed, readable, RunCancelled, storedError, t
 import type { WaitId } from '../base/ids.js';
 import { canonicalJson, cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import {
-  continueAsNewEvents,
-  inputPreviewBytes,
-  mapConcurrency,
-  progressMaxBytes,
-} from '../base/limits.js';
+import { continueAsNewEvents, inputPreviewBytes, mapConcurrency, progressMaxBytes } from '../base/limits.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { RemoteClosePolicy } from '../history/event.js';
@@ -119,17 +114,19 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
 
   /** One remote task, from its request to its outcome. */
   async function remoteTask(
+    method: string,
     call: RemoteCall | AttachCall,
-    request: StartRemoteTask['request'],
-    options: {
+    terms: () => {
+      readonly request: StartRemoteTask['request'];
       /** Where the call does not say. */
       readonly onClose: RemoteClosePolicy;
       readonly retrySafe: boolean;
       readonly key: string | undefined;
     },
   ): Promise<RemoteOutcome> {
+    checkTurn(method);
+    const { request, onClose, retrySafe, key } = terms();
     const { server, onInput } = call;
-    const { onClose, retrySafe, key } = options;
     const requestText = canonicalJson(request);
     const bytes = utf8Bytes(requestText);
     checkJsonBytes(`the arguments of the call to "${server}" are`, bytes);
@@ -152,6 +149,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       onCancel,
       onTimeout,
       answersQuestions: onInput !== undefined,
+      watch: call.watch === true,
     }));
     if (call.resultSchema !== undefined && !outcome.isError)
       await checkResult(call.resultSchema, server, outcome.result);
@@ -159,8 +157,15 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
   }
 
   /** Asks for a remote task, and lets `handler` answer what its server asks for as long as the call is open. */
-  async function answering(
+  function answering(
     handler: InputHandler | undefined,
+    toCommand: (waitId: WaitId) => StartRemoteTask,
+  ): Promise<RemoteOutcome> {
+    return handler === undefined ? waits.ask<RemoteOutcome>(scope, toCommand) : answeringWith(handler, toCommand);
+  }
+
+  async function answeringWith(
+    handler: InputHandler,
     toCommand: (waitId: WaitId) => StartRemoteTask,
   ): Promise<RemoteOutcome> {
     const inner = new Scope(scope);
@@ -169,7 +174,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       callId = waitId;
       return toCommand(waitId);
     });
-    if (handler === undefined || callId === '') return outcome;
+    if (callId === '') return outcome;
     host.onQuestion(callId, (asked) => void answer(inner, callId, handler, asked));
     try {
       return await outcome;
@@ -213,20 +218,26 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
   return {
     runId: host.runId,
 
-    callRemoteTask: handled(async (call: RemoteCall) => {
-      checkTurn('callRemoteTask');
-      const request = toRequest(call);
-      return restarting(call.restart, (attempt) => {
-        const key = callKey(call.idempotencyKey, attempt);
-        return remoteTask(call, request, { onClose: 'cancel', retrySafe: call.retrySafe === true, key });
-      });
-    }),
+    callRemoteTask: handled((call: RemoteCall) =>
+      restarting(call, (attempt) =>
+        remoteTask('callRemoteTask', call, () => ({
+          request: toRequest(call),
+          onClose: 'cancel',
+          retrySafe: call.retrySafe === true,
+          key: callKey(call.idempotencyKey, attempt),
+        })),
+      ),
+    ),
 
-    attachRemoteTask: handled(async (call: AttachCall) => {
-      checkTurn('attachRemoteTask');
+    attachRemoteTask: handled((call: AttachCall) =>
       // Who did not start a task does not stop it, and to read it twice does no harm.
-      return remoteTask(call, toAttachRequest(call), { onClose: 'leave', retrySafe: true, key: undefined });
-    }),
+      remoteTask('attachRemoteTask', call, () => ({
+        request: toAttachRequest(call),
+        onClose: 'leave',
+        retrySafe: true,
+        key: undefined,
+      })),
+    ),
 
     step,
 

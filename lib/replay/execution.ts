@@ -496,14 +496,18 @@ function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {
       return outcome.isError
         ? stepFailed(storedError('STEP_FAILED', `step "${name}" was settled as failed`, { result: outcome.result }))
         : { value: outcome.isVoid === true ? undefined : outcome.result };
-    case 'failed':
-      return stepFailed(outcome.error);
+    case 'failed': {
+      const { code, message, details } = outcome.error;
+      if (code !== 'REMOTE_TASK_FAILED') return stepFailed(outcome.error);
+      // By hand: whoever does that does not say what the wait is for.
+      return stepFailed(
+        storedError('STEP_FAILED', `step "${name}" failed: ${message.replace(/^remote task failed: /, '')}`, details),
+      );
+    }
     case 'timed_out':
     case 'abandoned':
     case 'run_ended':
-      return stepFailed(
-        storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }),
-      );
+      return stepFailed(storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }));
   }
 }
 

@@ -82,15 +82,16 @@ const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
   lost: 'REMOTE_TASK_LOST',
 };
 
-/**
- * Calls, and calls again after an end that the policy names. The last error says how many calls there were. The first
- * call is made before this returns, like one without a policy.
- */
-export async function restarting<Result>(
-  policy: RestartPolicy | undefined,
+/** Calls, and calls again after an end that `restart` names. The last error says how many calls there were. */
+export function restarting<Result>(
+  { restart }: Pick<RemoteCall, 'restart'>,
   call: (attempt: number) => Promise<Result>,
 ): Promise<Result> {
-  if (policy === undefined) return call(1);
+  return restart === undefined ? call(1) : callUpTo(restart, call);
+}
+
+/** The first call is made before this returns. */
+async function callUpTo<Result>(policy: RestartPolicy, call: (attempt: number) => Promise<Result>): Promise<Result> {
   const { attempts, codes } = checkedRestart(policy);
   for (let attempt = 1; ; attempt++) {
     try {

@@ -36,7 +36,18 @@ export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
 
 /** Attributes that hold a payload in its stored form. */
-export const payloadAttributes = ['input', 'events', 'outcome', 'payload', 'handle', 'questions', 'form', 'blocked', 'stepError', 'stepProgress'] as const;
+export const payloadAttributes = [
+  'input',
+  'events',
+  'outcome',
+  'payload',
+  'handle',
+  'questions',
+  'form',
+  'blocked',
+  'stepError',
+  'stepProgress',
+] as const;
 
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
@@ -161,7 +172,14 @@ function formAttributes({ runId, waitId, createdAtMs }: TokenRecord, form: Input
 export const inputsPartition = 'input';
 export const listAttributes = ['listPartition', 'listSort'] as const;
 
-export function toInputRow(item: Item): { readonly runId: RunId; readonly waitId: WaitId } {
+/** Of the list index: remote tasks that nobody waits for and that may be running. */
+export const orphansPartition = 'orphan';
+export const orphanAttributes = (runId: RunId, waitId: WaitId, atMs: EpochMs): Record<string, Scalar> => ({
+  listPartition: orphansPartition,
+  listSort: `${String(atMs).padStart(15, '0')}#${runId}#${waitId}`,
+});
+
+export function toWaitRow(item: Item): { readonly runId: RunId; readonly waitId: WaitId } {
   return { runId: runIdOf(item), waitId: item.sk.slice(tokenPrefix.length) };
 }
 
@@ -177,12 +195,12 @@ export const progressAttribute = (progress: JsonValue): Record<string, Scalar> =
   stepProgress: encodePayload(progress),
 });
 
-export const sightingsAttributes = ({ of, count, sinceMs }: Sightings): Record<string, Scalar> => ({
+export const sightingsAttributes = ({ of, count, atMs }: Sightings): Record<string, Scalar> => ({
   sighted: of,
   sightings: count,
-  sightedSinceMs: sinceMs,
+  sightedAtMs: atMs,
 });
-export const noSightings = ['sighted', 'sightings', 'sightedSinceMs'] as const;
+export const noSightings = ['sighted', 'sightings', 'sightedAtMs'] as const;
 
 export const cancelAttributes = ({ kind, atMs }: RemoteCancel): Record<string, Scalar> => ({
   cancelled: kind,
@@ -385,7 +403,7 @@ function questionsOf(item: Item): TokenQuestions | undefined {
 function sightingsOf(item: Item): Sightings | undefined {
   const of = optionalText(item, 'sighted') as Sightings['of'] | undefined;
   if (of === undefined) return undefined;
-  return { of, count: number(item, 'sightings'), sinceMs: number(item, 'sightedSinceMs') };
+  return { of, count: number(item, 'sightings'), atMs: number(item, 'sightedAtMs') };
 }
 
 function cancelOf(item: Item): RemoteCancel | undefined {

@@ -71,6 +71,12 @@ export interface ListPage<Row> {
   readonly cursor?: string;
 }
 
+/** A wait in a list. */
+interface WaitRow {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+}
+
 /**
  * The protocol's reads and writes in the words of the domain. Every write that decides anything is conditional, and its
  * condition is written once, here, as data; a `Table` only obeys it. No method reads before it writes.
@@ -296,22 +302,31 @@ export class RunStore {
   }
 
   /**
-   * Leaves the handle of an unwanted task on the closed item. With a marker the run's end effects cancel it; without one
-   * it is only on record.
+   * Leaves the handle of an unwanted task on the closed item: with a marker, so that the run's end effects cancel it, or
+   * as that of an orphan.
    */
-  async leaveHandle(runId: RunId, waitId: WaitId, handle: RemoteTaskHandle, markAtMs?: EpochMs): Promise<void> {
+  async leaveHandle(
+    runId: RunId,
+    waitId: WaitId,
+    handle: RemoteTaskHandle,
+    left: { readonly atMs: EpochMs; readonly forCancel: boolean },
+  ): Promise<void> {
     await this.#updateToken(runId, waitId, {
       set: {
         handle: encodePayload(handle as unknown as JsonValue),
-        ...(markAtMs === undefined ? {} : items.marker(runId, markAtMs)),
+        ...(left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(runId, waitId, left.atMs)),
       },
       conditions: [itemExists, isSettled],
     });
   }
 
-  /** Notes what came of a request to cancel the remote task of a wait. */
+  /** Notes what came of an operator's request to cancel the remote task of a closed wait. */
   async recordCancel(runId: RunId, waitId: WaitId, cancel: RemoteCancel): Promise<void> {
-    await this.#updateToken(runId, waitId, { set: items.cancelAttributes(cancel), conditions: [itemExists] });
+    await this.#updateToken(runId, waitId, {
+      set: items.cancelAttributes(cancel),
+      ...(cancel.kind === 'sent' ? { remove: items.listAttributes } : {}),
+      conditions: [itemExists, isSettled],
+    });
   }
 
   /**
@@ -448,7 +463,10 @@ export class RunStore {
   async recordStartQuestions(
     runId: RunId,
     waitId: WaitId,
-    asked: { readonly attempt: number; readonly questions: Pick<TokenQuestions, 'list' | 'state'> & { readonly round: number } },
+    asked: {
+      readonly attempt: number;
+      readonly questions: Pick<TokenQuestions, 'list' | 'state'> & { readonly round: number };
+    },
   ): Promise<TokenRecord | undefined> {
     const { round } = asked.questions;
     const { token } = await this.#updateToken(runId, waitId, {
@@ -521,7 +539,12 @@ export class RunStore {
   async recordStepFailure(
     runId: RunId,
     waitId: WaitId,
-    failure: { readonly claim: string; readonly writerId: string; readonly step: LongStepRecord; readonly dueAtMs: EpochMs },
+    failure: {
+      readonly claim: string;
+      readonly writerId: string;
+      readonly step: LongStepRecord;
+      readonly dueAtMs: EpochMs;
+    },
   ): Promise<boolean> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: { writerId: failure.writerId, ...items.stepAttributes(failure.step), dueAtMs: failure.dueAtMs },
@@ -604,23 +627,27 @@ export class RunStore {
     await this.#clearMarker(items.headKey(runId));
   }
 
-  /** With what came of the request to cancel its remote task, where there was one. */
-  async clearTokenMarker(runId: RunId, waitId: WaitId, cancel?: RemoteCancel): Promise<void> {
-    await this.#clearMarker(
-      items.tokenKey(runId, waitId),
-      cancel === undefined ? undefined : items.cancelAttributes(cancel),
-    );
+  /** With what became of its remote task, where that had not ended. `orphanedAtMs`: nobody waits for it, and it may be running. */
+  async clearTokenMarker(
+    runId: RunId,
+    waitId: WaitId,
+    { cancel, orphanedAtMs }: { readonly cancel?: RemoteCancel; readonly orphanedAtMs?: EpochMs } = {},
+  ): Promise<void> {
+    await this.#clearMarker(items.tokenKey(runId, waitId), {
+      ...(cancel === undefined ? {} : items.cancelAttributes(cancel)),
+      ...(orphanedAtMs === undefined ? {} : items.orphanAttributes(runId, waitId, orphanedAtMs)),
+    });
   }
 
   async clearInboxMarker(runId: RunId, inboxId: string): Promise<void> {
     await this.#clearMarker(items.inboxKey(runId, inboxId));
   }
 
-  async #clearMarker(key: { pk: string; sk: string }, set?: Update['set']): Promise<void> {
+  async #clearMarker(key: { pk: string; sk: string }, set: Update['set'] = {}): Promise<void> {
     await this.#table.write({
       kind: 'update',
       key,
-      ...(set === undefined ? {} : { set }),
+      ...(Object.keys(set).length === 0 ? {} : { set }),
       remove: items.markerAttributes,
       conditions: [itemExists],
     });
@@ -663,18 +690,24 @@ export class RunStore {
   }
 
   /** Questions for people, oldest first. */
-  async listInputs(
-    limit: number,
-    cursor?: string,
-  ): Promise<ListPage<{ readonly runId: RunId; readonly waitId: WaitId }>> {
+  async listInputs(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
+    return this.#listWaits(items.inputsPartition, limit, cursor);
+  }
+
+  /** Remote tasks that nobody waits for and that may be running, the first to be left first. */
+  async listOrphans(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
+    return this.#listWaits(items.orphansPartition, limit, cursor);
+  }
+
+  async #listWaits(partition: string, limit: number, cursor: string | undefined): Promise<ListPage<WaitRow>> {
     const page = await this.#table.queryIndex({
       index: 'list',
-      partition: items.inputsPartition,
+      partition,
       order: 'ascending',
       limit,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    return { rows: page.items.map(items.toInputRow), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+    return { rows: page.items.map(items.toWaitRow), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
   }
 
   /** Runs of one status, newest first, those that come after the run `before`. */

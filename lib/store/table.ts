@@ -49,7 +49,12 @@ export type TransactResult =
 
 /** Both indexes are sparse: an item is in one as long as it has both attributes. */
 export const tableIndexes = {
-  due: { partition: 'dueShard', sort: 'dueAtMs', sortType: 'number', projected: ['settledAtMs', 'server', 'stepFailures'] },
+  due: {
+    partition: 'dueShard',
+    sort: 'dueAtMs',
+    sortType: 'number',
+    projected: ['settledAtMs', 'server', 'stepFailures'],
+  },
   list: {
     partition: 'listPartition',
     sort: 'listSort',

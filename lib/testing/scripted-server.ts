@@ -5,7 +5,16 @@ import { durationToMs } from '../base/time.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
-import type { AnswerReply, CancelReply, PollReply, RemoteTaskTransport, StartReply, StartRequest } from '../remote/transport.js';
+import type {
+  AnswerReply,
+  CancelReply,
+  FindReply,
+  PollReply,
+  RemoteTaskTransport,
+  ServerTraits,
+  StartReply,
+  StartRequest,
+} from '../remote/transport.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
 
 /** What a scripted server does with one call. */
@@ -28,6 +37,22 @@ export interface ScriptedTask {
   readonly asks?: readonly ScriptedQuestion[];
   /** What the server asks before it makes a task, one after the other. */
   readonly asksFirst?: readonly ScriptedQuestion[];
+  /** What reads say before the end, in the words of the protocol: each from so long after the start on. Default `working`. */
+  readonly states?: readonly { readonly from: Duration; readonly state: string }[];
+  /** Reads do not find the task before so long after the start, as behind a replica that lags; nor does who looks for it. */
+  readonly knownFrom?: Duration;
+  /** Reads do not find the task from so long after the start on: the server has forgotten it. */
+  readonly goneAfter?: Duration;
+  /** For how long the server promises to keep the task. */
+  readonly ttl?: Duration;
+  /** So many reads, the first ones, get no answer. */
+  readonly failingReads?: number;
+  /** The reads are answered with more than can be stored. */
+  readonly tooLarge?: boolean;
+  /** So many starts, the first ones, get no answer; the task is made all the same. */
+  readonly lostReplies?: number;
+  /** The server does not cancel the task. */
+  readonly refusesCancel?: boolean;
 }
 
 export type ScriptedQuestion = Partial<Omit<RemoteQuestion, 'key'>> & Pick<RemoteQuestion, 'message'>;
@@ -36,6 +61,8 @@ export interface ScriptedServerOptions {
   readonly protocol: 'mcp' | 'a2a';
   /** Answers a repeated start with the task it has. Default true. */
   readonly dedupes?: boolean;
+  /** Can be asked for the task of a start that got no answer. Default false. */
+  readonly finds?: boolean;
   /** Decides what a call does. */
   readonly task: (request: RemoteRequest) => ScriptedTask;
 }
@@ -47,9 +74,14 @@ interface Task {
   readonly script: ScriptedTask;
   /** Questions that have been answered. */
   answered: number;
+  readonly startedAtMs: EpochMs;
   endsAtMs: EpochMs | undefined;
   cancelled: boolean;
+  reads: number;
 }
+
+const noAnswer = storedError('REMOTE_UNREACHABLE', 'no answer');
+const noSuchTask = storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task');
 
 /** A remote server for tests, on the clock of the test: it speaks the engine's port, not the wire. */
 export class ScriptedServer implements RemoteTaskTransport {
@@ -63,14 +95,19 @@ export class ScriptedServer implements RemoteTaskTransport {
   readonly delivered: string[] = [];
   reads = 0;
   cancels = 0;
+  /** How often it was asked for the task of a start without an answer. */
+  looks = 0;
+  readonly #finds: boolean;
   readonly #options: ScriptedServerOptions;
   readonly #tasks: Task[] = [];
+  readonly #toBegin: { readonly taskId: string; readonly script: ScriptedTask }[] = [];
   #name = '';
   #clock: Clock = { nowMs: () => 0 };
 
   constructor(options: ScriptedServerOptions) {
     this.protocol = options.protocol;
     this.dedupes = options.dedupes ?? true;
+    this.#finds = options.finds ?? false;
     this.#options = options;
   }
 
@@ -78,6 +115,7 @@ export class ScriptedServer implements RemoteTaskTransport {
   connect(name: string, clock: Clock): void {
     this.#name = name;
     this.#clock = clock;
+    for (const { taskId, script } of this.#toBegin.splice(0)) this.#begin(taskId, '', script);
   }
 
   problemWith(request: RemoteRequest): string | undefined {
@@ -88,43 +126,85 @@ export class ScriptedServer implements RemoteTaskTransport {
   async start(start: StartRequest): Promise<StartReply> {
     const { request, idempotencyKey } = start;
     this.starts.push({ key: idempotencyKey, request });
+    const ofKey = this.starts.filter(({ key }) => key === idempotencyKey).length;
     const known = this.dedupes ? this.#tasks.find((task) => task.key === idempotencyKey) : undefined;
-    if (known !== undefined) return { kind: 'started', handle: this.#handle(known) };
+    if (known !== undefined) return this.#started(known, ofKey);
     const script = this.#options.task(request);
     const first = this.#asksFirst(script, start);
     if (first !== undefined) return first;
     if (script.refusal !== undefined)
       return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', script.refusal) };
     const taskId = `task-${this.#tasks.length + 1}`;
-    const end = this.#end(script, taskId);
-    const asks = (script.asks?.length ?? 0) > 0;
-    if (script.after === undefined && script.never !== true && !asks) return { kind: 'ended', end };
-    const endsAtMs = asks || script.after === undefined ? undefined : this.#endOf(script);
-    const task: Task = { taskId, key: idempotencyKey, end, script, answered: 0, endsAtMs, cancelled: false };
+    if (script.after === undefined && script.never !== true && (script.asks ?? []).length === 0)
+      return { kind: 'ended', end: this.#end(script, taskId) };
+    return this.#started(this.#begin(taskId, idempotencyKey, script), ofKey);
+  }
+
+  /** Begins a task that no workflow has asked for, to be attached to: now, or with the test app. */
+  begin(taskId: string, script: ScriptedTask): void {
+    if (this.#name === '') this.#toBegin.push({ taskId, script });
+    else this.#begin(taskId, '', script);
+  }
+
+  #begin(taskId: string, key: string, script: ScriptedTask): Task {
+    const isOpen = script.after === undefined || (script.asks ?? []).length > 0;
+    const task: Task = {
+      ...{ taskId, key, script, end: this.#end(script, taskId), answered: 0, cancelled: false, reads: 0 },
+      startedAtMs: this.#clock.nowMs(),
+      endsAtMs: isOpen ? undefined : this.#endOf(script),
+    };
     this.#tasks.push(task);
+    return task;
+  }
+
+  #started(task: Task, start: number): StartReply {
+    if (start <= (task.script.lostReplies ?? 0)) return { kind: 'unknown', error: noAnswer };
     return { kind: 'started', handle: this.#handle(task) };
+  }
+
+  async traits(): Promise<ServerTraits> {
+    return { dedupes: this.dedupes, finds: this.#finds };
+  }
+
+  async find({ idempotencyKey }: StartRequest): Promise<FindReply> {
+    this.looks++;
+    const [task, second] = this.#tasks.filter(({ key }) => key === idempotencyKey);
+    const isOne = task !== undefined && second === undefined && this.#knows(task);
+    return isOne ? { kind: 'found', handle: this.#handle(task) } : { kind: 'none' };
+  }
+
+  async adopt({ taskId }: { readonly taskId: string }): Promise<StartReply> {
+    this.reads++;
+    const task = this.#tasks.find((known) => known.taskId === taskId);
+    if (task === undefined || !this.#knows(task))
+      return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'no such task') };
+    return this.#isOver(task) ? { kind: 'ended', end: task.end } : { kind: 'started', handle: this.#handle(task) };
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
     this.reads++;
     const task = this.#tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task === undefined)
-      return { kind: 'unreadable', error: storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task') };
+    if (task === undefined || !this.#knows(task)) return { kind: 'missing', error: noSuchTask };
+    if (++task.reads <= (task.script.failingReads ?? 0)) return { kind: 'unreadable', error: noAnswer };
+    if (task.script.tooLarge === true)
+      return { kind: 'unreadable', error: storedError('PAYLOAD_TOO_LARGE', 'the answer is larger than 4194304 bytes') };
     if (task.cancelled) {
       return {
         kind: 'ended',
         end: { kind: 'failed', error: storedError('REMOTE_TASK_CANCELLED', 'remote task cancelled') },
       };
     }
-    const isOver = task.endsAtMs !== undefined && task.endsAtMs <= this.#clock.nowMs();
     const question = openQuestion(task);
     if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
-    return isOver ? { kind: 'ended', end: task.end } : { kind: 'working', state: 'working' };
+    return this.#isOver(task) ? { kind: 'ended', end: task.end } : { kind: 'working', state: this.#stateOf(task) };
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     this.cancels++;
-    for (const task of this.#tasks) if (task.taskId === handle.taskId) task.cancelled = true;
+    const task = this.#tasks.find(({ taskId }) => taskId === handle.taskId);
+    if (task?.script.refusesCancel === true)
+      return { kind: 'refused', error: storedError('REMOTE_UNREACHABLE', 'the task cannot be cancelled') };
+    if (task !== undefined) task.cancelled = true;
     return { kind: 'done' };
   }
 
@@ -158,8 +238,26 @@ export class ScriptedServer implements RemoteTaskTransport {
     return this.#clock.nowMs() + (after === undefined ? 0 : durationToMs(after, 'after'));
   }
 
-  #handle({ taskId }: Task): RemoteTaskHandle {
-    return { server: this.#name, protocol: this.protocol, wire: 'scripted', taskId };
+  #handle({ taskId, script }: Task): RemoteTaskHandle {
+    const ttl = script.ttl === undefined ? {} : { ttlMs: durationToMs(script.ttl, 'ttl') };
+    return { server: this.#name, protocol: this.protocol, wire: 'scripted', taskId, ...ttl };
+  }
+
+  #isOver({ endsAtMs }: Task): boolean {
+    return endsAtMs !== undefined && endsAtMs <= this.#clock.nowMs();
+  }
+
+  #knows({ script: { knownFrom, goneAfter }, startedAtMs }: Task): boolean {
+    const ageMs = this.#clock.nowMs() - startedAtMs;
+    return (
+      (knownFrom === undefined || ageMs >= durationToMs(knownFrom, 'knownFrom')) &&
+      (goneAfter === undefined || ageMs < durationToMs(goneAfter, 'goneAfter'))
+    );
+  }
+
+  #stateOf({ script: { states = [] }, startedAtMs }: Task): string {
+    const ageMs = this.#clock.nowMs() - startedAtMs;
+    return states.findLast(({ from }) => durationToMs(from, 'from') <= ageMs)?.state ?? 'working';
   }
 
   #end(script: ScriptedTask, taskId: string): RemoteEnd {

@@ -316,7 +316,9 @@ export class TestApp {
 
   /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
   async #nextSweepAtMs(): Promise<EpochMs> {
-    const waiting = await Promise.all(this.deps.app.schedules.map((schedule) => isScheduleWaiting(this.deps, schedule)));
+    const waiting = await Promise.all(
+      this.deps.app.schedules.map((schedule) => isScheduleWaiting(this.deps, schedule)),
+    );
     if (waiting.some(Boolean)) return this.#lastSweepAtMs + sweepIntervalMs;
     const pages = await Promise.all(
       Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),

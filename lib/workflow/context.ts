@@ -18,6 +18,8 @@ interface RemoteWaitOptions {
    * Without a handler a task that asks is waited for until the timeout.
    */
   readonly onInput?: InputHandler;
+  /** As long as somebody follows the run (`outwait watch`), what the task says of its progress is shown to them. Default false. */
+  readonly watch?: boolean;
   /** Checks the result; one that fails is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator. */
   readonly resultSchema?: StandardSchemaV1;
   /**
@@ -137,7 +139,7 @@ export interface StepContext {
    * Says how far the attempt has come; the next one is given the last such report. A long step's is saved every 20 s.
    * @throws EngineError `PAYLOAD_TOO_LARGE` for more than 256 KiB of JSON
    */
-  report(progress: JsonValue): void;
+  readonly report: (progress: JsonValue) => void;
   /** Aborts when the attempt has failed for its timeouts, or nobody waits for it any more. */
   readonly signal: AbortSignal;
   readonly log: Log;

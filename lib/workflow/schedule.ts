@@ -68,7 +68,7 @@ export function defineSchedule(config: ScheduleConfig): Schedule {
   const jitterMs = jitter === undefined ? 0 : toMs(jitter, `schedule "${name}": jitter`);
   if (jitterMs > jitterMaxMs) throw invalid(`"${name}": jitter is at most 24 hours`);
   if (!overlapPolicies.includes(overlap))
-    throw invalid(`"${name}": overlap must be one of ${overlapPolicies.join(', ')}, got "${String(overlap)}"`);
+    throw invalid(`"${name}": overlap must be one of ${overlapPolicies.join(', ')}, got "${overlap}"`);
   const nextAfterMs =
     'cron' in config ? cronTicks(name, config.cron, config.timeZone) : intervalTicks(name, config.every);
   return { name, workflow, input, overlap, catchUpMs, jitterMs, nextAfterMs };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readEnv } from '../../lib/aws/env.js';
-import { parseTokenKeys } from '../../lib/aws/keys.js';
+import { readEnv, readPayloadKeySources } from '../../lib/aws/env.js';
+import { createPayloadCipher, parseTokenKeys } from '../../lib/aws/keys.js';
 
 const complete = {
   OUTWAIT_TABLE: 'outwait',
@@ -34,6 +34,39 @@ describe('the environment of a function', () => {
       'OUTWAIT_LOG_LEVEL must be one of debug, info, warn, error',
     );
     expect(readEnv({ ...complete, OUTWAIT_MANAGEMENT_TOKEN: '' }).managementToken).toBeUndefined();
+  });
+});
+
+describe('keys of payloads', () => {
+  const payloadKeys = `k1:${'A'.repeat(43)}`;
+  const clock = { nowMs: () => 0 };
+
+  it('come from two variables, each none when it is not set, or empty', () => {
+    expect(readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PAYLOAD_KMS_KEY: 'alias/a' })).toEqual({
+      payloadKeys,
+      payloadKmsKey: 'alias/a',
+    });
+    const empty = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: '', OUTWAIT_PAYLOAD_KMS_KEY: '' });
+    expect(empty).toEqual({ payloadKeys: undefined, payloadKmsKey: undefined });
+    expect(createPayloadCipher(empty, clock)).toBeUndefined();
+  });
+
+  it('of the configuration seal and open where there is no key of KMS', async () => {
+    const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
+    const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
+    expect(sealed).toMatch(/^1e:k1:/);
+    // The key of KMS seals from then on; nobody asks for it to read what is older.
+    const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
+    expect(await both?.open(sealed, 'run 1')).toBe('text');
+  });
+
+  it('are refused by position, without their text', () => {
+    expect(() => createPayloadCipher({ payloadKeys: `${payloadKeys},k2`, payloadKmsKey: undefined }, clock)).toThrow(
+      'payload key 2 must have the form keyId:base64url',
+    );
+    expect(() => createPayloadCipher({ payloadKeys: 'k1:AAAA', payloadKmsKey: undefined }, clock)).toThrow(
+      'payload key k1 must be 32 bytes, got 3',
+    );
   });
 });
 

@@ -1,5 +1,6 @@
-import { App } from 'aws-cdk-lib';
+import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { OutwaitStack } from '../../cdk/stack.js';
 
@@ -81,14 +82,38 @@ describe('the stack', () => {
     template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(1 minute)' });
   });
 
-  test('lets the sweep read the table and nothing more', () => {
-    const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
-      string,
-      { Properties: { PolicyDocument: { Statement: { Action: string | string[] }[] } } },
-    ][];
-    const sweep = policies.find(([name]) => name.startsWith('schedule'))?.[1];
-    const actions = sweep?.Properties.PolicyDocument.Statement.flatMap(({ Action }) => Action) ?? [];
-    expect(actions).toContain('dynamodb:Query');
-    expect(actions.filter((action) => /Put|Update|Delete|Write/.test(action))).toEqual([]);
+  test('lets the sweep read the table, and write the runs that schedules start', () => {
+    const actions = actionsOf(template, 'schedule');
+    expect(actions).toEqual(expect.arrayContaining(['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem']));
+    expect(actions.filter((action) => action.endsWith('Table') && action !== 'dynamodb:DescribeTable')).toEqual([]);
+  });
+
+  test('has no key for payloads unless one is given', () => {
+    expect(JSON.stringify(template.toJSON())).not.toContain('OUTWAIT_PAYLOAD_KMS_KEY');
+  });
+
+  test('with a key for payloads lets every function make and open data keys, and nothing more', () => {
+    const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+    const payloadKey = new Key(new Stack(app, 'Keys'), 'Payload');
+    const encrypted = Template.fromStack(
+      new OutwaitStack(app, 'Encrypted', { config: 'examples/outwait.config.ts', payloadKey }),
+    );
+    for (const name of ['api', 'turn', 'poll', 'step', 'schedule']) {
+      const actions = actionsOf(encrypted, name).filter((action) => action.startsWith('kms:'));
+      expect([name, actions]).toEqual([name, ['kms:GenerateDataKey', 'kms:Decrypt']]);
+    }
+    encrypted.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_PAYLOAD_KMS_KEY: Match.anyValue() }) },
+    });
   });
 });
+
+/** What the role of a function may do. */
+function actionsOf(template: Template, name: string): readonly string[] {
+  const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
+    string,
+    { Properties: { PolicyDocument: { Statement: { Action: string | string[] }[] } } },
+  ][];
+  const policy = policies.find(([id]) => id.startsWith(name))?.[1];
+  return policy?.Properties.PolicyDocument.Statement.flatMap(({ Action }) => Action) ?? [];
+}

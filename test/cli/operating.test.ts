@@ -27,12 +27,31 @@ const noisy = defineWorkflow({
   run: () => Promise.reject(new Error('red \u001b[31m, title \u009d0;x\u0007,\nleft \u202e')),
 });
 
+/** A long step that fails once and then goes on until it is told to end. */
+let finish: () => void = () => undefined;
+const works = defineWorkflow({
+  name: 'works',
+  run: (ctx) =>
+    ctx.step(
+      'work',
+      async ({ attempt, report }) => {
+        report({ rows: attempt });
+        if (attempt === 1) throw new Error('too early');
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        return 'worked';
+      },
+      { long: true, retry: { initialInterval: { milliseconds: 1 } } },
+    ),
+});
+
 let engine: LocalEngine;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outwait-operating-'));
   engine = await startLocalEngine({
-    app: defineApp({ workflows: [talks, noisy] }),
+    app: defineApp({ workflows: [talks, noisy, works] }),
     table: new MemoryTable(),
     tokens: new TokenKeys([{ keyId: 'local', secret: new Uint8Array(32) }]),
     log: silentLog,
@@ -51,6 +70,20 @@ const waitsFor = (runId: string, text: RegExp) =>
     expect((await ask('why', runId)).out).toMatch(text);
   });
 
+describe('a run of a long step', () => {
+  it('is explained: since when its attempt runs, the lease, the last error and the progress', async () => {
+    const runId = idIn(await ask('start', 'works'));
+    await waitsFor(
+      runId,
+      /^waits for {2}long step, work, since \S+, 1 failed, last error: step "work" failed: too early, attempt 2 runs since \S+ \(lease until \S+\), progress: \{"rows":1\} \(wait 1\)$/m,
+    );
+    const shown = JSON.parse((await ask('show', runId, '--json')).out) as { waits: { kind: string }[] };
+    expect(shown.waits).toMatchObject([{ kind: 'longStep', failedAttempts: 1, progress: { rows: 1 } }]);
+    finish();
+    await waitsFor(runId, /^outcome {4}completed: "worked"$/m);
+  });
+});
+
 describe('a run that is talked to', () => {
   it('is signalled, asked, explained and settled', async () => {
     const runId = idIn(await ask('start', 'talks', '--tag', 'team=blue', '--tag', 'env=test'));
@@ -61,6 +94,13 @@ describe('a run that is talked to', () => {
       err: '',
     });
     await waitsFor(runId, /^waits for {2}external, approval, since \S+ \(wait 2\)$/m);
+    const waits = await ask('waits', '--run', runId);
+    expect(waits.out).toMatch(/^RUN .*\n[0-9a-f]{32} {2}2 {5}external {2}approval {10}\S+Z\n$/);
+    const listed = JSON.parse((await ask('waits', '--json')).out) as { waits: { runId: string; token: string }[] };
+    const { token = '' } = listed.waits.find((wait) => wait.runId === runId) ?? {};
+    expect(token).toContain(`${runId}.2.local.`);
+    expect(waits.out).not.toContain(token);
+    expect(await ask('waits', '--run', runId, '--after', '1')).toMatchObject({ code: 2 });
     expect((await ask('query', runId, 'said', '--input', '7')).out).toBe('{"said":{"to":"you"},"input":7}\n');
     expect((await ask('list', '--tag', 'team=blue', '--tag', 'env=test')).out).toContain(runId);
     expect((await ask('list', '--tag', 'team=red')).out).toBe('no runs\n');
@@ -173,7 +213,7 @@ describe('outwait history', () => {
   });
 });
 
-describe('outwait replay', () => {
+describe('outwait replay (EN-11)', () => {
   const config = (body: string) => `
     import { defineApp, defineWorkflow } from 'outwait';
     export default defineApp({ workflows: [defineWorkflow({ name: 'talks', run: async (ctx) => { ${body} } })] });`;

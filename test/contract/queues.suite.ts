@@ -45,9 +45,9 @@ export function describeQueues(
       received.map(({ body }) => JSON.parse(body) as unknown);
 
     it('carries a turn message as JSON, with the run as its group', async () => {
-      await under.queues.sendTurn({ runId: runA }, 'w1');
+      await under.queues.sendTurn({ runId: runA, news: [{ waitId: '3' }] }, 'w1');
       const received = await under.receive('turn');
-      expect(bodies(received)).toEqual([{ runId: runA }]);
+      expect(bodies(received)).toEqual([{ runId: runA, news: [{ waitId: '3' }] }]);
       expect(received[0]!.groupId).toBe(runA);
     });
 

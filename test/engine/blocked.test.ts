@@ -5,7 +5,7 @@ import { aFlow, anApp, endedAfterMs, started, startMs, WatchedServer } from './s
 
 const exported = { server: 'reports', tool: 'export' };
 
-describe('a run that the deployed code does not fit', () => {
+describe('a run that the deployed code does not fit (EN-14)', () => {
   const good = aFlow(async (ctx) => {
     await ctx.step('prepare', () => 1);
     const outcome = await ctx.callRemoteTask(exported);

@@ -4,7 +4,7 @@ import { aFlow, endedAfterMs, eventTypes, started, WatchedServer, withTimePassin
 
 const slept = aFlow(async (ctx) => ctx.sleep({ days: 1 }));
 
-describe('a cancel', () => {
+describe('a cancel (EN-9)', () => {
   it('ends a run that waits, at once and with its reason', async () => {
     const run = await started(slept);
     await run.app.pass({ hours: 1 });

@@ -16,7 +16,7 @@ async function tokenOf({ app, runId }: Started): Promise<string> {
 
 const yes = { kind: 'completed', result: 'yes', isError: false } as const;
 
-describe('an external token', () => {
+describe('an external token (EN-5)', () => {
   it('is settled once: the first is told so, later ones that it was settled (S0-171)', async () => {
     const run = await started(approval);
     const token = await tokenOf(run);

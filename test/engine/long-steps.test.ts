@@ -1,15 +1,17 @@
-import { NonRetryableError, type StepContext, type StepOptions } from 'outwait';
+import { NonRetryableError, StepFailed, type StepContext, type StepOptions } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../lib/base/errors.js';
 import { runLongStep, type LongStepResult } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { requestControl, requestStop } from '../../lib/operations/send-to-inbox.js';
 import { settleWait } from '../../lib/operations/settle-wait.js';
+import type { Queues } from '../../lib/queue/queue.js';
 import { mortal, type Mortal } from './mortal.js';
 import { aFlow, anApp, endedAfterMs, eventTypes, started, startMs, withTimePassing, type Started } from './support.js';
 
 const S = 1_000;
 const codeOf = (error: unknown): string => (error as { code: string }).code;
+const messageOf = (error: unknown): string => (error as Error).message;
 const plenty = { remainingMs: () => 900 * S };
 
 /** A run of one long step; a failure of it is its code. */
@@ -19,22 +21,28 @@ async function aLongStep(work: (step: StepContext) => unknown, options: StepOpti
 
 /** Runs the turn that asks for the step; the message to the workers is lost. */
 async function asked(run: Started): Promise<void> {
-  const { sendStep } = run.app.deps.queues;
-  run.app.deps.queues.sendStep = async () => undefined;
-  await runTurn(run.app.deps, { runId: run.runId }, plenty);
-  run.app.deps.queues.sendStep = sendStep;
+  const queues: Queues = {
+    sendTurn: async (message, dedupId) => run.app.deps.queues.sendTurn(message, dedupId),
+    sendWork: async (message, delayMs) => run.app.deps.queues.sendWork(message, delayMs),
+    sendStep: async () => undefined,
+  };
+  await runTurn({ ...run.app.deps, queues }, { runId: run.runId }, plenty);
 }
 
 const tokenOf = async ({ app, runId }: Started) => (await app.deps.store.readToken(runId, '1'))!;
 
-/** A worker that gets a message for the due instant that the step has now. */
+/** A worker that gets a message for the due instant that the step has now; if another one died, when its lease has run out. */
 async function aWorker(run: Started, deps = run.app.deps, limits = plenty): Promise<LongStepResult> {
-  const { dueAtMs = 0 } = await tokenOf(run);
+  const { dueAtMs = 0, step } = await tokenOf(run);
+  if (step !== undefined && step.strikes > 0) run.app.clock.moveTo(dueAtMs);
   return withTimePassing(run.app, runLongStep(deps, { runId: run.runId, waitId: '1', dueAtMs }, limits));
 }
 
 /** A step that takes its process with it, as often as told, and then gives what it was given as progress. */
-function aDeadlyStep(deaths: number, beforeIt: (step: StepContext, run: Started) => Promise<void> = async () => undefined) {
+function aDeadlyStep(
+  deaths: number,
+  beforeIt: (step: StepContext, run: Started) => Promise<void> = async () => undefined,
+) {
   const state: { run: Started | undefined; process: Mortal | undefined; ran: number } = {
     run: undefined,
     process: undefined,
@@ -66,9 +74,9 @@ describe('a long step', () => {
 
   it('gives undefined when its function does', async () => {
     const { app, runId } = await started(
-      aFlow(async (ctx) => typeof (await ctx.step('work', () => undefined, { long: true }))),
+      aFlow(async (ctx) => (await ctx.step<unknown>('work', () => undefined, { long: true })) === undefined),
     );
-    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'undefined' });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: true });
   });
 
   it('may take up to 14 minutes, which the turn does not wait for', async () => {
@@ -82,10 +90,13 @@ describe('a long step', () => {
   });
 
   it('is failed when an attempt takes longer than its timeout', async () => {
-    const run = await aLongStep(async ({ signal }) => {
-      await run.app.clock.delay(700 * S);
-      return signal.aborted;
-    }, { timeout: { minutes: 10 }, retry: { maxAttempts: 1 } });
+    const run = await aLongStep(
+      async ({ signal }) => {
+        await run.app.clock.delay(700 * S);
+        return signal.aborted;
+      },
+      { timeout: { minutes: 10 }, retry: { maxAttempts: 1 } },
+    );
     await withTimePassing(run.app, run.app.settleDown());
     expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'STEP_TIMED_OUT' });
     expect(await endedAfterMs(run)).toBe(600 * S);
@@ -119,7 +130,7 @@ describe('a long step', () => {
     let ran = 0;
     const options: StepOptions = { long: true, retry: { maxAttempts: 2 } };
     const flow = aFlow(async (ctx) => [
-      await ctx.step('a', () => Promise.reject(new Error(`no ${++ran}`)), options).catch((error: Error) => error.message),
+      await ctx.step('a', () => Promise.reject(new Error(`no ${++ran}`)), options).catch(messageOf),
       await ctx.step('b', () => Promise.reject(new NonRetryableError(`no ${++ran}`)), options).catch(codeOf),
       await ctx.step('c', () => 1n, options).catch(codeOf),
     ]);
@@ -253,14 +264,29 @@ describe('messages to the workers', () => {
     expect(await runLongStep(run.app.deps, { ...message, waitId: '2' }, plenty)).toBe('stale');
   });
 
+  it('that come before the lease of a worker has run out begin nothing', async () => {
+    const { run, hasBegun } = await anEndless();
+    await asked(run);
+    void aWorker(run);
+    await hasBegun;
+    const { dueAtMs = 0 } = await tokenOf(run);
+    expect(await runLongStep(run.app.deps, { runId: run.runId, waitId: '1', dueAtMs }, plenty)).toBe('stale');
+    expect((await tokenOf(run)).step).toMatchObject({ strikes: 1 });
+  });
+
   it('that find the step settled make up for the wake that was lost', async () => {
     const run = await aLongStep(() => 'done');
     await asked(run);
     const { dueAtMs = 0 } = await tokenOf(run);
-    const { sendTurn } = run.app.deps.queues;
-    run.app.deps.queues.sendTurn = async () => undefined;
-    expect(await aWorker(run)).toBe('settled');
-    run.app.deps.queues.sendTurn = sendTurn;
+    // The wake of the start.
+    await run.app.settleDown();
+    const { queues } = run.app.deps;
+    const losing: Queues = {
+      sendTurn: async () => undefined,
+      sendWork: async (message, delayMs) => queues.sendWork(message, delayMs),
+      sendStep: async (message, delayMs) => queues.sendStep(message, delayMs),
+    };
+    expect(await aWorker(run, { ...run.app.deps, queues: losing })).toBe('settled');
     expect(await runLongStep(run.app.deps, { runId: run.runId, waitId: '1', dueAtMs }, plenty)).toBe('stale');
     await run.app.settleDown();
     expect((await run.app.show(run.runId)).status).toBe('completed');
@@ -340,6 +366,26 @@ describe('a long step that nobody waits for any more', () => {
   });
 });
 
+describe('a long step that is settled by hand as failed', () => {
+  it.each([
+    [{ kind: 'failed', message: 'no disk' } as const, 'step "work" failed: no disk'],
+    [{ kind: 'completed', result: 7, isError: true } as const, 'step "work" was settled as failed'],
+  ])('fails like a step: %j', async (outcome, message) => {
+    const flow = aFlow(async (ctx) =>
+      ctx
+        .step('work', () => 1, { long: true })
+        .catch((error: unknown) => [error instanceof StepFailed, codeOf(error), messageOf(error)]),
+    );
+    const run = await started(flow);
+    await asked(run);
+    await settleWait(run.app.deps, run.runId, '1', outcome);
+    expect(await run.app.runToEnd(run.runId)).toEqual({
+      status: 'completed',
+      result: [true, 'STEP_FAILED', message],
+    });
+  });
+});
+
 describe('an attempt of a long step', () => {
   it('is not begun with too little time left; the sweep comes back to it', async () => {
     const run = await aLongStep(() => 'done', { timeout: { minutes: 2 } });
@@ -350,10 +396,15 @@ describe('an attempt of a long step', () => {
   });
 
   it('is not begun while the run is paused', async () => {
-    const run = await aLongStep(() => 'done');
+    let ran = 0;
+    const run = await aLongStep(() => {
+      ran++;
+      return 'done';
+    });
     await asked(run);
     await requestControl(run.app.deps, run.runId, 'pause');
     await run.app.pass({ minutes: 10 });
+    expect(ran).toBe(0);
     expect(await run.app.show(run.runId)).toMatchObject({ status: 'running', waits: [{ kind: 'longStep' }] });
     await requestControl(run.app.deps, run.runId, 'resume');
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
@@ -370,6 +421,42 @@ describe('an attempt of a long step', () => {
     }
     run.app.deploy(fitting);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+  });
+
+  it('is not begun after the deadline', async () => {
+    let ran = 0;
+    const run = await aLongStep(() => ++ran, { deadline: { seconds: 30 } });
+    await asked(run);
+    run.app.clock.moveTo(startMs + 30 * S);
+    expect(await aWorker(run)).toBe('settled');
+    expect((await tokenOf(run)).settlement).toMatchObject({ by: 'timeout', outcome: { kind: 'timed_out' } });
+    expect(ran).toBe(0);
+  });
+
+  it('that fails after a retry-now has its pause, whatever else wakes the run', async () => {
+    let ran = 0;
+    const flow = aFlow(async (ctx) =>
+      Promise.all([
+        ctx.step(
+          'work',
+          async () => {
+            await run.app.clock.delay(S);
+            if (++ran < 3) throw new Error('no');
+            return 'done';
+          },
+          { long: true, retry: { initialInterval: { hours: 2 }, maxInterval: { hours: 2 } } },
+        ),
+        ctx.signal('news'),
+      ]),
+    );
+    const run = await started(flow);
+    const tenMinutes = async (): Promise<void> => run.app.pass({ minutes: 10 }, { whileStepsRun: true });
+    await tenMinutes();
+    await requestControl(run.app.deps, run.runId, 'retryNow');
+    await tenMinutes();
+    await run.app.signal(run.runId, 'news');
+    await tenMinutes();
+    expect(ran).toBe(2);
   });
 
   it('that waits for its time is begun at once by a retry-now', async () => {
@@ -434,7 +521,8 @@ describe('`long` on a step that a history has already', () => {
     [false, true],
     [true, false],
   ])('may be changed: the history decides how it ends (long: %s, then %s)', async (before, after) => {
-    const flow = (long: boolean) => aFlow(async (ctx) => [await ctx.step('work', () => 'done', { long }), await ctx.signal('go')]);
+    const flow = (long: boolean) =>
+      aFlow(async (ctx) => [await ctx.step('work', () => 'done', { long }), await ctx.signal('go')]);
     const { app, runId } = await started(flow(before));
     await app.settleDown();
     app.deploy(anApp(flow(after)));

@@ -2,7 +2,7 @@ import { NonRetryableError } from 'outwait';
 import { expect, it } from 'vitest';
 import { aFlow, started } from './support.js';
 
-it('a map gives results in the order of the items, whatever ends first', async () => {
+it('a map gives results in the order of the items, whatever ends first (EN-2)', async () => {
   const flow = aFlow(async (ctx) =>
     ctx.map([3, 1, 2], async (hours, index) => {
       await ctx.sleep({ hours });

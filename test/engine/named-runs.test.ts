@@ -13,7 +13,7 @@ function newApp() {
   return { app, start };
 }
 
-describe('a run under an id of the caller (S0-163)', () => {
+describe('a run under an id of the caller (S0-163, EN-8)', () => {
   it('is found again while it is under way', async () => {
     const { app, start } = newApp();
     const first = await start();

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 
-describe('Promise.race of a remote task and a timer (GB-01)', () => {
+describe('Promise.race of a remote task and a timer (GB-01, EN-2)', () => {
   const flow = aFlow(async (ctx) =>
     Promise.race([
       ctx.callRemoteTask({ server: 'reports', tool: 'export' }).then(({ result }) => result),
@@ -32,7 +32,7 @@ describe('Promise.race of a remote task and a timer (GB-01)', () => {
   });
 });
 
-describe('Promise.all of 20 remote tasks (GB-01)', () => {
+describe('Promise.all of 20 remote tasks (GB-01, EN-2)', () => {
   it('gives its values in its own order, whatever the order in which they end', async () => {
     const minutesOfEach = fc.shuffledSubarray(
       Array.from({ length: 20 }, (_, index) => index + 1),

@@ -17,7 +17,7 @@ const patched = aFlow(async (ctx) => {
   return first;
 });
 
-describe('a patch', () => {
+describe('a patch (EN-14)', () => {
   it('is off for a run that went by with the old code', async () => {
     const { app, runId } = await started(old);
     await app.pass({ minutes: 1 });

@@ -16,7 +16,7 @@ const withUmlauts = `${'ü'.repeat(400_000)}${randomBytes(500_000).toString('hex
 describe.each([
   ['plain', undefined],
   ['encrypted', createCipher(namedKeyring([{ keyId: 'k1', secret: new Uint8Array(32) }]))],
-])('a payload of 1.9 MB, %s, arrives whole (S0-180)', (_, cipher) => {
+])('a payload of 1.9 MB, %s, arrives whole (S0-180, EN-10)', (_, cipher) => {
   const options = cipher === undefined ? {} : { cipher };
 
   it.each([
@@ -98,6 +98,24 @@ it('many large results of one turn are all kept', async () => {
     status: 'completed',
     result: Array.from({ length: 10 }, (_, n) => `${n}1000001`),
   });
+});
+
+it.each([
+  [307_200, 1],
+  [307_201, 3],
+])('a stored payload of %i bytes is %i items of the table (S0-182)', async (bytes, count) => {
+  const items = new Set<string>();
+  const table = new SealedTable(
+    new MemoryTable({
+      onApplied: (applied) => {
+        for (const { pk, sk } of applied) items.add(`${pk} ${sk}`);
+      },
+    }),
+  );
+  const item = { pk: 'run#r', sk: 'a', input: 'x'.repeat(bytes) };
+  await table.write({ kind: 'put', item, conditions: [] });
+  expect(items.size).toBe(count);
+  expect(await table.get(item)).toEqual(item);
 });
 
 it('a payload with a chunk missing is unreadable: the turn fails, and says which code', async () => {

@@ -84,23 +84,28 @@ describe('a query', () => {
     [5_001, 'QUERY_TIMED_OUT'],
   ])('whose replay takes %s ms by the clock is %s (S0-185)', async (takesMs, expected) => {
     let slow = 0;
-    let app: TestApp | undefined;
+    const deployed: { app?: TestApp } = {};
+    let reached = 0;
     const slowly = aFlow(async (ctx) => {
       ctx.onQuery('done', () => 'answered');
       for (let n = 0; n < 3; n++) {
         await ctx.sleep({ minutes: 1 });
+        reached = n;
         // Code that takes long between two waits.
-        if (n === 0) app?.clock.moveTo(app.clock.nowMs() + slow);
+        if (n === 0) deployed.app?.clock.moveTo(deployed.app.clock.nowMs() + slow);
       }
     });
     const run = await started(slowly);
-    app = run.app;
+    const { app } = run;
+    deployed.app = app;
     await app.pass({ minutes: 2 });
     const before = await app.history(run.runId);
     slow = takesMs;
     expect(await app.query(run.runId, 'done').catch((error: unknown) => (error as { code: string }).code)).toBe(
       expected,
     );
+    // What comes after the limit is not replayed.
+    expect(reached).toBe(expected === 'answered' ? 1 : 0);
     slow = 0;
     expect(await app.history(run.runId)).toEqual(before);
     expect(await app.query(run.runId, 'done')).toBe('answered');

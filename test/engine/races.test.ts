@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { aFlow, started, startedIn, statusesOf, WatchedServer } from './support.js';
 
-describe('a race', () => {
+describe('a race (EN-2)', () => {
   it('cancels the remote task of a loser, once, while the run goes on (GB-01)', async () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) => {
@@ -175,7 +175,7 @@ describe('a race', () => {
   });
 });
 
-describe('a scope', () => {
+describe('a scope (EN-9)', () => {
   it('that is cancelled rejects its open waits and all that it asks for later, and no others', async () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) => {
@@ -220,7 +220,7 @@ describe('a scope', () => {
   });
 });
 
-describe('a shield', () => {
+describe('a shield (EN-9)', () => {
   it('keeps its waits through a cancel; the next wait outside takes it', async () => {
     const reports = new WatchedServer({ task: { after: { hours: 2 }, result: 'paid' } });
     const seen: unknown[] = [];

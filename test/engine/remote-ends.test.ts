@@ -77,7 +77,7 @@ describe('a remote task that ends', () => {
       name,
       code,
       message: 'remote task over: disk full',
-      details: { server: 'reports' },
+      details: { server: 'reports', phase: 'run' },
     });
     expect(reports.starts).toHaveLength(1);
   });

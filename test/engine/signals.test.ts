@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { signalRun } from '../../lib/operations/send-to-inbox.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs } from './support.js';
 
-describe('a signal', () => {
+describe('a signal (EN-7)', () => {
   it('that came before its wait is kept for it (S0-175)', async () => {
     const flow = aFlow(async (ctx) => {
       await ctx.sleep({ hours: 1 });
@@ -202,7 +202,7 @@ describe('a signal', () => {
   });
 });
 
-describe('the deadline of a wait for a signal', () => {
+describe('the deadline of a wait for a signal (EN-7)', () => {
   const flow = aFlow(async (ctx) => {
     try {
       return await ctx.signal('go', { timeout: { hours: 2 } });

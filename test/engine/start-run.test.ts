@@ -49,7 +49,7 @@ describe('a start without a key', () => {
   });
 });
 
-describe('a start with a key (S0-160)', () => {
+describe('a start with a key (S0-160, EN-8)', () => {
   it('that is known is the same run, and its input is not looked at again (S0-161)', async () => {
     const { app, validations } = anApp();
     const first = await startRun(app.deps, { workflow: 'billing', input: good, key: 'order-1' });

@@ -156,7 +156,7 @@ describe('the timeout of a run', () => {
   });
 });
 
-describe('start or signal (S0-164)', () => {
+describe('start or signal (S0-164, EN-8)', () => {
   const flow = aFlow(async (ctx) => {
     const got: unknown[] = [];
     for (;;) {

@@ -28,7 +28,7 @@ async function attemptsOf(
   return { atS, code: outcome.status === 'completed' ? outcome.result : outcome };
 }
 
-describe('the attempts of a step', () => {
+describe('the attempts of a step (EN-3)', () => {
   it('are spread by the jitter, differently for each seed, never later than without it', async () => {
     const retry = { maxAttempts: 4, initialInterval: { seconds: 10 }, jitter: 1 };
     const [one, two] = [await attemptsOf({ retry }, undefined, 1), await attemptsOf({ retry }, undefined, 2)];
@@ -103,7 +103,7 @@ describe('the attempts of a step', () => {
     expect(given).toEqual([undefined, { row: 1, last: true }, { row: 2 }, { row: 3, last: true }]);
   });
 
-  it('have one idempotency key and stable keys under it, which no other step has', async () => {
+  it('have one idempotency key and stable keys under it, which no other step has (EN-4)', async () => {
     const keys: string[][] = [[], []];
     const flow = aFlow(async (ctx) => {
       for (const list of keys) {

@@ -93,7 +93,7 @@ describe('the result of a step', () => {
   });
 });
 
-describe('a step that fails', () => {
+describe('a step that fails (EN-3)', () => {
   async function attemptsOf(
     options: StepOptions,
     work: (attempt: number) => unknown,
@@ -178,7 +178,7 @@ describe('a step that fails', () => {
 });
 
 describe('the context of a step', () => {
-  it('has one idempotency key for all attempts and another for each step', async () => {
+  it('has one idempotency key for all attempts and another for each step (EN-4)', async () => {
     const keys: string[] = [];
     const flow = aFlow(async (ctx) => {
       for (const name of ['a', 'a']) {

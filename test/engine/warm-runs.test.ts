@@ -1,11 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
+import { RunState } from '../../lib/history/run-state.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import { type WarmRun, WarmRuns } from '../../lib/operations/warm-runs.js';
 import { aFlow, anApp, started } from './support.js';
 import { answerTo, TwoProcesses } from './two-processes.js';
+
+function aRun(eventCount: number): WarmRun {
+  const state = new RunState();
+  state.eventCount = eventCount;
+  return { state } as WarmRun;
+}
 
 describe('a run that its process remembers', () => {
   it('of 5,000 events goes on with its head and what has come', async () => {
@@ -160,7 +167,6 @@ describe('what a process remembers', () => {
   beforeEach(() => {
     runs = new WarmRuns({ runs: 3, events: 100 });
   });
-  const aRun = (eventCount: number): WarmRun => ({ state: { eventCount } }) as WarmRun;
   const kept = (...ids: readonly string[]): readonly string[] => ids.filter((id) => runs.take(id) !== undefined);
 
   it('is at most so many runs, and whoever takes one has it alone', () => {
@@ -175,6 +181,18 @@ describe('what a process remembers', () => {
     runs.keep('b', aRun(50));
     runs.keep('c', aRun(101));
     expect(kept('a', 'b', 'c')).toEqual(['b']);
+  });
+});
+
+describe('what a process remembers, short of memory,', () => {
+  it('is nothing', () => {
+    let hasRoom = true;
+    const runs = new WarmRuns({ hasRoom: () => hasRoom });
+    runs.keep('a', aRun(1));
+    hasRoom = false;
+    runs.keep('b', aRun(1));
+    expect(runs.take('a')).toBeUndefined();
+    expect(runs.take('b')).toBeUndefined();
   });
 });
 

@@ -11,6 +11,7 @@ import { fastestQuote } from '../../examples/features/races.js';
 import { trip } from '../../examples/features/sagas.js';
 import { search } from '../../examples/features/scopes.js';
 import { approval } from '../../examples/features/signals.js';
+import { buildIndex } from '../../examples/features/long-steps.js';
 import { importRows } from '../../examples/features/steps.js';
 import { payment } from '../../examples/features/tokens.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
@@ -127,6 +128,12 @@ describe('the examples of docs/workflows.md', () => {
     const { app } = appWith([importRows]);
     const runId = await app.start(importRows);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 1_000 });
+  });
+
+  example('long-steps', 'indexes all pages', async () => {
+    const { app } = appWith([buildIndex]);
+    const runId = await app.start(buildIndex);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 500 });
   });
 
   example('tokens', 'is settled by the bank', async () => {

@@ -5,6 +5,7 @@ import { apiHandler } from '../../lib/aws/api-handler.js';
 import { once } from '../../lib/aws/get-deps.js';
 import { pollHandler } from '../../lib/aws/poll-handler.js';
 import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
+import { stepHandler } from '../../lib/aws/step-handler.js';
 import { system } from '../../lib/aws/system.js';
 import { turnHandler } from '../../lib/aws/turn-handler.js';
 import { EngineError } from '../../lib/base/errors.js';
@@ -320,6 +321,68 @@ describe('the poll function', () => {
     });
     expect(handled).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }] });
     expect(world.reports.reads).toBe(0);
+  });
+});
+
+describe('the step function', () => {
+  const works = defineWorkflow({
+    name: 'works',
+    run: (ctx) => ctx.step('work', () => 'worked', { long: true, timeout: { seconds: 60 } }),
+  });
+  async function aStep(): Promise<{ world: World; runId: string; body: string }> {
+    const world = aWorld([works]);
+    const runId = await aRun(world, 'works');
+    await world.runTurns();
+    const [message] = world.queues.step.receive(1);
+    return { world, runId, body: message!.body };
+  }
+  const enough = { getRemainingTimeInMillis: () => 90_000 };
+
+  it('is sent a message with the run, the wait and the due instant, and settles the step', async () => {
+    const { world, runId, body } = await aStep();
+    expect(JSON.parse(body)).toEqual({ runId, waitId: '1', dueAtMs: world.clock.atMs + 60_000 });
+    expect(await stepHandler(() => world.deps)(batch(standard, [{ id: 'm1', body }]), enough)).toEqual({
+      batchItemFailures: [],
+    });
+    await world.runTurns();
+    expect((await world.deps.store.readHead(runId))?.status).toBe('completed');
+  });
+
+  it('begins no attempt that the time left does not cover, and leaves it to the sweep', async () => {
+    const { world, runId, body } = await aStep();
+    const before = world.dump();
+    const hurried = { getRemainingTimeInMillis: () => 89_999 };
+    expect(await stepHandler(() => world.deps)(batch(standard, [{ id: 'm1', body }]), hurried)).toEqual({
+      batchItemFailures: [],
+    });
+    expect(world.dump()).toBe(before);
+    world.clock.atMs += 60_000;
+    await scheduleHandler(() => world.deps)(scheduled);
+    expect(JSON.parse(world.queues.step.receive(1)[0]!.body)).toEqual({
+      runId,
+      waitId: '1',
+      dueAtMs: world.clock.atMs,
+    });
+    expect(world.queues.work.size).toBe(0);
+  });
+
+  it.each(['', 'null', '{"runId":7}', '{"runId":"00000000000000000000000000000000","waitId":"1"}', '["a"]'])(
+    'reports a malformed body as failed and logs no text of it: %s',
+    async (body) => {
+      const world = aWorld();
+      expect(await stepHandler(() => world.deps)(batch(standard, [{ id: 'm1', body }]), enough)).toEqual({
+        batchItemFailures: [{ itemIdentifier: 'm1' }],
+      });
+      expect(world.lines).toEqual([{ level: 'error', event: 'malformed step message', fields: { messageId: 'm1' } }]);
+    },
+  );
+
+  it('gives a message back when the store does not answer', async () => {
+    const { world, body } = await aStep();
+    world.fault = new EngineError('STORE_UNAVAILABLE', 'throttled');
+    expect(await stepHandler(() => world.deps)(batch(standard, [{ id: 'm1', body }]), enough)).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm1' }],
+    });
   });
 });
 

@@ -158,7 +158,7 @@ describe('POST /runs/{id}/pause, /resume and /retry-now', () => {
   });
 });
 
-describe('GET /runs/{id}/why', () => {
+describe('GET /runs/{id}/why (EN-12)', () => {
   it('names each open wait, since when, and when it is looked at next', async () => {
     const client = aClient();
     const runId = await startedRun(client);

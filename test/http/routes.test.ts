@@ -32,6 +32,22 @@ describe('POST /runs', () => {
     expect(world.dump()).toBe(before);
   });
 
+  it.each([
+    ['an empty key', { key: '' }, {}],
+    ['an empty key in the header', {}, { 'idempotency-key': '' }],
+    ['a key and a delay', { key: 'k', delay: { minutes: 5 } }, {}],
+    ['a key in the header and a delay', { delay: { minutes: 5 } }, { 'idempotency-key': 'k' }],
+    ['a key, a delay and a signal', { key: 'k', delay: { minutes: 5 }, signal: { name: 's' } }, {}],
+  ])('refuses %s and starts nothing (S0-162)', async (_what, fields, headers) => {
+    const { ask, world } = aClient();
+    const answer = await ask('POST', '/runs', {
+      body: { workflow: 'echo', input: { text: 'hi' }, ...fields },
+      headers,
+    });
+    expect([answer.status, errorOf(answer).code]).toEqual([400, 'INPUT_INVALID']);
+    expect(world.dump()).toBe('[]');
+  });
+
   it('refuses two different keys', async () => {
     const { ask } = aClient();
     const answer = await ask('POST', '/runs', {
@@ -156,7 +172,12 @@ describe('reading runs', () => {
 
   it('refuses a parameter that is given twice and a cursor that is none', async () => {
     const { ask } = aClient();
-    for (const path of ['/runs?limit=1&limit=2', '/runs?cursor=x', '/runs?cursor=running.x%00', '/activities/external?after=x']) {
+    for (const path of [
+      '/runs?limit=1&limit=2',
+      '/runs?cursor=x',
+      '/runs?cursor=running.x%00',
+      '/activities/external?after=x',
+    ]) {
       expect([path, (await ask('GET', path)).status]).toEqual([path, 400]);
     }
   });

@@ -11,7 +11,7 @@ function foundInRun(body: string, imports = ''): readonly string[] {
   return lintSource('flow.ts', text).map(({ line, column, rule }) => `${line - 1}:${column} ${rule}`);
 }
 
-describe('in a workflow, lint finds', () => {
+describe('in a workflow, lint finds (EN-11)', () => {
   it.each([
     ['the time of now', 'const now = Date.now();', '1:13 no-clock'],
     ['a date of now', 'return new Date();', '1:8 no-clock'],

@@ -85,7 +85,7 @@ describe.runIf(findDynoxide() !== undefined)('outwait dev', () => {
     expect((await fetch(`${dev.url}/healthz`)).status).toBe(200);
   });
 
-  it('goes on after a kill -9 on the same folder: ends the old database, runs no recorded step again, finishes the run', async () => {
+  it('goes on after a kill -9 on the same folder: ends the old database, runs no recorded step again, finishes the run (EN-13)', async () => {
     const file = join(app.folder, 'steps.txt');
     const first = await startDev();
     const runId = await start(first, 'recorded', { file });
@@ -122,7 +122,7 @@ describe.runIf(findDynoxide() !== undefined)('outwait dev', () => {
 });
 
 describe('outwait dev without the database', () => {
-  it('keeps its runs in a journal, also over a kill -9', async () => {
+  it('keeps its runs in a journal, also over a kill -9 (EN-13)', async () => {
     const file = join(app.folder, 'steps.txt');
     const first = await startDev(['--store', 'memory']);
     expect(first.ready).toContain('(store: memory, .outwait/journal.jsonl)');

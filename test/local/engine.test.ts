@@ -59,7 +59,7 @@ async function outcomeOf(engine: LocalEngine, runId: string): Promise<unknown> {
   }
 }
 
-describe('the local engine', () => {
+describe('the local engine (EN-13)', () => {
   it('takes a run from the HTTP API to its end', async () => {
     const engine = await anEngine();
     expect(await outcomeOf(engine, await start(engine, 'steps'))).toEqual({ status: 'completed', result: [1, 2] });
@@ -71,13 +71,20 @@ describe('the local engine', () => {
     expect(engine.stats().poll.invocations).toBeGreaterThan(0);
   });
 
+  it('runs a long step in a function of its own', async () => {
+    const works = defineWorkflow({ name: 'works', run: (ctx) => ctx.step('work', () => 'worked', { long: true }) });
+    const engine = await anEngine(new MemoryTable(), { app: defineApp({ workflows: [works] }) });
+    expect(await outcomeOf(engine, await start(engine, 'works'))).toEqual({ status: 'completed', result: 'worked' });
+    expect(engine.stats().step.invocations).toBe(1);
+  });
+
   it('reports how long each function ran', async () => {
     const engine = await anEngine();
     await outcomeOf(engine, await start(engine, 'steps'));
     const { functions } = (await (await fetch(`${engine.url}/local/stats`)).json()) as {
       functions: Record<string, { invocations: number; busyMs: number }>;
     };
-    expect(Object.keys(functions).sort()).toEqual(['api', 'poll', 'schedule', 'turn']);
+    expect(Object.keys(functions).sort()).toEqual(['api', 'poll', 'schedule', 'step', 'turn']);
     expect(functions['turn']!.invocations).toBeGreaterThan(0);
     expect(functions['turn']!.busyMs).toBeGreaterThan(0);
   });

@@ -27,6 +27,10 @@ const turn = 'lib/operations/turn.ts';
 const endRun = 'lib/operations/end-run.ts';
 const runTurn = 'lib/operations/run-turn.ts';
 const startRemoteTask = 'lib/operations/start-remote-task.ts';
+const remoteTarget = 'lib/operations/remote-target.ts';
+const takeHandle = 'lib/operations/take-handle.ts';
+const stopRemote = 'lib/operations/stop-remote.ts';
+const sighting = 'lib/decide/sighting.ts';
 const runLongStep = 'lib/operations/run-long-step.ts';
 const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
@@ -349,13 +353,15 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'const found = await claimAttempt(deps, start, attempt, writerId);',
-        replace: `const call = { request: command.request, idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest) };
-          const known = await deps.store.readToken(runId, wait.waitId);
-          const early = known === undefined ? await deps.transports.get(command.server).start(call) : undefined;
-          const found = await claimAttempt(deps, start, attempt, writerId);`,
+        find: 'const claim = await claimAttempt(deps, start, attempt, writerId);',
+        replace: `const known = await deps.store.readToken(start.runId, wait.waitId);
+          const early = known === undefined && found.kind === 'target' ? await call(deps, start, found.target, freshToken(deps, start)) : undefined;
+          const claim = await claimAttempt(deps, start, attempt, writerId);`,
       },
-      { find: 'const reply = await transport.start(', replace: 'const reply = early ?? await transport.start(' },
+      {
+        find: 'token, await call(deps, start, target, token))',
+        replace: 'token, early ?? await call(deps, start, target, token))',
+      },
     ],
     caughtBy: rules('starting', 'token item before the start'),
   },
@@ -365,8 +371,8 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'if (found.token.settlement !== undefined || found.token.handle !== undefined)',
-        replace: 'if (found.token.handle !== undefined)',
+        find: 'if (token.settlement !== undefined || token.handle !== undefined) return { token };\n  const asked',
+        replace: 'if (token.handle !== undefined) return { token };\n  const asked',
       },
     ],
     caughtBy: rules('starting', 'old item: a settlement'),
@@ -377,8 +383,8 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'if (found.token.settlement !== undefined || found.token.handle !== undefined)',
-        replace: 'if (found.token.settlement !== undefined)',
+        find: 'if (token.settlement !== undefined || token.handle !== undefined) return { token };\n  const asked',
+        replace: 'if (token.settlement !== undefined) return { token };\n  const asked',
       },
     ],
     caughtBy: rules('starting', 'old item: a handle'),
@@ -387,7 +393,7 @@ export const mutants: readonly Mutant[] = [
     name: 'anyone-starts',
     rule: 'only the writer of an attempt calls a server that does not dedupe',
     file: startRemoteTask,
-    edits: [{ find: 'if (!mayRepeat && !isOwner)', replace: 'if (!mayRepeat && !isOwner && deps.clock.nowMs() < 0)' }],
+    edits: [{ find: 'if (!isOwner) return', replace: 'if (!isOwner && deps.clock.nowMs() < 0) return' }],
     caughtBy: rules('starting', 'numbered attempts: only the one'),
   },
   {
@@ -396,8 +402,8 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'found.token.writerId === writerId && !start.called.has(writerId)',
-        replace: 'found.token.writerId === writerId',
+        find: 'token.writerId === writerId && !start.called.has(writerId)',
+        replace: 'token.writerId === writerId',
       },
     ],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
@@ -436,10 +442,10 @@ export const mutants: readonly Mutant[] = [
       {
         find: `...items.marker(runId, started.dueAtMs),
           },
-          conditions: [itemExists, notSettled],`,
+          conditions: [itemExists, notSettled, ...(started`,
         replace: `...items.marker(runId, started.dueAtMs),
           },
-          conditions: [itemExists],`,
+          conditions: [itemExists, ...(started`,
       },
     ],
     caughtBy: rules('starting', 'handle only without settlement'),
@@ -447,21 +453,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-hand-cancel',
     rule: 'the task of a refused handle is cancelled with the handle in hand',
-    file: startRemoteTask,
-    edits: [{ find: 'await transport.cancel(handle);', replace: `{ kind: 'done' };` }],
+    file: takeHandle,
+    edits: [{ find: `? await transport.cancel(handle) : undefined`, replace: `? { kind: 'done' } : undefined` }],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
   {
     name: 'unstored-handle-forgotten',
     rule: 'the task of a handle that no store takes is cancelled',
-    file: startRemoteTask,
-    edits: [{ find: 'await transport.cancel(started.handle);', replace: `{ kind: 'done' };` }],
+    file: takeHandle,
+    edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' }` }],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'handle-stored-once',
     rule: 'a handle in hand is stored again when the store fails',
-    file: startRemoteTask,
+    file: takeHandle,
     edits: [{ find: 'if (attempt < storeHandleTries)', replace: 'if (attempt < 1)' }],
     caughtBy: rules('starting', 'handle in hand'),
   },
@@ -471,8 +477,8 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)',
-        replace: 'idempotencyKey: `${remoteKeyOf(runId, wait.waitId, deps.digest)}-${attempt}`',
+        find: 'idempotencyKey: callKeyOf(deps, runId, command), answersQuestions',
+        replace: 'idempotencyKey: `${callKeyOf(deps, runId, command)}-${token.attempt}`, answersQuestions',
       },
     ],
     caughtBy: rules('starting', 'one key'),
@@ -480,8 +486,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-left-out',
     rule: 'every attempt of one call carries a key',
-    file: startRemoteTask,
-    edits: [{ find: 'idempotencyKey: remoteKeyOf(runId, wait.waitId, deps.digest)', replace: "idempotencyKey: ''" }],
+    file: remoteTarget,
+    edits: [{ find: 'key ?? remoteKeyOf(runId, waitId, deps.digest)', replace: "key ?? (waitId === '' ? runId : '')" }],
     caughtBy: rules('starting', 'one key'),
   },
   {
@@ -504,6 +510,18 @@ export const mutants: readonly Mutant[] = [
     file: 'lib/operations/resume-run.ts',
     edits: [{ find: 'commits.length === 0 &&', replace: 'commits.length >= 0 &&' }],
     caughtBy: rules('remembering', 'newer commits'),
+  },
+  {
+    name: 'inbox-count-not-looked-at',
+    rule: 'the head says how much was accepted, and no less is looked at',
+    file: 'lib/operations/resume-run.ts',
+    edits: [
+      {
+        find: 'newer.head.inboxCount > state.takenInbox.size',
+        replace: 'newer.head.inboxCount < state.takenInbox.size',
+      },
+    ],
+    caughtBy: rules('remembering', 'inbox count'),
   },
   {
     name: 'remembered-without-commit',
@@ -635,14 +653,21 @@ export const mutants: readonly Mutant[] = [
     name: 'step-lease-for-ever',
     rule: 'a worker without beats is taken over when its lease has run out',
     file: runLongStep,
-    edits: [{ find: 'atMs: nowMs, leaseUntilMs: nowMs + longStepLeaseMs,', replace: 'atMs: nowMs, leaseUntilMs: nowMs + 1000 * longStepLeaseMs,' }],
+    edits: [
+      {
+        find: 'atMs: nowMs, leaseUntilMs: nowMs + longStepLeaseMs,',
+        replace: 'atMs: nowMs, leaseUntilMs: nowMs + 1000 * longStepLeaseMs,',
+      },
+    ],
     caughtBy: rules('long-steps', 'long step strikes: three'),
   },
   {
     name: 'step-message-not-made-up-for',
     rule: 'the sweep sends the message of a long step again',
     file: 'lib/operations/fan-out-due.ts',
-    edits: [{ find: '!entry.settled && entry.isLongStep)', replace: '!entry.settled && entry.isLongStep && nowMs < 0)' }],
+    edits: [
+      { find: '!entry.settled && entry.isLongStep)', replace: '!entry.settled && entry.isLongStep && nowMs < 0)' },
+    ],
     caughtBy: rules('long-steps', 'long step message'),
   },
 
@@ -691,7 +716,9 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [{ find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' }],
+    edits: [
+      { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
+    ],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 ];

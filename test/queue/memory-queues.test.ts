@@ -27,8 +27,7 @@ describeQueues('memory', async () => {
     },
     remove: async (queue, receiptHandle) => void queues[queue].deleteMessage(receiptHandle),
     release: async (queue, receiptHandle) => void queues[queue].changeVisibility(receiptHandle, 0),
-    deadLetters: async (queue) =>
-      queues[`${queue}DeadLetters`].receive(10).map(({ body }) => body),
+    deadLetters: async (queue) => queues[`${queue}DeadLetters`].receive(10).map(({ body }) => body),
   };
 });
 

@@ -76,8 +76,7 @@ async function setup(): Promise<QueuesUnderTest> {
         }),
       );
     },
-    deadLetters: async (queue) =>
-      (await receive(deadUrls[queue], 0)).map(({ body }) => body),
+    deadLetters: async (queue) => (await receive(deadUrls[queue], 0)).map(({ body }) => body),
   };
 }
 
@@ -129,7 +128,14 @@ async function aServer(answer: (request: SqsRequest) => object | undefined) {
     http.closeAllConnections();
     http.close();
   });
-  return { requests, queues: new SqsQueues(sqs, { turn: `${endpoint}/1/turn.fifo`, work: `${endpoint}/1/work`, step: `${endpoint}/1/step` }) };
+  return {
+    requests,
+    queues: new SqsQueues(sqs, {
+      turn: `${endpoint}/1/turn.fifo`,
+      work: `${endpoint}/1/work`,
+      step: `${endpoint}/1/step`,
+    }),
+  };
 }
 interface SqsRequest {
   readonly action: string;

@@ -80,7 +80,7 @@ describe('GuardedHttpClient', () => {
     });
     const reply = await httpClient().send(request(server.url));
     expect(reply.kind).toBe('no_answer');
-    expect(errorOf(reply)).toEqual({ code: 'REMOTE_UNREACHABLE', message: 'the answer is larger than 4194304 bytes' });
+    expect(errorOf(reply)).toEqual({ code: 'PAYLOAD_TOO_LARGE', message: 'the answer is larger than 4194304 bytes' });
     expect(written).toBeLessThan(32 * 1024 * 1024);
   });
 
@@ -285,5 +285,49 @@ describe('GuardedHttpClient', () => {
     );
     expect(reply).toMatchObject({ kind: 'reply', text: 'one' });
     await closedByClient;
+  });
+});
+
+describe('K11: forms of an address that may not be dialled', () => {
+  it.each([
+    ['127.0.0.1 as one number', 'https://2130706433/'],
+    ['127.0.0.1 in octal', 'https://0177.0.0.1/'],
+    ['127.0.0.1 in hex', 'https://0x7f.0.0.1/'],
+    ['127.0.0.1 in short', 'https://127.1/'],
+    ['127.0.0.1 in full-width digits', 'https://１２７.0.0.1/'],
+    ['0.0.0.0', 'https://0/'],
+    ['a mapped private address', 'https://[::ffff:10.0.0.1]/'],
+    ['a mapped address in hex', 'https://[::ffff:a9fe:a9fe]/'],
+    ['a translated address (NAT64)', 'https://[64:ff9b::7f00:1]/'],
+    ['6to4', 'https://[2002:7f00:1::]/'],
+    ['Teredo', 'https://[2001::1]/'],
+    ['a unique local address', 'https://[fd00::1]/'],
+    ['a link-local address', 'https://[fe80::1]/'],
+    ['a zone', 'https://[fe80::1%25eth0]/'],
+    ['a shared address (RFC 6598)', 'https://100.64.0.1/'],
+    ['a benchmark address (RFC 2544)', 'https://198.18.0.1/'],
+    ['broadcast', 'https://255.255.255.255/'],
+    ['multicast', 'https://224.0.0.1/'],
+  ])('%s', async (_name, url) => {
+    const lookup: LookupFunction = () => {
+      throw new Error('a name was looked up');
+    };
+    const reply = await new GuardedHttpClient({ lookup }).send(request(url));
+    expect([reply.kind, errorOf(reply).code]).toEqual(['not_sent', 'CONFIG_INVALID']);
+  });
+
+  it('the address that was checked is the one that is dialled, for each connection anew', async () => {
+    const server = await serve((_, response) => {
+      json(response, {});
+    });
+    const asked: string[][] = [['127.0.0.1'], ['10.0.0.1']];
+    const lookup: LookupFunction = (hostname, options, callback) => {
+      resolvingTo(...(asked.shift() ?? []))(hostname, options, callback);
+    };
+    const client = httpClient({ lookup });
+    const url = `http://rebound.example:${new URL(server.url).port}/`;
+    expect((await client.send(request(url, { freshConnection: true }))).kind).toBe('reply');
+    expect((await client.send(request(url, { freshConnection: true }))).kind).toBe('not_sent');
+    expect(asked).toEqual([]);
   });
 });

@@ -6,9 +6,12 @@ import type { TransportDeps } from '../../lib/remote/endpoint.js';
 import { GuardedHttpClient, type HttpClientOptions } from '../../lib/remote/http.js';
 
 export interface Received {
+  readonly httpMethod: string;
+  /** With the query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON. */
+  /** The body as JSON; of an empty one, or one that is no JSON, an object without fields. */
   readonly body: { readonly id: string; readonly method: string; readonly params: JsonObject };
 }
 
@@ -31,7 +34,9 @@ export async function serve(answer: Answer): Promise<LoopbackServer> {
     request.setEncoding('utf8');
     request.on('data', (piece: string) => (text += piece));
     request.on('end', () => {
-      const got: Received = { headers: request.headers, text, body: JSON.parse(text) as Received['body'] };
+      const { method: httpMethod = '', url: path = '', headers } = request;
+      const body = (text.startsWith('{') ? JSON.parse(text) : {}) as Received['body'];
+      const got: Received = { httpMethod, path, headers, text, body };
       received.push(got);
       answer(got, response);
     });

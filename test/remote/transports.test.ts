@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTransports } from '../../lib/remote/transports.js';
 import { a2aAgent, mcpServer, secret, type ServerConfig } from '../../lib/workflow/app.js';
-import { closeAll, httpClient, result, serve, transportDeps } from './loopback.js';
+import { ssmParameter } from '../../lib/workflow/server-auth.js';
+import { closeAll, httpClient, json, result, serve, transportDeps } from './loopback.js';
 
 afterEach(closeAll);
 
@@ -146,5 +147,28 @@ describe('credentials', () => {
       .start({ request: { kind: 'tool', tool: 'x', arguments: {} }, idempotencyKey: 'k' });
     expect(reply).toMatchObject({ kind: 'refused', error: { code: 'CONFIG_INVALID' } });
     expect(server.connections()).toBe(0);
+  });
+});
+
+describe('secrets of AWS', () => {
+  it('are read again at once after a 401, and the request is sent once more', async () => {
+    let token = 'old-token';
+    const server = await serve((request, response) => {
+      if (request.headers.authorization === 'Bearer new-token') result(response, request, { taskId: 't1', status: 'working' });
+      else json(response, {}, 401);
+    });
+    const awsSecrets = { readParameter: async () => token, readSecret: async () => undefined };
+    const auth = { bearer: ssmParameter('/outwait/token') };
+    const deps = transportDeps(httpClient(), { awsSecrets });
+    const transport = createTransports({ reports: mcpServer({ url: server.url, auth }) }, deps).get('reports');
+    expect((await transport.get(handle)).kind).toBe('unreadable');
+    expect(server.received).toHaveLength(1);
+    token = 'new-token';
+    expect((await transport.get(handle)).kind).toBe('working');
+    expect(server.received.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer old-token',
+      'Bearer old-token',
+      'Bearer new-token',
+    ]);
   });
 });

@@ -105,7 +105,7 @@ describe('a step', () => {
   });
 });
 
-describe('a sleep', () => {
+describe('a sleep (EN-6)', () => {
   const run: Run = async (ctx) => {
     await ctx.sleep({ minutes: 1, milliseconds: 0.4 });
     return 'awake';
@@ -140,6 +140,10 @@ describe('a remote task', () => {
         input: { month: '2026-10' },
         timeoutMs: 86_400_000,
         retrySafe: false,
+        onCancel: 'cancel',
+        onTimeout: 'cancel',
+        answersQuestions: false,
+        watch: false,
       },
     ]);
   });
@@ -250,7 +254,7 @@ describe('bad arguments', () => {
       async (ctx) => ctx.step('a', () => 1, { retry: { maxAttempts: 0 } }),
     ],
     [
-      'step "a": timeout must be from 1 ms to 45 s',
+      'step "a": timeout must be from 1 ms to 45 s (840 s with long: true), got 46 s',
       async (ctx) => ctx.step('a', () => 1, { timeout: { seconds: 46 } }),
     ],
     [

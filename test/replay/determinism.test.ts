@@ -14,7 +14,7 @@ import {
   type Run,
 } from './replaying.js';
 
-it('runs no recorded step, however often it replays (S0-121)', async () => {
+it('runs no recorded step, however often it replays (S0-121, EN-1)', async () => {
   let ran = 0;
   const run: Run = async (ctx) => ctx.step('a', () => ++ran);
   for (let round = 0; round < 3; round++) {

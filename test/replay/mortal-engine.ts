@@ -5,7 +5,7 @@ import type { Random, RunId } from '../../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';
 import type { EpochMs } from '../../lib/base/time.js';
-import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
+import type { Commit, RunOutcome } from '../../lib/history/event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
@@ -24,7 +24,7 @@ import type { Item } from '../../lib/store/table.js';
 import { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { seeded } from '../simulation/random.js';
-import { dying, processOf } from '../support/ports.js';
+import { dying, processOf, type Around } from '../support/ports.js';
 
 export interface MortalEngineOptions {
   readonly app: App;
@@ -33,9 +33,12 @@ export interface MortalEngineOptions {
   readonly fault?: Fault;
 }
 
-/** Call number `at` through a port, counted from 0 over all processes: in its place the process dies, or its message is lost. */
+/**
+ * Before call number `at` through a port, counted from 0 over all processes: the process dies, or the message that it
+ * sends is lost, or, if it is a turn, another turn of the same run takes place from its beginning to its end.
+ */
 export interface Fault {
-  readonly kind: 'death' | 'loss';
+  readonly kind: 'death' | 'loss' | 'secondOwner';
   readonly at: number;
 }
 
@@ -55,6 +58,10 @@ const startMs = Date.UTC(2026, 0, 1);
 export class MortalEngine {
   /** Names of the calls so far. */
   readonly calls: string[] = [];
+  /** Numbers of the calls that turns made. */
+  readonly callsOfTurns = new Set<number>();
+  /** Commits that were refused. */
+  refusedCommits = 0;
   readonly clock = new VirtualClock(startMs);
   readonly #options: MortalEngineOptions;
   readonly #items = new Map<string, Item>();
@@ -73,7 +80,7 @@ export class MortalEngine {
     this.#options = options;
     for (const [name, server] of Object.entries(options.servers)) server.connect(name, this.clock);
     const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
-    this.#queues = new MemoryQueues({ turn: rules, work: rules, clock: this.clock });
+    this.#queues = new MemoryQueues({ turn: rules, work: rules, step: rules, clock: this.clock });
     this.#deps = {
       app: options.app,
       store: new RunStore(new SealedTable(this.#table)),
@@ -96,28 +103,55 @@ export class MortalEngine {
   }
 
   /**
-   * One process that does this; if it dies, another one does it again. `draws`: number of the random numbers that it gets
-   * each time; default new ones.
+   * One process that does this; if it dies, another one does it again. `turnOf`: it is a turn of that run. `draws`: number
+   * of the random numbers that it gets each time; default new ones.
    */
-  async invoke(body: (deps: Deps, deliveryCount: number) => Promise<unknown>, draws?: number): Promise<void> {
+  async invoke(
+    body: (deps: Deps, deliveryCount: number) => Promise<unknown>,
+    { turnOf, draws }: { readonly turnOf?: RunId; readonly draws?: number } = {},
+  ): Promise<void> {
     for (let deliveryCount = 1; ; deliveryCount++) {
-      const { fault } = this.#options;
-      const isNow = (kind: Fault['kind']): boolean => fault?.kind === kind && fault.at === this.calls.length - 1;
       const { around, death } = dying((name) => {
         this.calls.push(name);
-        return isNow('death');
+        if (turnOf !== undefined) this.callsOfTurns.add(this.calls.length - 1);
+        return this.#isNow('death');
       });
-      const random = randomOf(this.#options.seed * 1_000_003 + (draws ?? ++this.#processes));
-      const queues: Queues = {
-        sendTurn: async (...message) => {
-          if (!isNow('loss')) await this.#queues.sendTurn(...message);
-        },
-        sendWork: (...message) => this.#queues.sendWork(...message),
-      };
-      const process = processOf({ ...this.#deps, queues, random }, this.#table, around);
+      const shared: Around = (name, call) =>
+        around(name, async () => {
+          if (turnOf !== undefined && this.#isNow('secondOwner')) await this.#secondOwner(turnOf);
+          return call();
+        });
+      const process = this.#process(shared, draws);
       const end = await Promise.race([body(process, deliveryCount).then(() => 'done'), death.then(() => 'dead')]);
       if (end === 'done') return;
     }
+  }
+
+  #isNow(kind: Fault['kind']): boolean {
+    const { fault } = this.#options;
+    return fault?.kind === kind && fault.at === this.calls.length - 1;
+  }
+
+  #process(around: Around, draws = ++this.#processes): Deps {
+    const queues: Queues = {
+      sendTurn: async (...message) => {
+        if (!this.#isNow('loss')) await this.#queues.sendTurn(...message);
+      },
+      sendWork: (...message) => this.#queues.sendWork(...message),
+      sendStep: (...message) => this.#queues.sendStep(...message),
+    };
+    const watched: Around = async (name, call) => {
+      const value = await around(name, call);
+      if (name === 'table.commit' && !(value as { readonly ok: boolean }).ok) this.refusedCommits++;
+      return value;
+    };
+    const random = randomOf(this.#options.seed * 1_000_003 + draws);
+    return processOf({ ...this.#deps, queues, random }, this.#table, watched);
+  }
+
+  async #secondOwner(runId: RunId): Promise<void> {
+    const process = this.#process((_, call) => call());
+    await runTurn(process, { runId }, { remainingMs: () => turnTimeoutMs });
   }
 
   /** Lets time pass up to that long after the start: everything due happens at its instant. */
@@ -137,7 +171,8 @@ export class MortalEngine {
     for (;;) {
       await this.#settleDown();
       if (this.#items.get(`run#${runId} a`)?.['endedAtMs'] !== undefined) {
-        const ending = (await this.log(runId)).find((event) => event.type === 'RunEnding');
+        const events = (await this.commits(runId)).flatMap((commit) => commit.events);
+        const ending = events.find((event) => event.type === 'RunEnding');
         if (ending === undefined) throw new Error('the head says that the run has ended, its log does not');
         return ending.outcome;
       }
@@ -148,12 +183,13 @@ export class MortalEngine {
   }
 
   get runIds(): readonly RunId[] {
-    return [...this.#items.values()].flatMap(({ pk, sk }) => (sk === 'a' ? [pk.slice('run#'.length)] : []));
+    return [...this.#items.values()].flatMap(({ pk, sk }) =>
+      sk === 'a' && pk.startsWith('run#') ? [pk.slice('run#'.length)] : [],
+    );
   }
 
-  async log(runId: RunId): Promise<readonly HistoryEvent[]> {
-    const records = await this.#deps.store.readRun(runId);
-    return records?.commits.flatMap((commit) => commit.events) ?? [];
+  async commits(runId: RunId): Promise<readonly Commit[]> {
+    return (await this.#deps.store.readRun(runId))?.commits ?? [];
   }
 
   /** What the workflow's code makes of the recorded history. */
@@ -178,7 +214,9 @@ export class MortalEngine {
         const endsAtMs = this.clock.nowMs() + turnTimeoutMs;
         const remainingMs = (): number => endsAtMs - this.clock.nowMs();
         const message = JSON.parse(turn.body) as TurnMessage;
-        await this.invoke((deps, deliveryCount) => runTurn(deps, message, { remainingMs, deliveryCount }));
+        await this.invoke((deps, deliveryCount) => runTurn(deps, message, { remainingMs, deliveryCount }), {
+          turnOf: message.runId,
+        });
         this.#queues.turn.deleteMessage(turn.receiptHandle);
       }
       if (work !== undefined) {

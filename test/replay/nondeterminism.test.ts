@@ -14,7 +14,7 @@ import {
 
 const advice = 'Deploy code that asks for the same waits in the same order; the run then goes on by itself.';
 
-describe('code that no longer fits its history blocks the run (S0-124)', () => {
+describe('code that no longer fits its history blocks the run (S0-124, EN-11)', () => {
   const stepA = [runStarted(), stepRequested('1', 'a')];
   const stepsAB = [...stepA, stepCompleted('1'), stepRequested('2', 'b')];
   const call = [runStarted(), exportRequested('1')];

@@ -112,7 +112,7 @@ const seeds = fc.integer({ min: 1, max: 1_000_000 });
 // A failure prints the seed and the smallest program that it could be cut down to.
 describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children, races and scopes', () => {
   it(
-    'asks for the same and ends the same when any prefix of its history is replayed',
+    'asks for the same and ends the same when any prefix of its history is replayed (EN-1)',
     { timeout: 600_000 },
     async () => {
       await fc.assert(

@@ -37,7 +37,13 @@ test('long step claim: of two workers that saw the same due instant one begins',
 test('long step beat: a worker whose lease ran out and was taken over stops', async () => {
   const { world, outcome, violations, unplayed } = await play({
     run: async (_, __, { longStep }) => longStep('l1', 300),
-    script: [{ who: 'worker 1', at: 'update t#1 dueAtMs', what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 } }],
+    script: [
+      {
+        who: 'worker 1',
+        at: 'update t#1 dueAtMs',
+        what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 },
+      },
+    ],
   });
   expect(beatsOfFirst(world)).toHaveLength(1);
   expect(attemptsIn(world)).toHaveLength(2);
@@ -88,7 +94,11 @@ test('long step failure: one of a worker that was taken over is not recorded', a
   const { world, outcome, violations, unplayed } = await play({
     run: async (_, __, { longStep }) => longStep('l1', 10, 1),
     script: [
-      { who: 'worker 1', at: /^update t#1 writerId,stepFailures/, what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 } },
+      {
+        who: 'worker 1',
+        at: /^update t#1 writerId,stepFailures/,
+        what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 },
+      },
     ],
   });
   const [, second = [0, 0], third = [0, 0]] = attemptsIn(world);

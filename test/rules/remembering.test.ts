@@ -42,3 +42,11 @@ test('what did not get into the log is not remembered: a later look may order it
   expect(steps).toEqual(['after early']);
   expect(await scene.outcome()).toEqual({ status: 'completed', result: 'early' });
 });
+
+test('inbox count: what came without its news is taken in with what came with it', async () => {
+  const scene = new TwoProcesses(aFlow(async (ctx) => [await ctx.signal('go'), await ctx.signal('go')]));
+  await scene.start();
+  await scene.signal('a');
+  await scene.turn(scene.a, { inboxId: await scene.signal('b') });
+  expect(await scene.outcome()).toEqual({ status: 'completed', result: ['a', 'b'] });
+});

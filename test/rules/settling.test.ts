@@ -70,6 +70,7 @@ test('only what was requested: an item whose request is not in the commits read 
           by: 'relay',
           outcome: { kind: 'completed', result: 'early', isError: false },
         });
+        world.settledTrue.push(`${runId}/2`);
       });
       world.settleAt(30, runId, '1', 'pushed');
     },

@@ -120,7 +120,7 @@ describe.each(everyAwaitScenarios)('$name', (scenario) => {
   });
 
   test(
-    `ends the same when a process dies before or after any of ${baseline.points} awaits`,
+    `ends the same when a process dies before or after any of ${baseline.points} awaits (EN-34)`,
     { timeout: 600_000 },
     async () => {
       for (let at = 0; at < baseline.points; at++) {

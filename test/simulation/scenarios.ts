@@ -40,7 +40,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'no dedupe',
     tools: { r1: 60 },
     dedupes: false,
-    run: async (ctx, step) => [await orCode(resultOf(call(ctx, 'r1'))), await step('s2')],
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
   },
   {
     name: 'race of two remote tasks',
@@ -69,7 +69,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'ends while a remote task starts',
     dedupes: false,
-    run: async (ctx, step) => Promise.race([orCode(resultOf(call(ctx, 'r1'))), step('s1')]),
+    run: async (ctx, step) => Promise.race([orCode(call(ctx, 'r1')), step('s1')]),
     callers: (world, runId) => {
       world.settleAt(150, runId, '1', 'late');
       world.settleAt(3000, runId, '1', 'very late');
@@ -152,7 +152,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'deadline',
     slackS: 460,
-    run: async (ctx, step) => [await orCode(resultOf(call(ctx, 'r1', { seconds: 400 }))), await step('s2')],
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1', { seconds: 400 })), await step('s2')],
     callers: (world, runId) => {
       world.settleAt(3000, runId, '1', 'very late');
     },
@@ -330,12 +330,12 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'long step',
     slackS: 400,
-    run: async (ctx, step, { longStep }) => [await step('s1'), await longStep('l1', 130), await step('s2')],
+    run: async (_, step, { longStep }) => [await step('s1'), await longStep('l1', 130), await step('s2')],
   },
   {
     name: 'long step that fails and resumes',
     slackS: 900,
-    run: async (ctx, step, { longStep }) => [await longStep('l1', 70, 2), await step('s1')],
+    run: async (_, step, { longStep }) => [await longStep('l1', 70, 2), await step('s1')],
     callers: (world, runId) => {
       world.retryNowAt(85, runId);
     },
@@ -381,7 +381,7 @@ export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly 
           input,
           child: (options, from = ctx) => from.child(child, null, options),
           longStep: (step, seconds, failures = 0, from = ctx) =>
-            orCode(
+            valueOrCode(
               from.step(step, (context) => worldOf().longStep(ctx.runId, step, context, seconds, failures), {
                 long: true,
                 retry: { initialInterval: { seconds: 60 } },
@@ -393,11 +393,13 @@ export function workflowsOf(scenario: Scenario, worldOf: () => World): readonly 
   return [named(scenario.name.replaceAll(' ', '-'), scenario.run), child];
 }
 
-export const resultOf = async (outcome: Promise<RemoteOutcome>): Promise<JsonValue> => (await outcome).result;
+export async function orCode(outcome: Promise<RemoteOutcome>): Promise<unknown> {
+  return valueOrCode(outcome.then(({ result }) => result));
+}
 
-async function orCode(outcome: Promise<unknown>): Promise<unknown> {
+async function valueOrCode(value: Promise<unknown>): Promise<unknown> {
   try {
-    return await outcome;
+    return await value;
   } catch (error) {
     const code = (error as { code?: unknown }).code;
     if (code === 'RUN_CANCELLED') throw error;

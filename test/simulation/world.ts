@@ -16,6 +16,7 @@ import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import type { Queues, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
+import { protectTransports } from '../../lib/remote/protection.js';
 import type { RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -149,6 +150,8 @@ export class World {
   /** The oracles run workflows too; their steps are recorded and must not run. */
   isReplaying = false;
   readonly settledTrue: string[] = [];
+  /** Calls of relays that failed, or whose process died or still hangs. */
+  unansweredRelays = 0;
   readonly app: App;
   readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
     WorldOptions;
@@ -451,7 +454,7 @@ export class World {
   #deps(process: Process): Deps {
     const options = this.#options;
     const warmRuns = this.#warmRuns[process.replica];
-    return {
+    const deps: Deps = {
       app: this.app,
       ...(warmRuns === undefined ? {} : { warmRuns }),
       store: new RunStore(new SealedTable(this.#tableOf(process))),
@@ -486,6 +489,8 @@ export class World {
         }),
       log: options.seed < 0 ? console : silentLog,
     };
+    const guard = { ...deps, states: deps.store.servers };
+    return { ...deps, transports: protectTransports(deps.transports, () => undefined, guard) };
   }
 
   // ----- table -----
@@ -824,10 +829,11 @@ export class World {
     this.atSecond(seconds, () => {
       this.#call('relay', async (deps) => {
         const token = this.tokens.settleToken({ runId, waitId });
-        const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result, isError: false } }).catch(
-          () => ({ settled: false }),
-        );
-        if (answer.settled) this.settledTrue.push(`${runId}/${waitId}`);
+        this.unansweredRelays++;
+        const outcome = { kind: 'completed', result, isError: false } as const;
+        const answer = await settleToken(deps, { token, outcome }).catch(() => undefined);
+        if (answer !== undefined) this.unansweredRelays--;
+        if (answer?.settled === true) this.settledTrue.push(`${runId}/${waitId}`);
       });
     });
   }
@@ -858,7 +864,9 @@ export class World {
 
   /** Every run that there is: those that were started, their children, and what they go on as. */
   runIds(): readonly string[] {
-    return [...this.items.values()].flatMap(({ pk, sk }) => (sk === 'a' ? [pk.slice('run#'.length)] : []));
+    return [...this.items.values()].flatMap(({ pk, sk }) =>
+      sk === 'a' && pk.startsWith('run#') ? [pk.slice('run#'.length)] : [],
+    );
   }
 
   decode(item: Item): Commit {

@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { canonicalJson, type JsonObject } from '../../lib/base/json.js';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/base/json.js';
 
 export interface KmsCall {
   readonly operation: 'GenerateDataKey' | 'Decrypt' | (string & {});
@@ -32,25 +32,28 @@ class Refusal extends Error {
   }
 }
 
+const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
+
 /** Knows the keys that are named, each with a master key of its own. */
 export async function startFakeKms(...keyIds: readonly string[]): Promise<FakeKms> {
   const masters = new Map(keyIds.map((keyId) => [keyId, randomBytes(32)]));
   const calls: KmsCall[] = [];
 
-  function generate({ KeyId: keyId, KeySpec: spec, EncryptionContext: context }: JsonObject): object {
-    const master = masters.get(String(keyId));
+  function generate({ KeyId, KeySpec: spec, EncryptionContext: context }: JsonObject): object {
+    const keyId = text(KeyId);
+    const master = masters.get(keyId);
     if (master === undefined || spec !== 'AES_256') throw new Refusal('NotFoundException');
     const secret = randomBytes(32);
     const iv = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', master, iv);
     cipher.setAAD(Buffer.from(canonicalJson(context ?? {})));
     const body = Buffer.concat([cipher.update(secret), cipher.final()]);
-    const wrapped = Buffer.concat([Buffer.from(`${String(keyId)} `), iv, cipher.getAuthTag(), body]);
+    const wrapped = Buffer.concat([Buffer.from(`${keyId} `), iv, cipher.getAuthTag(), body]);
     return { KeyId: keyId, Plaintext: secret.toString('base64'), CiphertextBlob: wrapped.toString('base64') };
   }
 
   function decrypt({ CiphertextBlob: blob, EncryptionContext: context }: JsonObject): object {
-    const wrapped = Buffer.from(String(blob), 'base64');
+    const wrapped = Buffer.from(text(blob), 'base64');
     const space = wrapped.indexOf(' ');
     const keyId = wrapped.subarray(0, space).toString();
     const master = masters.get(keyId);

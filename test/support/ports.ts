@@ -3,9 +3,9 @@ import type { Queues } from '../../lib/queue/queue.js';
 import type { RemoteTaskTransport } from '../../lib/remote/transport.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
-import type { Table } from '../../lib/store/table.js';
+import type { Table, Write } from '../../lib/store/table.js';
 
-/** Carries a call through a port out, or does something else in its place. `name`: as in `table.write`. */
+/** Carries a call through a port out, or does something else in its place. `name`: as in `table.write`; a commit is `table.commit`. */
 export type Around = <Value>(name: string, call: () => Promise<Value>) => Promise<Value>;
 
 /** A process whose every call to `table`, the queues, the remote servers and the delay of `deps` goes through `around`. */
@@ -21,12 +21,17 @@ export function processOf(deps: Deps, table: Table, around: Around): Deps {
 
 function tableOf(table: Table, around: Around): Table {
   return {
-    write: (write) => around('table.write', () => table.write(write)),
-    transact: (writes) => around('table.transact', () => table.transact(writes)),
+    write: (write) => around(isCommit(write) ? 'table.commit' : 'table.write', () => table.write(write)),
+    transact: (writes) =>
+      around(writes.some(isCommit) ? 'table.commit' : 'table.transact', () => table.transact(writes)),
     get: (key) => around('table.get', () => table.get(key)),
-    queryPartition: (pk, prefix) => around('table.queryPartition', () => table.queryPartition(pk, prefix)),
+    queryPartition: (...query) => around('table.queryPartition', () => table.queryPartition(...query)),
     queryIndex: (query) => around('table.queryIndex', () => table.queryIndex(query)),
   };
+}
+
+function isCommit(write: Write): boolean {
+  return write.kind === 'put' && write.item.sk.startsWith('h#');
 }
 
 function queuesOf(queues: Queues, around: Around): Queues {
@@ -56,7 +61,7 @@ export interface Dying {
 
 /** A process that dies in place of the call for which `diesAt` says so: no call takes place any more, and none returns. */
 export function dying(diesAt: (name: string) => boolean): Dying {
-  let isDead = false;
+  const life = { isOver: false };
   let die = (): void => undefined;
   const death = new Promise<void>((resolve) => {
     die = resolve;
@@ -64,13 +69,13 @@ export function dying(diesAt: (name: string) => boolean): Dying {
   return {
     death,
     around: async (name, call) => {
-      if (!isDead && diesAt(name)) {
-        isDead = true;
+      if (!life.isOver && diesAt(name)) {
+        life.isOver = true;
         die();
       }
-      if (isDead) return new Promise<never>(() => undefined);
+      if (life.isOver) return new Promise<never>(() => undefined);
       const value = await call();
-      return isDead ? new Promise<never>(() => undefined) : value;
+      return life.isOver ? new Promise<never>(() => undefined) : value;
     },
   };
 }

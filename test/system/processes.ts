@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundling } from '../../lib/aws/topology.js';
@@ -13,7 +13,7 @@ export interface Program {
   remove(): Promise<void>;
 }
 
-/** Bundles the program in `test/system/<name>.ts`. */
+/** Bundles the program in `test/system/<name>.ts`; the name may lead to another folder of tests. */
 export async function bundleProgram(name: string): Promise<Program> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-system-'));
   const { banner, mainFields, ...settings } = bundling;
@@ -29,7 +29,7 @@ export async function bundleProgram(name: string): Promise<Program> {
     logLevel: 'silent',
   });
   return {
-    path: join(folder, `${name}.mjs`),
+    path: join(folder, `${basename(name)}.mjs`),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -50,9 +50,9 @@ export interface ProgramEnd {
 /** A program that has not ended by then hangs. */
 const patienceMs = 60_000;
 
-/** Starts a program with one argument, which it gets as JSON. It is killed after a minute. */
-export function startProgram({ path }: Program, argument: unknown): RunningProgram {
-  const child = spawn(process.execPath, [path, JSON.stringify(argument)], {
+/** Starts a program with one argument, which it gets as JSON, and with options for Node. It is killed after a minute. */
+export function startProgram({ path }: Program, argument: unknown, options: readonly string[] = []): RunningProgram {
+  const child = spawn(process.execPath, [...options, path, JSON.stringify(argument)], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
   });

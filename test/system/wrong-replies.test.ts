@@ -31,7 +31,7 @@ interface Protocol {
 const content = [{ type: 'text', text: 'done' }];
 const mcp: Protocol = {
   name: 'MCP',
-  config: mcpServer,
+  config: (options) => mcpServer({ ...options, protocolVersion: '2026-07-28' }),
   call: { server: 'remote', tool: 'start_export', arguments: { month: '2026-10' }, timeout: { hours: 6 } },
   startMethod: 'tools/call',
   started: { resultType: 'task', taskId: 't1', status: 'working', createdAt: '2026-11-29T10:00:00Z', ttlMs: null },

@@ -65,13 +65,16 @@ describe('readRpcReply for the request "7"', () => {
     ],
     ['a batch', '[{"jsonrpc":"2.0","id":"7","result":{}}]', 'not a JSON object'],
     ['cut JSON', '{"jsonrpc":"2.0","id":"7","res', 'not valid JSON'],
-    [
-      '5,000 levels',
-      `{"jsonrpc":"2.0","id":"7","result":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
-      'JSON is nested deeper than 64 levels',
-    ],
   ])('S0-43: refuses %s', (_name, text, problem) => {
     expect(readRpcReply(text, '7')).toEqual({ kind: 'violation', problem });
+  });
+
+  it.each([
+    ['5,000 levels', `${'['.repeat(5_000)}${']'.repeat(5_000)}`, 'JSON is nested deeper than 64 levels'],
+    ['10,001 keys', `[${'{"a":1},'.repeat(10_001)}1]`, 'JSON has more than 10000 keys'],
+  ])('S0-43: refuses %s, and says that it is too much', (_name, result, problem) => {
+    const text = `{"jsonrpc":"2.0","id":"7","result":${result}}`;
+    expect(readRpcReply(text, '7')).toEqual({ kind: 'beyond_limits', problem });
   });
 });
 

@@ -84,6 +84,11 @@ const handle: RemoteTaskHandle = {
   taskId: 't1',
   ttlMs: 21_600_000,
 };
+const releaseSchema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
+const elicitation = {
+  method: 'elicitation/create',
+  params: { mode: 'form', message: 'Release 412 rows?', requestedSchema: releaseSchema },
+};
 const violation = (problem: string) => ({
   code: 'REMOTE_PROTOCOL_VIOLATION' as const,
   message: `the server broke the protocol: ${problem}`,
@@ -130,14 +135,20 @@ describe('the result of tools/call', () => {
       { kind: 'ended', end: { kind: 'completed', result: { structuredContent: 0 }, isError: false } },
     ],
     [
-      'a question before the start',
-      { resultType: 'input_required', inputRequests: {} },
+      'case 47: a question before the start, with the state exactly as it came',
+      { resultType: 'input_required', requestState: ' {"a":1}\n', inputRequests: { confirm: elicitation } },
       {
-        kind: 'refused',
-        error: {
-          code: 'REMOTE_START_REFUSED',
-          message: 'the server wants input before it starts, which is not supported',
-        },
+        kind: 'asked',
+        state: ' {"a":1}\n',
+        questions: [{ key: 'confirm', kind: 'form', message: 'Release 412 rows?', schema: releaseSchema }],
+      },
+    ],
+    [
+      'case 47: a question without a state',
+      { resultType: 'input_required', inputRequests: { confirm: elicitation } },
+      {
+        kind: 'asked',
+        questions: [{ key: 'confirm', kind: 'form', message: 'Release 412 rows?', schema: releaseSchema }],
       },
     ],
   ])('takes %s', (_name, result, expected) => {
@@ -207,6 +218,7 @@ describe('the result of tasks/get', () => {
         server: 'reports',
         state: 'failed',
         code: -32603,
+        message: 'exhausted',
       }),
     ],
     [
@@ -316,8 +328,9 @@ describe('what came in place of a result', () => {
     [{ kind: 'unusable', error: violation('x') }],
     [{ kind: 'http_error', status: 401 }],
     [{ kind: 'http_error', status: 503 }],
-    [rpc(200, -32602)],
     [rpc(200, -32603)],
+    [rpc(400, -32020)],
+    [rpc(400, -32022)],
   ] as const)('S0-75: a read with %j leaves the task alone', (exchange) => {
     expect(classifyPoll(exchange, handle).kind).toBe('unreadable');
   });

@@ -88,61 +88,66 @@ export class CardInterfaces implements AgentInterfaces {
   }
 
   async forStart(send: Send): Promise<FoundInterface> {
-    return choose(await this.#read(send, this.#clock.nowMs()), () => undefined);
+    return choose(await this.#read(send, ({ freshUntilMs }) => this.#clock.nowMs() < freshUntilMs));
   }
 
   async forTask(handle: RemoteTaskHandle, send: Send): Promise<FoundInterface> {
-    const { protocol, wire, binding = 'JSONRPC' } = handle;
+    const { wire, binding = 'JSONRPC' } = handle;
     const problem = handleProblem(handle, 'a2a', wire === '0.3' ? wire : '1.0');
-    if (protocol !== 'a2a' || problem !== undefined) return none(problem ?? violationError('no task of an agent'));
-    const known = await this.#read(send, this.#clock.nowMs() - agentCardAgeMaxMs);
-    return choose(known, (left) => left.find((to) => to.wire === wire && to.binding === binding));
+    if (problem !== undefined) return none(problem);
+    const known = await this.#read(send, ({ askedAtMs }) => this.#clock.nowMs() - askedAtMs < agentCardAgeMaxMs);
+    return choose(known, { wanted: (to) => to.wire === wire && to.binding === binding });
   }
 
   async insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface> {
     this.#known?.refused.add(refused);
-    const nowMs = this.#clock.nowMs();
     // An agent that refuses everything must not have its card read with every poll.
-    const isOld = this.#known === undefined || nowMs - this.#known.askedAtMs >= agentCardAgeMinMs;
-    const known = await this.#read(send, isOld ? Infinity : -Infinity);
-    return choose(known, (left) => preferredInterface(left.filter((to) => !isSame(to, refused))), isSameAs(refused));
+    const known = await this.#read(send, ({ askedAtMs }) => this.#clock.nowMs() - askedAtMs < agentCardAgeMinMs);
+    return choose(known, { unwanted: (to) => isSame(to, refused) });
   }
 
-  /** The card, read anew unless it is fresh at `freshAtMs`. */
-  async #read(send: Send, freshAtMs: EpochMs): Promise<Known | Trouble> {
-    if (this.#known !== undefined && freshAtMs < this.#known.freshUntilMs) return this.#known;
-    this.#underWay ??= this.#readAnew(send).finally(() => {
+  async #read(send: Send, isFresh: (known: Known) => boolean): Promise<Known | Trouble> {
+    if (this.#known !== undefined && isFresh(this.#known)) return this.#known;
+    this.#underWay ??= this.#readAnew(send, this.#known).finally(() => {
       this.#underWay = undefined;
     });
     return this.#underWay;
   }
 
-  async #readAnew(send: Send): Promise<Known | Trouble> {
-    const before = this.#known;
-    const nowMs = this.#clock.nowMs();
-    const read =
-      this.#source.kind === 'url' ? await fetchCard(this.#source.url, before?.etag, send) : inline(this.#source.card);
+  async #readAnew(send: Send, before: Known | undefined): Promise<Known | Trouble> {
+    const askedAtMs = this.#clock.nowMs();
+    const read = await this.#card(send, before);
     if (read.kind === 'trouble') {
       if (before === undefined) return read.trouble;
-      this.#known = { ...before, askedAtMs: nowMs, freshUntilMs: nowMs + agentCardAgeMinMs };
-      return this.#known;
+      this.#known = { ...before, askedAtMs, freshUntilMs: askedAtMs + agentCardAgeMinMs };
+    } else {
+      const { card, etag, ageMs } = read;
+      this.#known = { card, etag, askedAtMs, freshUntilMs: askedAtMs + ageMs, refused: new Set() };
     }
-    const freshUntilMs = nowMs + read.ageMs;
-    if (read.kind === 'same' && before !== undefined) {
-      this.#known = { ...before, askedAtMs: nowMs, freshUntilMs, refused: new Set() };
-      return this.#known;
-    }
-    const rule = this.#rule();
-    const card = read.kind === 'card' ? readAgentCard(read.card, rule) : undefined;
-    if (card === undefined) return notSent(violationError('the agent card is none'));
-    this.#known = {
-      card: await this.#extended(card, rule, send),
-      etag: read.kind === 'card' ? read.etag : undefined,
-      askedAtMs: nowMs,
-      freshUntilMs,
-      refused: new Set(),
-    };
     return this.#known;
+  }
+
+  async #card(send: Send, before: Known | undefined) {
+    const read =
+      this.#source.kind === 'url' ? await fetchCard(this.#source.url, before?.etag, send) : inline(this.#source.card);
+    switch (read.kind) {
+      case 'trouble':
+        return read;
+      case 'same': {
+        const { card, etag } = before ?? {};
+        if (card !== undefined) return { ...read, card, etag };
+        return {
+          kind: 'trouble',
+          trouble: notSent(violationError('there is no card that could be unchanged')),
+        } as const;
+      }
+      case 'card': {
+        const rule = this.#rule();
+        const card = readAgentCard(read.card, rule);
+        if (card !== undefined) return { ...read, card: await this.#extended(card, rule, send) };
+        return { kind: 'trouble', trouble: notSent(violationError('the agent card has no interfaces')) } as const;
+      }
+    }
   }
 
   #rule(): CardRule {
@@ -168,29 +173,27 @@ export class CardInterfaces implements AgentInterfaces {
   }
 }
 
-/** `wanted`, or else the preferred one, among the interfaces that were not refused; a refused one is better than none. */
+/** An interface that is `wanted`, or else the preferred one. Those that were refused come last, what is `unwanted` never. */
 function choose(
   known: Known | Trouble,
-  wanted: (left: readonly A2aInterface[]) => A2aInterface | undefined,
-  isOut: (to: A2aInterface) => boolean = () => false,
+  {
+    wanted = () => false,
+    unwanted = () => false,
+  }: { readonly wanted?: (to: A2aInterface) => boolean; readonly unwanted?: (to: A2aInterface) => boolean } = {},
 ): FoundInterface {
   if (!('card' in known)) return { kind: 'none', trouble: known };
   const { card, refused } = known;
-  const left = card.interfaces.filter((to) => !refused.has(to));
-  const to = wanted(left) ?? preferredInterface(left) ?? preferredInterface(card.interfaces);
-  if (to === undefined || isOut(to))
-    return none(remoteError('CONFIG_INVALID', card.problem ?? 'the agent card has no other interface'));
-  return { kind: 'interface', to, card };
+  const possible = card.interfaces.filter((to) => !unwanted(to));
+  const left = possible.filter((to) => !refused.has(to));
+  const to = left.find(wanted) ?? preferredInterface(left) ?? preferredInterface(possible);
+  if (to !== undefined) return { kind: 'interface', to, card };
+  return none(remoteError('CONFIG_INVALID', card.problem ?? 'the agent card has no other interface'));
 }
 
 function isSame(one: A2aInterface, other: A2aInterface): boolean {
   return (
     one.url === other.url && one.binding === other.binding && one.wire === other.wire && one.tenant === other.tenant
   );
-}
-
-function isSameAs(other: A2aInterface): (one: A2aInterface) => boolean {
-  return (one) => isSame(one, other);
 }
 
 type CardRead =

@@ -172,7 +172,7 @@ export class A2aTransport implements RemoteTaskTransport {
     const limits = { headersMs: watchQuietMs, replyMaxBytes: remoteReplyMaxBytes };
     await this.#endpoint.follow((scrub) => {
       const { push } = new TaskStream(handle, rpcId, (event) => {
-        onEvent('note' in event && event.note !== undefined ? { ...event, note: scrub(event.note) } : event);
+        onEvent('note' in event ? { ...event, note: scrub(event.note) } : event);
       });
       return { ...('url' in call ? call : asPlain(call, to.url, rpcId ?? '')), enough: push, signal, limits };
     }, watchMaxMs);

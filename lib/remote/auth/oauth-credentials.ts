@@ -49,8 +49,8 @@ export class OAuthCredentials implements Credentials {
       const reply = await this.#ask(undefined);
       if (reply.kind === 'failed' && !this.#isAlive()) return { kind: 'failed', error: reply.error };
     }
-    const token = this.#token?.value.reveal();
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const authorization = this.#authorization();
+    const headers = authorization === undefined ? {} : { authorization };
     return { kind: 'ready', headers, secrets: [...this.#shown, ...(await this.#clientSecret())] };
   }
 
@@ -59,14 +59,18 @@ export class OAuthCredentials implements Credentials {
     if (refusal.status === 403) {
       if (challenge?.error !== 'insufficient_scope' || !this.#widen(challenge)) return { kind: 'unchanged' };
       this.#token = undefined;
-    } else if (this.#token !== undefined && presented.headers['authorization'] !== `Bearer ${this.#token.value.reveal()}`) {
-      // Somebody else has got a new one meanwhile.
-      return { kind: 'renewed' };
     } else {
+      const current = this.#authorization();
+      // Somebody else has got a new one meanwhile.
+      if (current !== undefined && current !== presented.headers['authorization']) return { kind: 'renewed' };
       this.#token = undefined;
     }
     const reply = await this.#ask(challenge);
     return reply.kind === 'token' ? { kind: 'renewed' } : { kind: 'failed', error: reply.error };
+  }
+
+  #authorization(): string | undefined {
+    return this.#isAlive() && this.#token !== undefined ? `Bearer ${this.#token.value.reveal()}` : undefined;
   }
 
   #isFresh(): boolean {

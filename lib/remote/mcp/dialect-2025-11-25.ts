@@ -4,7 +4,15 @@ import type { Answered, RemoteEndpoint, Send, TransportDeps, WireCall } from '..
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
-import { notStarted, outlasted, type McpDialect, type OtherRevision, type ToolStart, type Unready } from './dialect.js';
+import {
+  notStarted,
+  outlasted,
+  reasonOf,
+  type McpDialect,
+  type OtherRevision,
+  type ToolStart,
+  type Unready,
+} from './dialect.js';
 import type { LegacySessions, NoSession } from './legacy-sessions.js';
 import { ToolCache } from './tool-cache.js';
 import {
@@ -169,8 +177,4 @@ function unreadTask(trouble: Lost | NoSession): PollReply {
   return trouble.kind === 'lost'
     ? { kind: 'missing', error: trouble.error }
     : { kind: 'unreadable', ...reasonOf(trouble) };
-}
-
-function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {
-  return { error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }

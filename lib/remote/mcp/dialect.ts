@@ -40,8 +40,12 @@ export function unready(trouble: Trouble): Unready {
 }
 
 /** Nothing was started, so the start may be repeated unless that is of no use. */
-export function notStarted({ permanent, kind: _, ...reason }: Unready): StartReply {
-  return { kind: permanent ? 'refused' : 'retry', ...reason };
+export function notStarted(trouble: Unready): StartReply {
+  return trouble.permanent ? { kind: 'refused', error: trouble.error } : { kind: 'retry', ...reasonOf(trouble) };
+}
+
+export function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {
+  return { error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 /** A start that the tool did not answer in time, and that is not a task. */

@@ -1,7 +1,7 @@
 // What an MCP server wants to know (elicitation), and how it is told. Pure.
 
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { questionMaxBytes, questionsMax, questionTextBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { formMaxBytes, questionsMax, questionTextBytes, remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteAnswer, RemoteQuestion } from '../../history/remote-question.js';
 
 export interface InputRequests {
@@ -30,21 +30,22 @@ function readQuestion(key: string, request: JsonValue): RemoteQuestion | string 
   // Sampling and roots are never declared and never executed.
   if (method !== 'elicitation/create')
     return typeof method === 'string' ? cutUtf8(method, 64) : 'a question without a method';
-  const { mode = 'form', message, requestedSchema: schema, url } = isJsonObject(params) ? params : {};
-  const text = typeof message === 'string' ? cutUtf8(message, questionTextBytes) : '';
-  switch (mode) {
-    case 'form':
-      if (schema === undefined) return { key, kind: 'form', message: text };
-      if (!isJsonObject(schema) || utf8Bytes(JSON.stringify(schema)) > questionMaxBytes)
-        return 'a form with a schema that is no object or too large';
-      return { key, kind: 'form', message: text, schema };
-    case 'url':
-      return typeof url === 'string' && isWebAddress(url)
-        ? { key, kind: 'url', message: text, url }
-        : 'a page without a web address';
-    default:
-      return 'an elicitation of an unknown mode';
+  const question = readElicitation(key, isJsonObject(params) ? params : {});
+  if (typeof question === 'string') return question;
+  return utf8Bytes(JSON.stringify(question)) <= formMaxBytes ? question : 'a question that is too large';
+}
+
+function readElicitation(key: string, params: JsonObject): RemoteQuestion | string {
+  const { mode = 'form', requestedSchema: schema, url } = params;
+  const message = typeof params['message'] === 'string' ? cutUtf8(params['message'], questionTextBytes) : '';
+  if (mode === 'form') {
+    if (schema === undefined) return { key, kind: 'form', message };
+    return isJsonObject(schema) ? { key, kind: 'form', message, schema } : 'a form whose schema is no object';
   }
+  if (mode !== 'url') return 'an elicitation of an unknown mode';
+  return typeof url === 'string' && isWebAddress(url)
+    ? { key, kind: 'url', message, url }
+    : 'a page without a web address';
 }
 
 /** It is shown to a person: no `javascript:` and the like. */

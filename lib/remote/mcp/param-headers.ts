@@ -83,5 +83,5 @@ function valueAt(args: JsonObject, path: readonly string[]): JsonValue | undefin
 function textFor(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return mcpHeaderValue(value);
   if (typeof value === 'boolean') return String(value);
-  return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureDataMaxBytes, questionMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { failureDataMaxBytes, requestStateMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { WireCall } from '../endpoint.js';
 import { remoteError, violationError } from '../remote-error.js';
@@ -126,8 +126,8 @@ function readQuestions({ inputRequests, requestState: state }: JsonObject): Star
   const { questions, unanswerable } = readInputRequests(inputRequests);
   if (state !== undefined && typeof state !== 'string')
     return refused('the server asks with a requestState that is no text');
-  if (state !== undefined && utf8Bytes(state) > questionMaxBytes)
-    return refused(`the server asks with a requestState of more than ${questionMaxBytes} bytes`);
+  if (state !== undefined && utf8Bytes(state) > requestStateMaxBytes)
+    return refused(`the server asks with a requestState of more than ${requestStateMaxBytes} bytes`);
   if (questions.length === 0 && unanswerable.length > 0)
     return refused(`the server asks for what nobody here answers: ${unanswerable.join(', ')}`);
   if (questions.length === 0 && state === undefined) return refused('the server asks for input without a question');

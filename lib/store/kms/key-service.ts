@@ -1,4 +1,4 @@
-import type { KMSClient } from '@aws-sdk/client-kms';
+import type * as Sdk from '@aws-sdk/client-kms';
 import { EngineError } from '../../base/errors.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 
@@ -65,9 +65,8 @@ export function kmsKeyService(options: KmsOptions): KeyService {
   };
 }
 
-type Sdk = typeof import('@aws-sdk/client-kms');
-type Kms = Pick<Sdk, 'GenerateDataKeyCommand' | 'DecryptCommand' | 'KMSServiceException'> & {
-  readonly client: KMSClient;
+type Kms = Pick<typeof Sdk, 'GenerateDataKeyCommand' | 'DecryptCommand' | 'KMSServiceException'> & {
+  readonly client: Sdk.KMSClient;
 };
 
 async function openKms({ endpoint }: KmsOptions): Promise<Kms> {

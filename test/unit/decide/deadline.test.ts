@@ -10,6 +10,7 @@ describe('a wait is due', () => {
     requestedAtMs: 0,
     deadlineAtMs: 100,
     failedAttempts: 0,
+    watch: false,
     rounds: 0,
     asked: new Map(),
     answers: new Map(),

@@ -51,6 +51,6 @@ describe('defineApp', () => {
   });
 
   it('holds a secret by name only', () => {
-    expect(secret('REPORTS_TOKEN')).toEqual({ secret: 'REPORTS_TOKEN' });
+    expect(secret('REPORTS_TOKEN')).toEqual({ kind: 'environment', name: 'REPORTS_TOKEN' });
   });
 });

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import type { RunNews } from '../operations/follow-run.js';
+import { ApiClient } from './api-client.js';
+import { runIdArgument } from './arguments.js';
+import { common, type CommonFlags } from './common-options.js';
+import { formatNews } from './format.js';
+import { print } from './output.js';
+
+/** Seconds of one question: the routes of a deployment answer within 30. */
+const waitS = 20;
+
+export function addWatchCommand(program: Command): void {
+  common(program.command('watch'))
+    .description('follow a run until it ends: its events, and what its remote tasks say of their progress')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .action(watch);
+}
+
+async function watch(runId: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  let after = 0;
+  for (;;) {
+    const news = await client.get<RunNews>(`/runs/${runId}/events?after=${after}&wait=${waitS}`);
+    after = news.nextAfter;
+    if (news.events.length + news.progress.length > 0) print(flags, news, () => formatNews(news));
+    if (news.status !== 'running' && news.status !== 'ending') return;
+  }
+}

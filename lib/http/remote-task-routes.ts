@@ -1,0 +1,28 @@
+import type { Context } from 'hono';
+import type { Deps } from '../operations/deps.js';
+import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../operations/remote-tasks.js';
+import { parseQuery } from './parse.js';
+import { json } from './problem.js';
+import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
+import { emptyBody, remoteTasksQuery } from './requests.js';
+
+// Handlers of the routes that look after tasks on remote servers.
+
+export async function list(deps: Deps, context: Context): Promise<Response> {
+  const { limit, orphaned, ...page } = parseQuery(remoteTasksQuery, queryOf(context));
+  return json(200, await listRemoteTasks(deps, { limit, orphaned: orphaned === 'true', ...given(page) }));
+}
+
+export async function cancel(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const runId = runIdIn(context);
+  await bodyIn(context, emptyBody, { emptyAllowed: true });
+  return json(200, await cancelRemoteTask(deps, runId, context.req.param('waitId') ?? ''));
+}
+
+export async function poll(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const runId = runIdIn(context);
+  await bodyIn(context, emptyBody, { emptyAllowed: true });
+  return json(202, await pollRemoteTask(deps, runId, context.req.param('waitId') ?? ''));
+}

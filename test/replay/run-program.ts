@@ -1,0 +1,105 @@
+import { defineApp, defineWorkflow, mcpServer } from 'outwait';
+import { ScriptedServer } from 'outwait/testing';
+import type { RunOutcome } from '../../lib/history/event.js';
+import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { startRun } from '../../lib/operations/start-run.js';
+import type { StartReply, StartRequest } from '../../lib/remote/transport.js';
+import { sourceOf } from '../simulation/oracles.js';
+import { MortalEngine, type Fault } from './mortal-engine.js';
+import { child, interpret, taskOf, type Program } from './program.js';
+
+export interface Case {
+  readonly program: Program;
+  readonly seed: number;
+  readonly cancelAfter: number | undefined;
+}
+
+export interface Ended {
+  readonly engine: MortalEngine;
+  readonly runId: string;
+  readonly outcome: RunOutcome;
+  /** Idempotency keys of the calls that came to the server. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * A server whose tasks never end by themselves: somebody settles each at the instant at which its script says so. How
+ * long the engine takes to notice an end depends on its polls, and so would the winner of a race.
+ */
+class PushedServer extends ScriptedServer {
+  readonly #pushed = new Set<string>();
+  readonly #engine: () => MortalEngine;
+
+  constructor(engine: () => MortalEngine) {
+    super({ protocol: 'mcp', task: () => ({ never: true }) });
+    this.#engine = engine;
+  }
+
+  override async start(start: StartRequest): Promise<StartReply> {
+    const reply = await super.start(start);
+    const { after, result, isError = false, failure, refusal, never = false } = taskOf(start.request);
+    if (reply.kind !== 'started' || never || this.#pushed.has(start.idempotencyKey)) return reply;
+    this.#pushed.add(start.idempotencyKey);
+    const message = failure ?? refusal;
+    // Not at the instant of the start: which of two things of one instant is recorded first is free.
+    this.#engine().pushAfter(
+      after?.seconds ?? 1,
+      reply.handle.taskId,
+      message === undefined ? { kind: 'completed', result: result ?? null, isError } : { kind: 'failed', message },
+    );
+    return reply;
+  }
+}
+
+/** Runs a program to its end, with signals and a cancel on the way, and a fault. */
+export async function runProgram({ program, seed: ids, cancelAfter }: Case, fault?: Fault): Promise<Ended> {
+  const flow = defineWorkflow({ name: 'flow', run: (ctx) => interpret(ctx, program, () => undefined) });
+  const server: PushedServer = new PushedServer(() => engine);
+  const app = defineApp({
+    workflows: [flow, child],
+    servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+  });
+  const engine = new MortalEngine({ app, servers: { reports: server }, seed: ids, ...(fault && { fault }) });
+  let runId = '';
+  // A start that is repeated with its key must draw the seed of the run again.
+  await engine.invoke(
+    async (deps) => {
+      ({ runId } = await startRun(deps, { workflow: 'flow', key: 'k' }));
+    },
+    { draws: 0 },
+  );
+  const acts = [0, 30, 90, 90].map((atS, n) => ({
+    atS,
+    act: () => engine.invoke((deps) => signalRun(deps, runId, { name: n === 1 ? 'y' : 'x', payload: n, key: `k${n}` })),
+  }));
+  if (cancelAfter !== undefined) {
+    const act = (): Promise<void> =>
+      engine.invoke((deps) => requestStop(deps, { runId, kind: 'cancel', requestId: 'c' }));
+    acts.push({ atS: cancelAfter, act });
+  }
+  for (const { atS, act } of acts.sort((a, b) => a.atS - b.atS)) {
+    await engine.moveTo(atS);
+    await act();
+  }
+  const outcome = await engine.end(runId);
+  return { engine, runId, outcome, keys: server.starts.map(({ key }) => key) };
+}
+
+/** What is more than once in the history of a run of the engine and may be in it only once, and numbers of commits that are missing. */
+export async function faultsOfLogs(engine: MortalEngine): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const runId of engine.runIds) {
+    const commits = await engine.commits(runId);
+    const sources = commits.flatMap((commit) => commit.events.map(sourceOf)).filter((source) => source !== undefined);
+    faults.push(...sources.filter((source, position) => sources.indexOf(source) !== position));
+    commits.forEach(({ seq }, position) => {
+      if (seq !== position + 1) faults.push(`commit ${seq} at place ${position + 1}`);
+    });
+  }
+  return faults;
+}
+
+/** How often the call that was started most often was started. */
+export function mostStarts(keys: readonly string[]): number {
+  return Math.max(0, ...keys.map((key) => keys.filter((other) => other === key).length));
+}

@@ -1,0 +1,16 @@
+import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
+
+/** A long step that reports and then hangs; an attempt that is given progress ends with it. */
+export const importWorkflow = defineWorkflow({
+  name: 'import',
+  run: (ctx) =>
+    ctx.step(
+      'import',
+      ({ attempt, progress, report }) => {
+        if (progress !== undefined) return { attempt, progress };
+        report({ row: 7 });
+        return new Promise(() => undefined);
+      },
+      { long: true },
+    ),
+});
