@@ -191,11 +191,12 @@ export function formatHistory({ events }: HistoryView): string {
 }
 
 export function formatNews({ events, progress }: RunNews): string {
-  const lines = [
-    ...events.map(({ seq: _seq, atMs, type, ...rest }) => ({ atMs, type, rest: rest as unknown as JsonValue })),
-    ...progress.map(({ atMs, kind, ...rest }) => ({ atMs, type: `remote ${kind}`, rest: rest as unknown as JsonValue })),
-  ];
-  return lines.map(({ atMs, type, rest }) => plain(`${time(atMs)}  ${type}  ${value(rest)}`)).join('\n');
+  const line = (atMs: number, what: string, details: object): string =>
+    plain(`${time(atMs)}  ${what}  ${value(details as JsonValue)}`);
+  return [
+    ...events.map(({ atMs, type, ...details }) => line(atMs, type, details)),
+    ...progress.map(({ atMs, kind, ...details }) => line(atMs, `remote ${kind}`, details)),
+  ].join('\n');
 }
 
 export function formatSchedule(schedule: ScheduleView): string {

@@ -22,7 +22,9 @@ export function addInputCommands(program: Command): void {
     .addOption(new Option('--content <json>', 'accept, with this content').argParser(jsonArgument))
     .addOption(new Option('--accept', 'accept without content').conflicts('content'))
     .addOption(new Option('--decline', 'decline to answer').conflicts(['content', 'accept']))
-    .addOption(new Option('--cancel', 'dismiss the question without a choice').conflicts(['content', 'accept', 'decline']))
+    .addOption(
+      new Option('--cancel', 'dismiss the question without a choice').conflicts(['content', 'accept', 'decline']),
+    )
     .action(answer);
 }
 

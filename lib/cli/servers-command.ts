@@ -6,7 +6,9 @@ import { formatServers } from './format.js';
 import { print } from './output.js';
 
 export function addServersCommand(program: Command): void {
-  common(program.command('servers')).description('how the remote servers stand, as the workers see them').action(servers);
+  common(program.command('servers'))
+    .description('how the remote servers stand, as the workers see them')
+    .action(servers);
 }
 
 async function servers(flags: CommonFlags): Promise<void> {

@@ -46,9 +46,13 @@ export async function answerRemote(
     }
     case 'refused': {
       const { server } = handle;
-      const error = storedError('REMOTE_ANSWER_REFUSED', `"${server}" does not take the answer: ${reply.error.message}`, {
-        server,
-      });
+      const error = storedError(
+        'REMOTE_ANSWER_REFUSED',
+        `"${server}" does not take the answer: ${reply.error.message}`,
+        {
+          server,
+        },
+      );
       return { type: 'RemoteAnswerRefused', atMs, waitId, error };
     }
     case 'retry': {

@@ -1,6 +1,5 @@
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId, type WaitId } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
 import { jsonBytes } from '../base/json-limit.js';
 import {
   followedTasksMax,
@@ -96,7 +95,7 @@ async function watchTasks(
     .slice(0, followedTasksMax);
   let bytes = 0;
   const add = (wait: OpenRemoteTask, event: WatchEvent): void => {
-    bytes += jsonBytes(event as unknown as JsonValue);
+    bytes += jsonBytes(event);
     if (signal.aborted || progress.length >= progressEventsMax || bytes > progressEventsMaxBytes) return;
     progress.push({ waitId: wait.waitId, server: wait.server, atMs: deps.clock.nowMs(), ...event });
   };

@@ -35,7 +35,8 @@ function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): Rem
     await learn(guard, came);
     return came;
   };
-  const { traits, answer, find, adopt, watch } = inner;
+  // Each is called only where there is one.
+  const all = inner as Required<RemoteTaskTransport>;
   return {
     protocol: inner.protocol,
     get dedupes() {
@@ -46,18 +47,17 @@ function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): Rem
     start: (request) => learning(inner.start(request)),
     get: (handle) => learning(inner.get(handle)),
     cancel: async (handle) => (await putOff(guard)) ?? learning(inner.cancel(handle)),
-    ...(traits === undefined ? {} : { traits: () => traits.call(inner) }),
-    ...(answer === undefined
+    ...(inner.traits === undefined ? {} : { traits: () => all.traits() }),
+    ...(inner.answer === undefined
       ? {}
-      : {
-          answer: async (...given: Parameters<typeof answer>) =>
-            (await putOff(guard)) ?? learning(answer.apply(inner, given)),
-        }),
-    ...(find === undefined ? {} : { find: (request: Parameters<typeof find>[0]) => learning(find.call(inner, request)) }),
-    ...(adopt === undefined ? {} : { adopt: (task: Parameters<typeof adopt>[0]) => learning(adopt.call(inner, task)) }),
-    ...(watch === undefined ? {} : { watch: (...given: Parameters<typeof watch>) => watch.apply(inner, given) }),
+      : { answer: async (...given: Given<'answer'>) => (await putOff(guard)) ?? learning(all.answer(...given)) }),
+    ...(inner.find === undefined ? {} : { find: (...given: Given<'find'>) => learning(all.find(...given)) }),
+    ...(inner.adopt === undefined ? {} : { adopt: (...given: Given<'adopt'>) => learning(all.adopt(...given)) }),
+    ...(inner.watch === undefined ? {} : { watch: (...given: Given<'watch'>) => all.watch(...given) }),
   };
 }
+
+type Given<Method extends 'answer' | 'find' | 'adopt' | 'watch'> = Parameters<Required<RemoteTaskTransport>[Method]>;
 
 interface Learned {
   readonly kind: string;

@@ -29,7 +29,9 @@ export function scrubbed<Kind extends Reply>(
     ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
     ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
     ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
-    ...(questions === undefined ? {} : { questions: questions.map((question) => scrubQuestion(question, without(secrets))) }),
+    ...(questions === undefined
+      ? {}
+      : { questions: questions.map((question) => scrubQuestion(question, without(secrets))) }),
   };
 }
 
@@ -42,7 +44,7 @@ function without(secrets: readonly string[]): Scrub {
 
 /** The key stays as it is: the answer goes back under it. */
 function scrubQuestion({ key, kind, ...texts }: RemoteQuestion, scrub: Scrub): RemoteQuestion {
-  return { ...(scrubObject(texts as JsonObject, scrub) as Omit<RemoteQuestion, 'key' | 'kind'>), key, kind };
+  return { ...(scrubObject(texts, scrub) as Omit<RemoteQuestion, 'key' | 'kind'>), key, kind };
 }
 
 type Scrub = (text: string) => string;

@@ -149,11 +149,12 @@ export class ServerGuard {
     if (breaker !== undefined && this.#known?.health.openUntilMs !== undefined) {
       const probe = { atMs, untilMs: atMs + probeLeaseMs };
       if (!(await this.#shared('probe', () => states.claimProbe(this.#server, probe), true))) {
-        this.#know(await this.#shared('read', () => states.read(this.#server), healthy));
+        const health = await this.#shared('read', () => states.read(this.#server), healthy);
+        this.#know(health);
         const held = await this.rest();
         if (held !== undefined) return held;
         // Unless the probe of somebody else has succeeded meanwhile.
-        if (this.#known?.health.openUntilMs !== undefined)
+        if (health.openUntilMs !== undefined)
           return this.#held(atMs + serverProbeRetryMs, 'somebody is trying whether it answers again');
       }
     }
@@ -163,8 +164,7 @@ export class ServerGuard {
       const lease = { slots: concurrency, holder, atMs, untilMs: atMs + serverSlotLeaseMs };
       const slot = await this.#shared('slot', () => states.takeSlot(this.#server, lease), -1);
       if (slot === undefined) return this.#busy(`${concurrency} requests are under way there`);
-      if (slot >= 0)
-        free = () => this.#shared('slot', () => states.freeSlot(this.#server, slot, holder), undefined);
+      if (slot >= 0) free = () => this.#shared('slot', () => states.freeSlot(this.#server, slot, holder), undefined);
     }
     const permit = { atMs, perMinute: perMinute ?? 0 };
     if (perMinute === undefined || (await this.#shared('rate', () => states.takePermit(this.#server, permit), true)))

@@ -1,6 +1,8 @@
 import { EngineError } from '../base/errors.js';
 import type { ServerConfig } from '../workflow/app.js';
 import { A2aTransport } from './a2a/client.js';
+import { awsSecrets } from './auth/aws-secrets.js';
+import { defaultAwsIdentity } from './auth/sigv4-credentials.js';
 import type { TransportDeps } from './endpoint.js';
 import { McpTransport } from './mcp/client.js';
 import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
@@ -11,11 +13,13 @@ export function createTransports(
   deps: TransportDeps,
 ): RemoteTransports {
   const made = new Map<string, RemoteTaskTransport>();
+  // One client of AWS for all servers.
+  const shared = { awsSecrets: awsSecrets(), awsIdentity: defaultAwsIdentity(), ...deps };
   return {
     get(server) {
       let transport = made.get(server);
       if (transport === undefined) {
-        transport = createTransport(server, servers, deps);
+        transport = createTransport(server, servers, shared);
         made.set(server, transport);
       }
       return transport;

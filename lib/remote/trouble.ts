@@ -115,6 +115,6 @@ function answered(
 }
 
 /** 408 and 425 say that the request was not processed; 429 and 5xx are repeated towards any server. */
-function isTransient(status: number): boolean {
+export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }

@@ -12,7 +12,8 @@ export function toAnswer(given: unknown): RemoteAnswer {
   const answer = json(given, 'an answer');
   const action = isJsonObject(answer) ? answer['action'] : undefined;
   if (action === 'decline' || action === 'cancel') return { action };
-  if (action !== 'accept' || !isJsonObject(answer)) throw invalid('an answer must have the action accept, decline or cancel');
+  if (action !== 'accept' || !isJsonObject(answer))
+    throw invalid('an answer must have the action accept, decline or cancel');
   const { content } = answer;
   if (content === undefined) return { action };
   checkJsonBytes('the content of an answer is', jsonBytes(content), answerMaxBytes);
@@ -23,8 +24,14 @@ export function toAnswer(given: unknown): RemoteAnswer {
 export function toForm(given: InputForm): InputForm {
   const form = json(given, 'a question') as JsonObject;
   text(form['message'], 'the message of a question');
-  const { message, schema, url, server } = form as { message: string; schema?: JsonValue; url?: string; server?: string };
-  if (schema !== undefined && !isJsonObject(schema)) throw invalid('the schema of a question must be a JSON Schema object');
+  const { message, schema, url, server } = form as {
+    message: string;
+    schema?: JsonValue;
+    url?: string;
+    server?: string;
+  };
+  if (schema !== undefined && !isJsonObject(schema))
+    throw invalid('the schema of a question must be a JSON Schema object');
   checkJsonBytes('a question is', jsonBytes(form), formMaxBytes);
   return {
     message,

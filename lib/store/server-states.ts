@@ -174,6 +174,10 @@ const slotKey = (server: string, number: number): Key => ({
 function toHealth(item: Item | undefined): ServerHealth {
   if (item === undefined) return healthy;
   const times = ['failedAtMs', 'openUntilMs', 'probeUntilMs', 'holdUntilMs'] as const;
-  const known = times.filter((name) => typeof item[name] === 'number').map((name) => [name, item[name]]);
-  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...Object.fromEntries(known) };
+  const known: Partial<Record<(typeof times)[number], EpochMs>> = {};
+  for (const name of times) {
+    const value = item[name];
+    if (typeof value === 'number') known[name] = value;
+  }
+  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...known };
 }

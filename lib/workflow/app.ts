@@ -106,7 +106,9 @@ export function defineApp(config: AppConfig): App {
 function checkMcpServer(field: string, { url, protocolVersion }: McpServerConfig): void {
   checkUrl(`${field}.url`, url);
   if (protocolVersion !== undefined && !mcpRevisions.includes(protocolVersion))
-    throw invalid(`${field}.protocolVersion must be ${mcpRevisions.join(' or ')}, not ${JSON.stringify(protocolVersion)}`);
+    throw invalid(
+      `${field}.protocolVersion must be ${mcpRevisions.join(' or ')}, not ${JSON.stringify(protocolVersion)}`,
+    );
 }
 
 function checkUrl(field: string, value: string): void {

@@ -37,7 +37,10 @@ describe('GB-29: outwait servers', () => {
   it('shows how each server stands, and no address', async () => {
     const { code, out } = await run('servers', '--url', engine.url);
     expect(code).toBe(0);
-    const rows = out.trimEnd().split('\n').map((line) => line.split(/ {2,}/).slice(0, 4));
+    const rows = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).slice(0, 4));
     expect(rows).toEqual([
       ['SERVER', 'PROTOCOL', 'STATE', 'FAILURES'],
       ['quiet', 'mcp', 'ok', '0'],

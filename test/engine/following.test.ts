@@ -35,7 +35,10 @@ describe('following a run (GB-07, S2-20)', () => {
     await app.pass({ seconds: 3 });
     await app.signal(runId, 'go', 'now');
     await app.pass({ seconds: 3 });
-    expect(await next).toMatchObject({ status: 'completed', events: [{ type: 'SignalReceived', payload: 'now' }, {}, {}, {}] });
+    expect(await next).toMatchObject({
+      status: 'completed',
+      events: [{ type: 'SignalReceived', payload: 'now' }, {}, {}, {}],
+    });
   });
 
   it('gives nothing when the wait is over', async () => {
@@ -89,7 +92,10 @@ describe('following a run (GB-07, S2-20)', () => {
     const { app, runId } = await started(aFlow(async () => 'done'));
     await app.runToEnd(runId);
     const { nextAfter } = await followRun(app.deps, runId, {});
-    expect(await followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 })).toMatchObject({ events: [], status: 'completed' });
+    expect(await followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 })).toMatchObject({
+      events: [],
+      status: 'completed',
+    });
     await expect(followRun(app.deps, '0'.repeat(32), { waitMs: 1 })).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     await expect(followRun(app.deps, runId, { waitMs: 20_001 })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   });

@@ -93,7 +93,10 @@ describe('a remote task that asks (GB-02)', () => {
   });
 
   it('declines and cancels are answers too', async () => {
-    const run = await asking(aCall(() => ({ action: 'decline' })), { asks: [approval] });
+    const run = await asking(
+      aCall(() => ({ action: 'decline' })),
+      { asks: [approval] },
+    );
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
     expect(run.server.answers).toEqual([{ key: 'question-1', answer: { action: 'decline' } }]);
   });
@@ -126,7 +129,10 @@ describe('a remote task that asks (GB-02)', () => {
   });
 
   it('finds its run again when the wake for a question was lost', async () => {
-    const run = await asking(aCall(() => ({ action: 'accept' })), { asks: [approval] });
+    const run = await asking(
+      aCall(() => ({ action: 'accept' })),
+      { asks: [approval] },
+    );
     const { queues } = run.app.deps;
     await run.app.settleDown();
     const send = queues.sendTurn.bind(queues);
@@ -153,7 +159,10 @@ describe('a server that asks before it makes a task (MCP-47, MCP-48)', () => {
 
   it('is given up after eight rounds', async () => {
     const asksFirst = Array.from({ length: 20 }, (_, n) => ({ message: `again ${n}` }));
-    const run = await asking(aCall(() => ({ action: 'accept' })), { asksFirst });
+    const run = await asking(
+      aCall(() => ({ action: 'accept' })),
+      { asksFirst },
+    );
     expect(await run.app.runToEnd(run.runId)).toMatchObject({
       status: 'failed',
       error: { code: 'REMOTE_START_REFUSED' },

@@ -6,7 +6,7 @@ import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { listServers } from '../../lib/operations/list-servers.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
-import type { MemoryQueues } from '../../lib/queue/memory-queues.js';
+import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import type { PollReply, StartReply } from '../../lib/remote/transport.js';
 import type { Clock } from '../../lib/base/time.js';
@@ -104,7 +104,8 @@ class HungServer extends ScriptedServer {
 
 /** A fleet that runs at most `slots` turns and works at a time, on the clock of the test. */
 async function work(app: TestApp, slots: number, isDone: () => Promise<boolean>): Promise<void> {
-  const queues = app.deps.queues as MemoryQueues;
+  const { queues } = app.deps;
+  if (!(queues instanceof MemoryQueues)) throw new Error('the queues of a test are in memory');
   const clock: Clock = app.clock;
   const busy = new Set<Promise<void>>();
   const begin = (job: Promise<void>): void => {
@@ -121,12 +122,18 @@ async function work(app: TestApp, slots: number, isDone: () => Promise<boolean>)
     for (const message of queues.turn.receive(Math.min(10, slots - busy.size))) {
       began++;
       const endsAtMs = clock.nowMs() + 60_000;
-      const turn = runTurn(app.deps, JSON.parse(message.body) as TurnMessage, { remainingMs: () => endsAtMs - clock.nowMs() });
+      const turn = runTurn(app.deps, JSON.parse(message.body) as TurnMessage, {
+        remainingMs: () => endsAtMs - clock.nowMs(),
+      });
       begin(turn.then(() => void queues.turn.deleteMessage(message.receiptHandle)));
     }
     for (const message of queues.work.receive(10)) {
       began++;
-      begin(handleWork(app.deps, JSON.parse(message.body) as WorkMessage).then(() => void queues.work.deleteMessage(message.receiptHandle)));
+      begin(
+        handleWork(app.deps, JSON.parse(message.body) as WorkMessage).then(
+          () => void queues.work.deleteMessage(message.receiptHandle),
+        ),
+      );
     }
     for (let round = 0; round < 20; round++) await eventLoop();
     const nextAtMs = [sweptAtMs + 60_000, queues.nextChangeAtMs(), app.clock.nextDelayAtMs()];

@@ -2,14 +2,20 @@ import { readdirSync } from 'node:fs';
 import { a2aAgent, defineApp, mcpServer } from 'outwait';
 import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import agentsApp, { translate } from '../../examples/features/agents.js';
 import { order } from '../../examples/features/changes.js';
 import { regionReport, worldReport } from '../../examples/features/children.js';
 import { mailbox } from '../../examples/features/continue-as-new.js';
 import { quarterEnd } from '../../examples/features/inputs.js';
 import { checkout } from '../../examples/features/queries.js';
 import { fastestQuote } from '../../examples/features/races.js';
+import { follow } from '../../examples/features/remote-attach.js';
+import { monthEnd } from '../../examples/features/remote-ends.js';
+import { exportOnce } from '../../examples/features/remote-keys.js';
+import { nightlyIndex } from '../../examples/features/remote-policies.js';
 import { trip } from '../../examples/features/sagas.js';
 import { search } from '../../examples/features/scopes.js';
+import serversApp, { exportMonth } from '../../examples/features/servers.js';
 import { approval } from '../../examples/features/signals.js';
 import { buildIndex } from '../../examples/features/long-steps.js';
 import { importRows } from '../../examples/features/steps.js';
@@ -46,6 +52,59 @@ describe('the examples of docs/workflows.md', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'shipped' });
     const { events } = await app.history(runId);
     expect(events.some((event) => event.type === 'PatchRecorded' && event.patchId === 'check-stock')).toBe(true);
+  });
+
+  example('remote-ends', 'calls a task that fails three times, and says so', async () => {
+    const { app, reports } = appWith([monthEnd], { reports: { after: { hours: 1 }, failure: 'disk full' } });
+    expect(await app.runToEnd(await app.start(monthEnd))).toEqual({ status: 'completed', result: 'failed 3 times' });
+    expect(reports.starts).toHaveLength(3);
+    const refusing = appWith([monthEnd], {
+      reports: { isError: true, result: { content: [{ type: 'text', text: 'no quota' }] } },
+    });
+    expect(await refusing.app.runToEnd(await refusing.app.start(monthEnd))).toEqual({
+      status: 'completed',
+      result: 'refused at the start: no quota',
+    });
+  });
+
+  example('remote-policies', 'leaves the index to itself after an hour', async () => {
+    const { app, reports } = appWith([nightlyIndex], { reports: { after: { hours: 3 } } });
+    const runId = await app.start(nightlyIndex);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'not done yet' });
+    expect(reports.cancels).toBe(0);
+    expect((await app.deps.store.listOrphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
+  });
+
+  example('remote-attach', 'waits for a task that it has not started', async () => {
+    const { app, reports } = appWith([follow]);
+    reports.begin('export-7', { after: { hours: 1 }, result: 'rows' });
+    const runId = await app.start(follow, { taskId: 'export-7' });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+    expect(reports.starts).toEqual([]);
+  });
+
+  example('remote-keys', 'makes one task of two runs', async () => {
+    const result = { content: [{ type: 'text', text: 'rows' }] };
+    const { app, reports } = appWith([exportOnce], { reports: { after: { hours: 1 }, result } });
+    const runs = [await app.start(exportOnce, { month: '2026-10' }), await app.start(exportOnce, { month: '2026-10' })];
+    for (const runId of runs) expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+    expect(new Set(reports.starts.map(({ key }) => key))).toEqual(new Set(['export/2026-10']));
+  });
+
+  example('agents', 'configures agents by their cards', async () => {
+    const artifacts = [{ artifactId: 'translation', parts: [{ text: 'bonjour' }] }];
+    const translator = scriptedServer({ protocol: 'a2a', task: () => ({ result: { artifacts } }) });
+    const config = defineApp({ workflows: [translate], servers: { translator: agentsApp.servers['translator']! } });
+    const app = createTestApp(config, { servers: { translator } });
+    const runId = await app.start(translate, { text: 'good day' });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: artifacts });
+  });
+
+  example('servers', 'configures credentials and limits', async () => {
+    const { app } = appWith([exportMonth], { reports: { after: { hours: 1 }, result: 'report' } });
+    const runId = await app.start(exportMonth, { month: '2026-10' });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'report' });
+    expect(Object.keys(serversApp.servers)).toEqual(['reports', 'supplier', 'internal']);
   });
 
   example('children', 'sums what its children count', async () => {

@@ -92,10 +92,13 @@ describe('POST /inputs/{id}', () => {
     expect(client.world.dump()).toBe(before);
   });
 
-  it.each(['x', '1.1', `${'0'.repeat(32)}.1`, `${'0'.repeat(32)}.1.2`])('answers 404 for the id %s', async (inputId) => {
-    const refused = await aClientThatAsks().ask('POST', `/inputs/${inputId}`, { body: { action: 'decline' } });
-    expect([refused.status, errorOf(refused).code]).toEqual([404, 'INPUT_NOT_FOUND']);
-  });
+  it.each(['x', '1.1', `${'0'.repeat(32)}.1`, `${'0'.repeat(32)}.1.2`])(
+    'answers 404 for the id %s',
+    async (inputId) => {
+      const refused = await aClientThatAsks().ask('POST', `/inputs/${inputId}`, { body: { action: 'decline' } });
+      expect([refused.status, errorOf(refused).code]).toEqual([404, 'INPUT_NOT_FOUND']);
+    },
+  );
 
   it('answers 404 for a wait that asks nobody', async () => {
     const client = aClient();

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { closedPort } from '../remote/loopback.js';
@@ -9,6 +10,7 @@ export interface ServerProcess {
   end(): Promise<void>;
 }
 
+const require = createRequire(import.meta.url);
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** The server on the official SDK of this folder. */
@@ -20,7 +22,7 @@ export async function startModernServer(): Promise<ServerProcess> {
 /** The reference server of the protocol: MCP 2025-11-25 with sessions and tasks, on the first SDK. */
 export async function startEverythingServer(): Promise<ServerProcess> {
   const port = await closedPort();
-  const program = at('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+  const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
   const child = spawn(process.execPath, [program, 'streamableHttp'], {
     stdio: 'pipe',
     env: { ...process.env, PORT: String(port) },

@@ -184,8 +184,9 @@ export const mutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: `set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },`,
-        replace: `set: items.settlementAttributes(settlement), remove: items.markerAttributes,`,
+        find: `set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
+          remove: items.listAttributes,`,
+        replace: `set: items.settlementAttributes(settlement), remove: [...items.listAttributes, ...items.markerAttributes],`,
       },
     ],
     caughtBy: rules('ending', 'end effects'),
@@ -491,6 +492,76 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('starting', 'one key'),
   },
   {
+    name: 'start-repeated-when-not-found',
+    rule: 'a start of unknown fate is asked for, never repeated',
+    file: startRemoteTask,
+    edits: [{ find: 'if (wait.look !== undefined) return', replace: 'if (wait.look === 1) return' }, { find: 'if (!isOwner) return', replace: 'if (!isOwner && wait.look === undefined) return' }],
+    caughtBy: rules('starting', 'asked for: a start that never arrived'),
+  },
+  {
+    name: 'never-asked-for',
+    rule: 'whoever finds a start of unknown fate asks the server before it settles',
+    file: startRemoteTask,
+    edits: [{ find: 'if (target.mayLook) return', replace: 'if (target.mayLook && attempt > 99) return' }],
+    caughtBy: rules('starting', 'asked for: the task of a process that died'),
+  },
+  {
+    name: 'found-over-handle',
+    rule: 'a task that is found does not replace one that is known',
+    file: runStore,
+    edits: [{ find: '...(started.onlyWithoutHandle === true ? [noHandle] : [])', replace: '' }],
+    caughtBy: rules('gone', 'found only without handle'),
+  },
+  {
+    name: 'lost-start-forgotten',
+    rule: 'the task of a start of unknown fate is cancelled with its wait',
+    file: stopRemote,
+    edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent && attempt > known;' }],
+    caughtBy: rules('starting', 'lost start: a task whose starter died'),
+  },
+  {
+    name: 'lost-start-always',
+    rule: '... and only if it may have made one',
+    file: stopRemote,
+    edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent || attempt >= known;' }],
+    caughtBy: rules('starting', 'lost start: one that was turned away'),
+  },
+  {
+    name: 'policy-ignored',
+    rule: 'a task that its call leaves is left',
+    file: stopRemote,
+    edits: [{ find: "if (policy === 'leave' || !Object", replace: 'if (!Object' }],
+    caughtBy: rules('gone', 'policy: a task that its call leaves'),
+  },
+  {
+    name: 'sightings-not-reset',
+    rule: 'sightings of a lost task are counted in a row',
+    file: runStore,
+    edits: [{ find: '...(poll.sightings === undefined ? { remove: items.noSightings } : {}),', replace: '' }],
+    caughtBy: rules('gone', 'sightings in a row: a state in between'),
+  },
+  {
+    name: 'lost-at-second-sight',
+    rule: 'a task is lost at the third sighting',
+    file: sighting,
+    edits: [{ find: '{ of, count: before.count + 1, atMs: nowMs }', replace: '{ of, count: before.count + 2, atMs: nowMs }' }],
+    caughtBy: rules('gone', 'sightings in a row: three of them'),
+  },
+  {
+    name: 'expiry-by-wrong-clock',
+    rule: 'a time to live is counted from the start, by our own clock',
+    file: sighting,
+    edits: [{ find: 'const ageMs = nowMs - (task.startedAtMs ?? task.createdAtMs);', replace: 'const ageMs = nowMs;' }],
+    caughtBy: rules('gone', 'time to live by our own clock'),
+  },
+  {
+    name: 'no-grace',
+    rule: 'a task is not missed within a minute of its start',
+    file: sighting,
+    edits: [{ find: "if (ageMs < taskMissingGraceMs) return { kind: 'open' };", replace: '' }],
+    caughtBy: rules('gone', 'grace: a server whose replicas lag'),
+  },
+  {
     name: 'handle-not-believed',
     rule: 'the handle on the item is the record of the start',
     file: turn,
@@ -554,12 +625,14 @@ export const mutants: readonly Mutant[] = [
       {
         find: `const { ok, token } = await this.#updateToken(runId, waitId, {
           set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
-          conditions: [itemExists, notSettled, ...(options`,
+          remove: items.listAttributes,
+          conditions: [itemExists, notSettled, ...(options.onlyWithoutHandle`,
         replace: `const before = await this.readToken(runId, waitId);
           if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before };
           const { ok, token } = await this.#updateToken(runId, waitId, {
           set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
-          conditions: [itemExists, ...(options`,
+          remove: items.listAttributes,
+          conditions: [itemExists, ...(options.onlyWithoutHandle`,
       },
     ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
@@ -676,7 +749,10 @@ export const mutants: readonly Mutant[] = [
     name: 'wake-dedup-of-run',
     rule: 'each wake has a fresh dedup id',
     file: 'lib/operations/wake.ts',
-    edits: [{ find: 'dedupId: string = deps.random.hex(16)', replace: 'dedupId: string = runId' }],
+    edits: [
+      { find: 'dedupId: string = deps.random.hex(16)', replace: 'dedupId: string = runId' },
+      { find: '{ runId, news: [news] }, deps.random.hex(16)', replace: '{ runId, news: [news] }, runId' },
+    ],
     caughtBy: rules('waking', 'fresh dedup id: the queue'),
   },
   {
@@ -692,7 +768,7 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, token.dueAtMs)',
+        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
         replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
       },
     ],

@@ -98,6 +98,21 @@ describe('discovery', () => {
     expect(supplier.calls()).toHaveLength(2);
   });
 
+  it('does not send back an ETag that is none', async () => {
+    const supplier = await agent(jsonRpc);
+    const { card } = supplier;
+    supplier.card = (request, response) => {
+      response.setHeader('etag', '"v\u00e4"');
+      card(request, response);
+    };
+    const transport = supplier.transport();
+    await transport.start(start);
+    supplier.advance(60_000);
+    await transport.start(start);
+    expect(supplier.trail()).toEqual(['card', 'SendMessage', 'card', 'SendMessage']);
+    expect(supplier.received[2]!.headers['if-none-match']).toBeUndefined();
+  });
+
   it('a card that cannot be read again stays in use', async () => {
     const supplier = await agent(jsonRpc);
     supplier.answer = (request, response) => {
@@ -116,7 +131,8 @@ describe('discovery', () => {
 
   it.each([
     ['500', 500, '', 'retry', 'REMOTE_UNREACHABLE'],
-    ['404', 404, '', 'refused', 'REMOTE_START_REFUSED'],
+    ['404', 404, '', 'refused', 'CONFIG_INVALID'],
+    ['429', 429, '', 'retry', 'REMOTE_UNREACHABLE'],
     ['a page', 200, '<html>', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     ['no interfaces', 200, '{"name":"agent"}', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     ['more than 256 KiB', 200, JSON.stringify({ name: 'x'.repeat(256 * 1024) }), 'retry', undefined],
@@ -146,7 +162,13 @@ describe('discovery', () => {
     supplier.card = (_request, response) => {
       response.writeHead(302, { location: other.url }).end();
     };
-    expect((await supplier.transport().start(start)).kind).toBe('refused');
+    expect(await supplier.transport().start(start)).toEqual({
+      kind: 'refused',
+      error: {
+        code: 'CONFIG_INVALID',
+        message: 'there is no agent card where it should be: status 302, a redirect, which is never followed',
+      },
+    });
     expect(other.connections()).toBe(0);
   });
 

@@ -82,7 +82,10 @@ describe('reads', () => {
     supplier.answer = (request, response) => {
       result(response, request, { ...ended, artifacts: [{ artifactId: 'r', parts: [{ text: 'x'.repeat(300_000) }] }] });
     };
-    expect((await supplier.transport().get(handle)).kind).toBe('unreadable');
+    expect(await supplier.transport().get(handle)).toMatchObject({
+      kind: 'unreadable',
+      error: { code: 'PAYLOAD_TOO_LARGE' },
+    });
   });
 
   it('A2A-C44: a redirect is not followed and our credentials stay', async () => {
@@ -323,7 +326,7 @@ describe('a start whose answer was lost', () => {
   });
 
   it('nothing is said where the agent lists nothing, or is not to be asked', async () => {
-    const supplier = await agent(jsonRpc);
+    const supplier = await agent((origin) => [...jsonRpc(origin), ...rest(origin)]);
     supplier.answer = (request, response) => {
       rpcError(response, request, -32601);
     };

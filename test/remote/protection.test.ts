@@ -115,10 +115,16 @@ describe('a server in good health', () => {
   });
 
   it.each([
-    ['an unknown task', { kind: 'missing', error: { code: 'REMOTE_UNREACHABLE', message: 'x', details: { status: 200, code: -32602 } } }],
+    [
+      'an unknown task',
+      { kind: 'missing', error: { code: 'REMOTE_UNREACHABLE', message: 'x', details: { status: 200, code: -32602 } } },
+    ],
     ['404', failing(404)],
     ['401', failing(401)],
-    ['a reply that breaks the protocol', { kind: 'unreadable', error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'x' } }],
+    [
+      'a reply that breaks the protocol',
+      { kind: 'unreadable', error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'x' } },
+    ],
     ['a request of ours that is not sent', { kind: 'unreadable', error: { code: 'CONFIG_INVALID', message: 'x' } }],
   ] as const)('is not left alone for %s', async (_name, reply) => {
     const server = aServer();

@@ -154,7 +154,8 @@ describe('secrets of AWS', () => {
   it('are read again at once after a 401, and the request is sent once more', async () => {
     let token = 'old-token';
     const server = await serve((request, response) => {
-      if (request.headers.authorization === 'Bearer new-token') result(response, request, { taskId: 't1', status: 'working' });
+      if (request.headers.authorization === 'Bearer new-token')
+        result(response, request, { taskId: 't1', status: 'working' });
       else json(response, {}, 401);
     });
     const awsSecrets = { readParameter: async () => token, readSecret: async () => undefined };

@@ -61,10 +61,14 @@ describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children
     },
   );
 
-  it(`ends the same when its process dies before any call, ${tried} programs (EN-34)`, { timeout: 600_000 }, async () => {
-    for (const [number, one] of all.slice(0, tried).entries()) {
-      const calm = await runProgram(one);
-      for (let at = 0; at < calm.engine.calls.length; at++) await expectSame(number, one, calm, at);
-    }
-  });
+  it(
+    `ends the same when its process dies before any call, ${tried} programs (EN-34)`,
+    { timeout: 600_000 },
+    async () => {
+      for (const [number, one] of all.slice(0, tried).entries()) {
+        const calm = await runProgram(one);
+        for (let at = 0; at < calm.engine.calls.length; at++) await expectSame(number, one, calm, at);
+      }
+    },
+  );
 });

@@ -33,6 +33,8 @@ export interface Scene {
   readonly tools?: Readonly<Record<string, number>>;
   /** Of the remote server; default true. */
   readonly dedupes?: boolean;
+  /** It can be asked for the task of a start; default false. */
+  readonly finds?: boolean;
   readonly callers?: (world: World, runId: string) => void;
   readonly script: readonly Line[];
   readonly endS?: number;
@@ -85,6 +87,7 @@ export async function play(scene: Scene): Promise<Played> {
     run: scene.run,
     ...(scene.tools === undefined ? {} : { tools: scene.tools }),
     ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
+    ...(scene.finds === undefined ? {} : { finds: scene.finds }),
     callers: (world, runId) => {
       const item = (sk: string) => world.items.get(`run#${runId} ${sk}`);
       soFar = {

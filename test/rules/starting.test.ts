@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { call, play, type SceneSoFar } from './scene.js';
+import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
 
 // Starting a remote task: at most one towards a server that does not recognise a repeat, and none that nobody knows of.
 
@@ -180,6 +180,93 @@ test('one key: a start that got no answer is repeated under the same idempotency
   expect(world.remote.tasks).toHaveLength(1);
   expect(world.remote.starts).toHaveLength(2);
   expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('asked for: the task of a process that died with its handle is found and waited for, and nothing is started again', async () => {
+  const { world, outcome, log, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 300 },
+    dedupes: false,
+    finds: true,
+    script: [{ who: 'turn 1', at: /t#1/, when: (world) => world.remote.tasks.length === 1, what: 'crash' }],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(world.remote.starts).toHaveLength(1);
+  expect(log.flatMap((event) => (event.type === 'RemoteTaskStartLost' ? [event.look] : []))).toEqual([1]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('asked for: a start that never arrived is asked for three times and then reported, and nothing is started again', async () => {
+  const { world, outcome, log, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    finds: true,
+    script: [{ who: 'turn 1', at: 'start r1', what: 'noReplyLost' }],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(world.remote.starts).toEqual([]);
+  expect(log.flatMap((event) => (event.type === 'RemoteTaskStartLost' ? [event.look] : []))).toEqual([1, 2, 3]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('asked for: the owner of the start is frozen with its handle meanwhile; there is one task and it is waited for', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    tools: { r1: 400 },
+    dedupes: false,
+    finds: true,
+    script: [{ who: 'turn 1', at: 'update t#1 handle', what: { freezeUntil: ({ token }) => token('1')?.handle !== undefined } }],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([false]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+async function cancelledAfterDeath(server: Pick<Scene, 'dedupes' | 'finds'>): Promise<Played> {
+  return play({
+    run: async (ctx) => call(ctx, 'r1'),
+    ...server,
+    callers: (world, runId) => {
+      world.stopAt(5, runId, 'cancel', 'c1');
+    },
+    script: [{ who: 'turn 1', at: /t#1/, when: (world) => world.remote.tasks.length === 1, what: 'crash' }],
+  });
+}
+
+test('lost start: a task whose starter died is cancelled with its run, where the server dedupes (GB-05)', async () => {
+  const { world, token, outcome, violations, unplayed } = await cancelledAfterDeath({ dedupes: true });
+  expect(outcome).toEqual({ status: 'cancelled' });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(token('1')?.cancel?.kind).toBe('sent');
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('lost start: a task whose starter died is cancelled with its run, where the server can be asked (GB-05)', async () => {
+  const { world, token, outcome, violations, unplayed } = await cancelledAfterDeath({ dedupes: false, finds: true });
+  expect(outcome).toEqual({ status: 'cancelled' });
+  expect(world.remote.starts).toHaveLength(1);
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(token('1')?.cancel?.kind).toBe('sent');
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('lost start: one that was turned away is not made again to be cancelled', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    callers: (world, runId) => {
+      world.stopAt(0.5, runId, 'cancel', 'c1');
+    },
+    script: [{ who: 'turn 1', at: 'start r1', what: 'refused' }],
+  });
+  expect(outcome).toEqual({ status: 'cancelled' });
+  expect(world.remote.starts).toEqual([]);
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });

@@ -80,7 +80,7 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     },
     // The last turn takes a second of work and some operations; one of these comes between its reading and its end.
     callers: (world, runId) => {
-      for (let n = 0; n < 16; n++) world.signalAt(24.5 + n * 0.1, runId, 'n', n, `k${n}`);
+      for (let n = 0; n < 10; n++) world.signalAt(24.5 + n * 0.1, runId, 'n', n, `k${n}`);
     },
   },
   {

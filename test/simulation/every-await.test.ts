@@ -91,7 +91,7 @@ const leastPoints: Readonly<Record<string, number>> = {
   cancel: 30,
   children: 90,
   'continue as new': 45,
-  'signal in the last turn': 120,
+  'signal in the last turn': 80,
   saga: 30,
   deadline: 40,
   'external settlement': 30,

@@ -182,6 +182,7 @@ export async function checkEnd(
     await checkReplay(world, runId);
   }
   checkTasks(world);
+  if (world.tellsFates) checkLostStarts(world);
   checkStarts(world);
   checkAnswers(world);
   checkSignals(world);
@@ -223,6 +224,19 @@ function checkTasks(world: World): void {
     if (recorded.has(taskId) || world.crashed.has(process)) continue;
     if (world.remote.tasks.find((task) => task.taskId === taskId)?.cancelled !== true)
       world.fail('task-forgotten', `${taskId}, known to ${process}`);
+  }
+}
+
+/**
+ * No task that was made before its wait was given up runs on, whoever died with the reply to its start. One that a frozen
+ * process makes later is for that process to cancel.
+ */
+function checkLostStarts(world: World): void {
+  for (const { key, taskId, madeAtMs, cancelled } of world.remote.tasks) {
+    const { runId, waitId } = world.callOf(key);
+    const item = world.items.get(`run#${runId} t#${waitId}`);
+    const settlement = item === undefined ? undefined : toToken(item).settlement;
+    if (wasGivenUp(settlement) && madeAtMs <= (settlement?.atMs ?? 0) && !cancelled) world.fail('task-left', taskId);
   }
 }
 

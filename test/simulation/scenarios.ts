@@ -20,6 +20,8 @@ export interface Scenario {
   /** How long each tool's task runs, in seconds; default for ever. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
+  /** The remote server can be asked for the task of a start. Default false. */
+  readonly finds?: boolean;
   /** What others do, and when. */
   readonly callers?: (world: World, runId: string) => void;
   /** How much later than without faults a run may end, beyond two sweeps and a visibility time. */
@@ -41,6 +43,31 @@ export const scenarios: readonly Scenario[] = [
     tools: { r1: 60 },
     dedupes: false,
     run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
+  {
+    name: 'no dedupe but asked',
+    tools: { r1: 60 },
+    dedupes: false,
+    finds: true,
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
+  {
+    name: 'cancel while a remote task starts',
+    run: async (ctx) => call(ctx, 'r1'),
+    callers: (world, runId) => {
+      world.stopAt(0.2, runId, 'cancel', 'c1');
+      world.stopAt(3000, runId, 'cancel', 'c2');
+    },
+  },
+  {
+    name: 'cancel while a remote task starts and is asked for',
+    dedupes: false,
+    finds: true,
+    run: async (ctx) => call(ctx, 'r1'),
+    callers: (world, runId) => {
+      world.stopAt(0.2, runId, 'cancel', 'c1');
+      world.stopAt(3000, runId, 'cancel', 'c2');
+    },
   },
   {
     name: 'race of two remote tasks',

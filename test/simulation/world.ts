@@ -17,7 +17,7 @@ import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import type { Queues, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/protection.js';
-import type { RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
+import type { FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
@@ -99,6 +99,7 @@ interface RemoteTask {
   readonly key: string;
   readonly taskId: string;
   readonly tool: string;
+  readonly madeAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   cancelled: boolean;
 }
@@ -111,6 +112,8 @@ export interface WorldOptions {
   /** How long each tool's task runs, in seconds. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
+  /** The remote server can be asked for the task of a start. Default false. */
+  readonly finds?: boolean;
   /** No fault begins after this many seconds. */
   readonly faultsEndS?: number;
   readonly endS?: number;
@@ -688,7 +691,7 @@ export class World {
   // ----- the remote server -----
 
   #transportOf(process: Process): RemoteTaskTransport {
-    const { dedupes } = this.#options;
+    const { dedupes, finds = false } = this.#options;
     return {
       protocol: 'mcp',
       dedupes,
@@ -707,6 +710,19 @@ export class World {
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
             return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
+          },
+        }),
+      traits: async () => ({ dedupes, finds }),
+      find: ({ idempotencyKey }) =>
+        this.#operate<FindReply>(process, {
+          tag: 'find',
+          kind: 'remote',
+          answerMs: 50,
+          apply: () => {
+            const task = this.remote.tasks.find(({ key }) => key === idempotencyKey);
+            if (task === undefined) return { kind: 'none' };
+            this.mustCancel.push({ taskId: task.taskId, process: process.name });
+            return { kind: 'found', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
           },
         }),
       get: (handle) =>
@@ -741,8 +757,13 @@ export class World {
     return task;
   }
 
+  /** Whether the fate of a start can be learned from the remote server. */
+  get tellsFates(): boolean {
+    return this.#options.dedupes || this.#options.finds === true;
+  }
+
   /** The token item stands before the start, so the call is found by its key. */
-  #callOf(key: string): { readonly runId: string; readonly waitId: string } {
+  callOf(key: string): { readonly runId: string; readonly waitId: string } {
     for (const { pk, sk } of this.items.values()) {
       const call = { runId: pk.slice('run#'.length), waitId: sk.slice('t#'.length) };
       if (sk.startsWith('t#') && remoteKeyOf(call.runId, call.waitId, sha256) === key) return call;
@@ -752,7 +773,7 @@ export class World {
   }
 
   #startTask(key: string, tool: string): RemoteTask {
-    const { runId, waitId } = this.#callOf(key);
+    const { runId, waitId } = this.callOf(key);
     if (!this.log(runId).some((event) => event.type === 'RemoteTaskRequested' && event.waitId === waitId)) {
       this.fail('effect-before-commit', `remote start of wait ${waitId}`);
     }
@@ -764,6 +785,7 @@ export class World {
       key,
       tool,
       taskId: `H${this.remote.tasks.length}`,
+      madeAtMs: this.nowMs,
       endsAtMs: this.nowMs + (this.#options.tools?.[tool] ?? 1e9) * S,
       cancelled: false,
     };

@@ -192,7 +192,7 @@ it('declares the table with both sparse indexes', () => {
           { AttributeName: 'dueShard', KeyType: 'HASH' },
           { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
         ],
-        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['settledAtMs', 'server'] },
+        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['settledAtMs', 'server', 'stepFailures'] },
       },
       {
         IndexName: 'list',

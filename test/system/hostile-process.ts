@@ -17,7 +17,12 @@ import { type Asked, type Deed, deeds } from '../support/hostile/deeds.js';
 import { createEngineDeps } from './engine-deps.js';
 
 export interface HostileReport {
-  readonly runs: readonly { readonly name: string; readonly outcome: unknown; readonly reads: number; readonly starts: number }[];
+  readonly runs: readonly {
+    readonly name: string;
+    readonly outcome: unknown;
+    readonly reads: number;
+    readonly starts: number;
+  }[];
   /** Connections to a server that nobody may be led to. */
   readonly trapped: number;
   /** After everything, against after the first few. */
@@ -117,7 +122,7 @@ async function runToEnd(protocol: Protocol, url: string, http: GuardedHttpClient
       work.deleteMessage(receiptHandle);
     }
     const head = await deps.store.readHead(runId);
-    if (head !== undefined && head.endedAtMs !== undefined) {
+    if (head?.endedAtMs !== undefined) {
       const { commits } = (await deps.store.readRun(runId))!;
       const ending = commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding');
       return ending?.type === 'RunEnding' ? ending.outcome : undefined;
@@ -138,10 +143,19 @@ async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Dee
     const isStart = method === protocol.startMethod;
     const count = isStart ? ++starts : ++reads;
     const good = isStart ? protocol.started : protocol.task('t1', 'done');
-    const asked: Asked = { id, good, forged: protocol.task('t2', 'done'), earlier: protocol.task('t1', 'working'), trap: trap.url };
+    const asked: Asked = {
+      id,
+      good,
+      forged: protocol.task('t2', 'done'),
+      earlier: protocol.task('t1', 'working'),
+      trap: trap.url,
+    };
     const isBad = isStart === (kind === 'start') && count <= 2;
     if (isBad) deed.answer(asked, response);
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: good }));
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result: good }));
   });
   const outcome = await runToEnd(protocol, server.url, http);
   runs.push({ name: `${protocol.name}: ${deed.name} to a ${kind}`, outcome, reads, starts });
@@ -171,7 +185,8 @@ for (const round of [1, 2]) {
     for (const deed of deeds) {
       await misbehaveOn('read', protocol, deed);
       // To a start these two are right answers, of a task that ends otherwise.
-      if (round === 1 && deed.name !== 'a forged task' && deed.name !== 'a state from before') await misbehaveOn('start', protocol, deed);
+      if (round === 1 && deed.name !== 'a forged task' && deed.name !== 'a state from before')
+        await misbehaveOn('start', protocol, deed);
     }
   if (round === 1) firstBytes = heapBytes();
 }

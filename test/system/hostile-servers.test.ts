@@ -12,7 +12,10 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => program.remove());
 
-const right = { MCP: { content: [{ type: 'text', text: 'right' }] }, A2A: expect.objectContaining({ id: 't1' }) as unknown };
+const right = {
+  MCP: { content: [{ type: 'text', text: 'right' }] },
+  A2A: expect.objectContaining({ id: 't1' }) as unknown,
+};
 
 describe('workflows that call hostile servers', () => {
   it('K6, S0-43: have the right result in the end, whatever was said before, or are told that they cannot start', () => {

@@ -39,12 +39,25 @@ type Deed = (protocol: Protocol, request: Received, response: ServerResponse) =>
 const rpc = (request: Received, part: object): object => ({ jsonrpc: '2.0', id: request.body.id, ...part });
 const isStart = (request: Received): boolean => ['tools/call', 'SendMessage'].includes(request.body.method);
 
-function task(protocol: Protocol, request: Received, status: 'failed' | 'working' | 'input_required', text: string): object {
+function task(
+  protocol: Protocol,
+  request: Received,
+  status: 'failed' | 'working' | 'input_required',
+  text: string,
+): object {
   if (protocol === 'mcp') {
-    const detail = status === 'failed' ? { error: { code: -1, message: text, data: { text } } } : { statusMessage: text };
+    const detail =
+      status === 'failed' ? { error: { code: -1, message: text, data: { text } } } : { statusMessage: text };
     const inputRequests =
       status === 'input_required'
-        ? { inputRequests: { q: { method: 'elicitation/create', params: { mode: 'form', message: text, requestedSchema: { type: 'object', properties: {} } } } } }
+        ? {
+            inputRequests: {
+              q: {
+                method: 'elicitation/create',
+                params: { mode: 'form', message: text, requestedSchema: { type: 'object', properties: {} } },
+              },
+            },
+          }
         : {};
     return {
       resultType: isStart(request) ? 'task' : 'complete',
@@ -73,29 +86,88 @@ const deeds: readonly (readonly [string, Deed])[] = [
       });
     },
   ]),
-  ['a JSON-RPC error', (_protocol, request, response) => void json(response, rpc(request, { error: { code: -32602, message: told(request) } }))],
-  ['a failed task', (protocol, request, response) => void json(response, rpc(request, { result: task(protocol, request, 'failed', told(request)) }))],
-  ['a note on its progress', (protocol, request, response) => void json(response, rpc(request, { result: task(protocol, request, 'working', told(request)) }))],
-  ['a question', (protocol, request, response) => void json(response, rpc(request, { result: task(protocol, request, 'input_required', told(request)) }))],
-  ['text that is no JSON', (_protocol, request, response) => void json(response, `{ ${told(request)}`)],
-  ['a page', (_protocol, request, response) => void json(response, told(request), 200, { 'content-type': 'text/html' })],
-  ['JSON that is no response', (_protocol, request, response) => void json(response, { [told(request)]: told(request) })],
-  ['a task without an id', (_protocol, request, response) => void json(response, rpc(request, { result: { status: told(request) } }))],
-  ['a header that holds all it was told', (_protocol, request, response) => {
-    response.writeHead(502, { 'retry-after': told(request).slice(0, 500), 'content-type': told(request).slice(0, 500) }).end();
-  }],
+  [
+    'a JSON-RPC error',
+    (_protocol, request, response) => {
+      json(response, rpc(request, { error: { code: -32602, message: told(request) } }));
+    },
+  ],
+  [
+    'a failed task',
+    (protocol, request, response) => {
+      json(response, rpc(request, { result: task(protocol, request, 'failed', told(request)) }));
+    },
+  ],
+  [
+    'a note on its progress',
+    (protocol, request, response) => {
+      json(response, rpc(request, { result: task(protocol, request, 'working', told(request)) }));
+    },
+  ],
+  [
+    'a question',
+    (protocol, request, response) => {
+      json(response, rpc(request, { result: task(protocol, request, 'input_required', told(request)) }));
+    },
+  ],
+  [
+    'text that is no JSON',
+    (_protocol, request, response) => {
+      json(response, `{ ${told(request)}`);
+    },
+  ],
+  [
+    'a page',
+    (_protocol, request, response) => {
+      json(response, told(request), 200, { 'content-type': 'text/html' });
+    },
+  ],
+  [
+    'JSON that is no response',
+    (_protocol, request, response) => {
+      json(response, { [told(request)]: told(request) });
+    },
+  ],
+  [
+    'a task without an id',
+    (_protocol, request, response) => {
+      json(response, rpc(request, { result: { status: told(request) } }));
+    },
+  ],
+  [
+    'a header that holds all it was told',
+    (_protocol, request, response) => {
+      response
+        .writeHead(502, { 'retry-after': told(request).slice(0, 500), 'content-type': told(request).slice(0, 500) })
+        .end();
+    },
+  ],
   ['a reset', (_protocol, _request, response) => void response.socket?.resetAndDestroy()],
-  ['a body that is cut', (_protocol, request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '9999' });
-    response.write(told(request), () => response.socket?.destroy());
-  }],
+  [
+    'a body that is cut',
+    (_protocol, request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '9999' });
+      response.write(told(request), () => response.socket?.destroy());
+    },
+  ],
   ['nothing', () => undefined],
 ];
 
 const auths: readonly (readonly [string, (issuer: string, key: string) => ServerAuth])[] = [
-  ['bearer and headers', () => ({ bearer: secret('BEARER'), headers: { 'x-api-key': secret('HEADER'), 'x-other': 'canary-literal' } })],
-  ['an OAuth secret', (issuer) => ({ oauth: { clientId: 'id', clientSecret: secret('CLIENT'), tokenUrl: `${issuer}/token` } })],
-  ['an OAuth key', (issuer, key) => ({ oauth: { clientId: 'id', privateKey: { key, algorithm: 'ES256' }, tokenUrl: `${issuer}/token` } })],
+  [
+    'bearer and headers',
+    () => ({ bearer: secret('BEARER'), headers: { 'x-api-key': secret('HEADER'), 'x-other': 'canary-literal' } }),
+  ],
+  [
+    'an OAuth secret',
+    (issuer) => ({ oauth: { clientId: 'id', clientSecret: secret('CLIENT'), tokenUrl: `${issuer}/token` } }),
+  ],
+  [
+    'an OAuth key',
+    (issuer, key) => ({
+      oauth: { clientId: 'id', privateKey: { key, algorithm: 'ES256' }, tokenUrl: `${issuer}/token` },
+    }),
+  ],
 ];
 
 /** An authorization server that puts all it was told into what it says. */
@@ -190,7 +262,9 @@ describe('K7: of a whole run', () => {
       serve((request, response) => {
         const body = failed
           ? rpc(request, { result: task('mcp', request, 'failed', told(request)) })
-          : rpc(request, { error: { code: -32000, message: told(request), data: told(request) as unknown as JsonObject } });
+          : rpc(request, {
+              error: { code: -32000, message: told(request), data: told(request) as unknown as JsonObject },
+            });
         json(response, body, status);
       });
     const refusing = await echo(400, false);
@@ -224,7 +298,14 @@ describe('K7: of a whole run', () => {
     };
     const runIds: string[] = [];
     for (const server of ['refusing', 'failing', 'unwell']) {
-      const out = await cli('start', 'fails', '--input', JSON.stringify({ server }), '--json', ...(server === 'unwell' ? [] : ['--wait']));
+      const out = await cli(
+        'start',
+        'fails',
+        '--input',
+        JSON.stringify({ server }),
+        '--json',
+        ...(server === 'unwell' ? [] : ['--wait']),
+      );
       const runId = /[0-9a-f]{32}/.exec(out)?.[0] ?? '';
       runIds.push(runId);
       for (const command of ['show', 'why', 'history']) {

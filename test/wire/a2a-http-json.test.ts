@@ -97,6 +97,13 @@ describe('answers of A2A 1.0 over HTTP+JSON', () => {
     expect(reply(status, body, headers as never).kind).toBe('unusable');
   });
 
+  it('A2A-C38: JSON beyond what is parsed says so', () => {
+    expect(reply(200, '['.repeat(5_000) + ']'.repeat(5_000))).toMatchObject({
+      kind: 'unusable',
+      error: { code: 'PAYLOAD_TOO_LARGE' },
+    });
+  });
+
   it.each([
     [
       'the reason',

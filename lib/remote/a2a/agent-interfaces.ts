@@ -1,18 +1,16 @@
-import { remoteError, violationError } from '../remote-error.js';
-import { isJsonReply, type Exchange } from '../exchange.js';
-import type { HttpReply } from '../http.js';
-import { parseBoundedJson } from '../../base/bounded-json.js';
+import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardTimeoutMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import type { PlainCall, Send } from '../endpoint.js';
+import type { Send } from '../endpoint.js';
 import { handleProblem } from '../handle.js';
-import { retryAfterMs } from '../retry-after.js';
+import { remoteError, violationError } from '../remote-error.js';
 import type { Trouble } from '../trouble.js';
 import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard, type CardRule } from './agent-card.js';
 import { callFor } from './call.js';
+import { fetchCard, notSent, type CardRead } from './fetch-card.js';
 import type { A2aInterface } from './interface.js';
 
 /** Where to call an agent, or why that is not known; then nothing was sent to it. */
@@ -196,73 +194,10 @@ function isSame(one: A2aInterface, other: A2aInterface): boolean {
   );
 }
 
-type CardRead =
-  | { readonly kind: 'card'; readonly card: JsonValue; readonly etag: string | undefined; readonly ageMs: number }
-  | { readonly kind: 'same'; readonly ageMs: number }
-  | { readonly kind: 'trouble'; readonly trouble: Trouble };
-
 function inline(card: JsonValue): CardRead {
   return { kind: 'card', card, etag: undefined, ageMs: agentCardAgeMaxMs };
 }
 
-/** Reads the card over the network. Follows no redirect, like all our requests. */
-async function fetchCard(url: string, etag: string | undefined, send: Send): Promise<CardRead> {
-  const call: PlainCall = {
-    httpMethod: 'GET',
-    url,
-    headers: {
-      accept: 'application/json',
-      'a2a-version': '1.0',
-      ...(etag === undefined ? {} : { 'if-none-match': etag }),
-    },
-    limits: { replyMaxBytes: agentCardMaxBytes },
-    toExchange: cardExchange,
-  };
-  const { exchange, headers } = await send(call, { timeoutMs: agentCardTimeoutMs });
-  const ageMs = ageOf(headers['cache-control']);
-  switch (exchange.kind) {
-    case 'result':
-      return { kind: 'card', card: exchange.result, etag: headers['etag'], ageMs };
-    case 'no_answer':
-    case 'unusable':
-      return { kind: 'trouble', trouble: notSent(exchange.error) };
-    case 'http_error':
-      return exchange.status === 304 && etag !== undefined
-        ? { kind: 'same', ageMs }
-        : { kind: 'trouble', trouble: exchange };
-    case 'rpc_error':
-    case 'not_sent':
-      return { kind: 'trouble', trouble: exchange };
-  }
-}
-
-function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
-  if (reply.kind !== 'reply') return reply;
-  const { status, headers, text } = reply;
-  if (status !== 200) {
-    const after = retryAfterMs(headers['retry-after'], nowMs);
-    return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
-  }
-  try {
-    if (isJsonReply(reply)) return { kind: 'result', result: parseBoundedJson(text) };
-  } catch {
-    // Told below.
-  }
-  return { kind: 'unusable', error: violationError('the agent card is not JSON') };
-}
-
-/** How long a card may be used without asking again (RFC 9111 section 5.2.2.1), in our bounds. */
-function ageOf(cacheControl: string | undefined): number {
-  const seconds = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
-  const ageMs = seconds === undefined ? agentCardAgeMinMs : Number(seconds) * 1_000;
-  return Math.min(Math.max(ageMs, agentCardAgeMinMs), agentCardAgeMaxMs);
-}
-
-/** Trouble with a card: the agent itself was asked nothing, so a start may be repeated. */
-function notSent(error: Extract<Trouble, { kind: 'not_sent' }>['error']): Trouble {
-  return { kind: 'not_sent', error };
-}
-
-function none(error: Extract<Trouble, { kind: 'not_sent' }>['error']): FoundInterface {
+function none(error: StoredError): FoundInterface {
   return { kind: 'none', trouble: notSent(error) };
 }

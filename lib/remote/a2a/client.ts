@@ -21,7 +21,7 @@ import type {
   WatchEvent,
 } from '../transport.js';
 import { answerTrouble, cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
-import { cardUrlOf, readAgentCard, type AgentCard } from './agent-card.js';
+import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor } from './call.js';
 import { idempotentSendExtension, originOf, type A2aInterface, type TaskOrigin } from './interface.js';
@@ -248,10 +248,10 @@ function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentIn
   return new FixedInterface({ url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) });
 }
 
-/** A URL to take out of errors even when nothing has been called yet. */
+/** What stands for the agent where nothing has been called yet: in texts of errors, and for those who give out tokens for it. */
 function homeOf({ url, card }: A2aAgentConfig): string {
   if (url !== undefined) return url;
-  if (typeof card === 'string') return cardUrlOf(card);
+  if (typeof card === 'string') return card;
   return readAgentCard(card, { hosts: 'any', httpsOnly: false })?.interfaces[0]?.url ?? 'https://agent.invalid/';
 }
 

@@ -1,12 +1,13 @@
 // A2A 1.0 over HTTP+JSON (section 11): what is sent, and what an answer says. Pure.
 
-import { parseBoundedJson } from '../../base/bounded-json.js';
+import { JsonBeyondLimits, parseBoundedJson } from '../../base/bounded-json.js';
+import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PlainCall } from '../endpoint.js';
 import { isJsonReply, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
-import { violationError } from '../remote-error.js';
+import { remoteError, violationError } from '../remote-error.js';
 import { retryAfterMs } from '../retry-after.js';
 import type { A2aInterface } from './interface.js';
 import { listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
@@ -65,25 +66,29 @@ export function httpJsonCall(
 export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
-  const body = jsonIn(reply);
-  if (status >= 200 && status < 300) {
-    if (body !== undefined) return { kind: 'result', result: body };
-    return { kind: 'unusable', error: violationError('the body is not JSON') };
-  }
+  const body = bodyOf(reply);
+  if (status >= 200 && status < 300)
+    return body.kind === 'json' ? { kind: 'result', result: body.value } : { kind: 'unusable', error: body.error };
   const after = retryAfterMs(reply.headers['retry-after'], nowMs);
   const wait = after === undefined ? {} : { retryAfterMs: after };
-  const error = errorIn(body);
+  const error = body.kind === 'json' ? errorIn(body.value) : undefined;
   if (error === undefined) return { kind: 'http_error', status, ...wait };
   return { kind: 'rpc_error', status, ...error, ...wait };
 }
 
-function jsonIn(reply: Extract<HttpReply, { kind: 'reply' }>): JsonValue | undefined {
-  if (reply.text === '' || !isJsonReply(reply)) return undefined;
+type Body =
+  { readonly kind: 'json'; readonly value: JsonValue } | { readonly kind: 'none'; readonly error: StoredError };
+
+function bodyOf(reply: Extract<HttpReply, { kind: 'reply' }>): Body {
   try {
-    return parseBoundedJson(reply.text);
-  } catch {
-    return undefined;
+    if (isJsonReply(reply)) return { kind: 'json', value: parseBoundedJson(reply.text) };
+  } catch (thrown) {
+    if (thrown instanceof JsonBeyondLimits) {
+      const problem = `the answer cannot be read: ${thrown.message}`;
+      return { kind: 'none', error: remoteError('PAYLOAD_TOO_LARGE', problem) };
+    }
   }
+  return { kind: 'none', error: violationError('the body is not JSON') };
 }
 
 const codes: Readonly<Record<string, number>> = {
@@ -101,7 +106,7 @@ const codes: Readonly<Record<string, number>> = {
 };
 
 /** An error of section 11.6, or problem JSON as earlier texts had it: told by its reason, then by its code. */
-function errorIn(body: JsonValue | undefined): { readonly code: number; readonly message: string } | undefined {
+function errorIn(body: JsonValue): { readonly code: number; readonly message: string } | undefined {
   if (!isJsonObject(body)) return undefined;
   const error = isJsonObject(body['error']) ? body['error'] : body;
   const words = [...reasonsIn(error['details']), ...reasonsIn(error['data']), typeWord(error['type']), error['status']];

@@ -31,7 +31,7 @@ export function awsSecrets(options: AwsSecretsOptions = {}): AwsSecrets {
 }
 
 async function openParameterStore(options: AwsSecretsOptions) {
-  const { SSMClient, GetParameterCommand } = await import('@aws-sdk/client-ssm');
+  const { SSMClient, GetParameterCommand } = await import('./ssm-client.js');
   return { client: new SSMClient(clientConfig(options)), GetParameterCommand };
 }
 

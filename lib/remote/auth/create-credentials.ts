@@ -8,7 +8,10 @@ import { defaultAwsIdentity, SigV4Credentials } from './sigv4-credentials.js';
 import { StaticCredentials } from './static-credentials.js';
 
 /** The credentials of one configured server. */
-export function createCredentials({ auth = {}, url, allowPrivateAddresses = false }: EndpointConfig, deps: TransportDeps): Credentials {
+export function createCredentials(
+  { auth = {}, url, allowPrivateAddresses = false }: EndpointConfig,
+  deps: TransportDeps,
+): Credentials {
   const { clock, readSecret } = deps;
   const reader = new SecretReader({ clock, readSecret, aws: deps.awsSecrets ?? awsSecrets() });
   const own = new StaticCredentials(auth, reader);

@@ -10,7 +10,9 @@ export type Presented =
 
 export type Renewed =
   /** Other credentials are there: the request, which was refused and not executed, may be sent once more. */
-  { readonly kind: 'renewed' } | { readonly kind: 'unchanged' } | { readonly kind: 'failed'; readonly error: StoredError };
+  | { readonly kind: 'renewed' }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'failed'; readonly error: StoredError };
 
 export interface Credentials {
   /** Credentials for a request that is otherwise complete. Never throws. */

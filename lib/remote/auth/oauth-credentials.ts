@@ -126,7 +126,9 @@ export class OAuthCredentials implements Credentials {
     const discovery = { ...this.#deps, serverUrl: this.#serverUrl };
     if (issuer !== undefined) {
       const source = await findTokenSource(discovery, issuer);
-      return source.kind === 'failed' ? source : { kind: 'found', value: { source: source.value, resource, scopes: [] } };
+      return source.kind === 'failed'
+        ? source
+        : { kind: 'found', value: { source: source.value, resource, scopes: [] } };
     }
     const found = await findProtectedResource(discovery, challenge?.resourceMetadata);
     if (found.kind === 'failed') return found;

@@ -108,9 +108,13 @@ async function firstDocument(
       allowPrivateAddresses,
       timeoutMs: oauthRequestTimeoutMs,
     });
-    if (reply.kind !== 'reply') return { kind: 'failed', error: { ...reply.error, message: `${what}: ${reply.error.message}` } };
+    if (reply.kind !== 'reply')
+      return { kind: 'failed', error: { ...reply.error, message: `${what}: ${reply.error.message}` } };
     if (reply.status >= 500 || reply.status === 429)
-      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `${what}: answered with status ${reply.status}`) };
+      return {
+        kind: 'failed',
+        error: remoteError('REMOTE_UNREACHABLE', `${what}: answered with status ${reply.status}`),
+      };
     if (reply.status !== 200) continue;
     const document = objectIn(reply.text);
     return document === undefined ? refused(`${what} are not a JSON object`) : { kind: 'found', value: document };
@@ -127,7 +131,10 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-function textsIn<Name extends string>(name: Name, value: JsonValue | undefined): Partial<Record<Name, readonly string[]>> {
+function textsIn<Name extends string>(
+  name: Name,
+  value: JsonValue | undefined,
+): Partial<Record<Name, readonly string[]>> {
   if (!Array.isArray(value)) return {};
   const texts = (value as readonly JsonValue[]).filter((text) => typeof text === 'string');
   return { [name]: texts } as unknown as Record<Name, readonly string[]>;

@@ -91,7 +91,9 @@ async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promi
   if (typeof secret !== 'string') return { kind: 'failed', error: secret };
   if (takes('client_secret_basic')) {
     // RFC 6749 section 2.3.1: both are form-encoded first.
-    const pair = [client.clientId, secret].map((text) => new URLSearchParams({ '': text }).toString().slice(1)).join(':');
+    const pair = [client.clientId, secret]
+      .map((text) => new URLSearchParams({ '': text }).toString().slice(1))
+      .join(':');
     return { kind: 'proof', headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, form: {} };
   }
   if (!takes('client_secret_post')) return noProof('the authorization server takes no client secret');
@@ -99,7 +101,7 @@ async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promi
 }
 
 async function assertion(deps: TokenDeps, source: TokenSource, clientId: string, key: PrivateKey): Promise<Proof> {
-  const { SignJWT } = await import('jose');
+  const { SignJWT } = await import('./jwt-signing.js');
   const text = await revealed(deps.reader, key.key);
   if (typeof text !== 'string') return { kind: 'failed', error: text };
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1_000);
@@ -129,7 +131,7 @@ async function assertion(deps: TokenDeps, source: TokenSource, clientId: string,
 }
 
 async function importKey(text: string, algorithm: PrivateKey['algorithm']) {
-  const { importJWK, importPKCS8 } = await import('jose');
+  const { importJWK, importPKCS8 } = await import('./jwt-signing.js');
   if (text.trimStart().startsWith('{')) return importJWK(JSON.parse(text) as JWK, algorithm);
   // An environment variable often holds the line ends of a PEM as "\n".
   return importPKCS8(text.replaceAll('\\n', '\n'), algorithm);

@@ -156,7 +156,8 @@ export class LegacyDialect implements McpDialect {
     const again = await send(make(session), options);
     if (!isSessionLost(again, session)) return { kind: 'answered', session, ...again };
     const problem = 'the server does not know the session, and not the one that was opened in its place either';
-    return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem) };
+    const details = 'status' in again.exchange ? { status: again.exchange.status } : {};
+    return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem, details) };
   }
 }
 

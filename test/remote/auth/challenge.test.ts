@@ -14,7 +14,10 @@ describe('readChallenge', () => {
     expect(readChallenge(header)).toEqual(challenge);
   });
 
-  it.each([undefined, '', 'Basic realm="x"', 'Bearertoken realm="x"', 'DPoP algs="ES256"'])('finds none in %s', (header) => {
-    expect(readChallenge(header)).toBeUndefined();
-  });
+  it.each([undefined, '', 'Basic realm="x"', 'Bearertoken realm="x"', 'DPoP algs="ES256"'])(
+    'finds none in %s',
+    (header) => {
+      expect(readChallenge(header)).toBeUndefined();
+    },
+  );
 });

@@ -31,7 +31,11 @@ function caller({ server }: Pick<ProtectedServer, 'server'>, oauth: Partial<OAut
   });
   const proof = oauth.privateKey === undefined ? { clientSecret: secret('CLIENT_SECRET') } : {};
   const auth = { oauth: { clientId: 'outwait', ...proof, ...oauth } };
-  return { transport: createTransports({ reports: mcpServer({ url: server.url, auth }) }, deps).get('reports'), clock, logged };
+  return {
+    transport: createTransports({ reports: mcpServer({ url: server.url, auth }) }, deps).get('reports'),
+    clock,
+    logged,
+  };
 }
 
 function problem(reply: PollReply): string | undefined {
@@ -87,8 +91,16 @@ describe('an OAuth client', () => {
   it.each([
     ['the issuer differs', { serverMetadata: { issuer: 'https://other.example' } }, 'name another issuer'],
     ['the resource differs', { resourceMetadata: { resource: '{mcp}/other' } }, 'name another resource'],
-    ['the resource is on another origin', { resourceMetadata: { resource: 'https://other.example/rpc' } }, 'another resource'],
-    ['no authorization server is named', { resourceMetadata: { authorization_servers: [] } }, 'no authorization server'],
+    [
+      'the resource is on another origin',
+      { resourceMetadata: { resource: 'https://other.example/rpc' } },
+      'another resource',
+    ],
+    [
+      'no authorization server is named',
+      { resourceMetadata: { authorization_servers: [] } },
+      'no authorization server',
+    ],
     [
       'the token endpoint has user info',
       { serverMetadata: { token_endpoint: 'https://a:b@as.example/token' } },
@@ -132,7 +144,9 @@ describe('an OAuth client', () => {
     const auth = { oauth: { clientId: 'a', clientSecret: 'canary' } };
     const servers = { reports: mcpServer({ url: 'https://reports.example/rpc', auth }) };
     const reply = await createTransports(servers, transportDeps(http)).get('reports').get(handle);
-    expect(problem(reply)).toBe('CONFIG_INVALID: no token can be had: the metadata of the server must be at an https URL');
+    expect(problem(reply)).toBe(
+      'CONFIG_INVALID: no token can be had: the metadata of the server must be at an https URL',
+    );
     expect(requests).toEqual(['/rpc']);
   });
 
@@ -230,7 +244,12 @@ describe('an OAuth client', () => {
 
   it('with a token URL no metadata are read, and resource and audience are as configured', async () => {
     const world = await protectedServer();
-    const oauth = { tokenUrl: `${world.issuer}/token`, resource: 'https://api.example/', audience: 'reports', scopes: ['a'] };
+    const oauth = {
+      tokenUrl: `${world.issuer}/token`,
+      resource: 'https://api.example/',
+      audience: 'reports',
+      scopes: ['a'],
+    };
     expect((await caller(world, oauth).transport.get(handle)).kind).toBe('working');
     expect(world.paths).toEqual(['as /token']);
     expect(Object.fromEntries(world.forms[0] ?? [])).toEqual({
@@ -250,28 +269,35 @@ describe('an OAuth client', () => {
     expect(world.forms[0]?.get('client_secret')).toBe(clientSecret);
   });
 
-  it.each(['PEM', 'PEM in one line', 'JWK'])('a private key as %s signs an assertion for the issuer (RFC 7523)', async (form) => {
-    const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-    const pem = await exportPKCS8(privateKey);
-    const key =
-      form === 'JWK' ? JSON.stringify(await exportJWK(privateKey)) : form === 'PEM' ? pem : pem.replaceAll('\n', '\\n');
-    const world = await protectedServer();
-    const oauth = { privateKey: { key, algorithm: 'ES256', keyId: 'k7' } } as const;
-    expect((await caller(world, oauth).transport.get(handle)).kind).toBe('working');
-    const sent = world.forms[0];
-    expect(world.proofs).toEqual([undefined]);
-    expect(sent?.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
-    const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k7', alg: 'ES256' }] });
-    const { payload, protectedHeader } = await jwtVerify(sent?.get('client_assertion') ?? '', keys, {
-      issuer: 'outwait',
-      subject: 'outwait',
-      audience: world.issuer,
-      currentDate: new Date(nowMs),
-      requiredClaims: ['exp', 'iat', 'jti'],
-    });
-    expect(protectedHeader).toEqual({ alg: 'ES256', kid: 'k7' });
-    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(60);
-  });
+  it.each(['PEM', 'PEM in one line', 'JWK'])(
+    'a private key as %s signs an assertion for the issuer (RFC 7523)',
+    async (form) => {
+      const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+      const pem = await exportPKCS8(privateKey);
+      const key =
+        form === 'JWK'
+          ? JSON.stringify(await exportJWK(privateKey))
+          : form === 'PEM'
+            ? pem
+            : pem.replaceAll('\n', '\\n');
+      const world = await protectedServer();
+      const oauth = { privateKey: { key, algorithm: 'ES256', keyId: 'k7' } } as const;
+      expect((await caller(world, oauth).transport.get(handle)).kind).toBe('working');
+      const sent = world.forms[0];
+      expect(world.proofs).toEqual([undefined]);
+      expect(sent?.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+      const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k7', alg: 'ES256' }] });
+      const { payload, protectedHeader } = await jwtVerify(sent?.get('client_assertion') ?? '', keys, {
+        issuer: 'outwait',
+        subject: 'outwait',
+        audience: world.issuer,
+        currentDate: new Date(nowMs),
+        requiredClaims: ['exp', 'iat', 'jti'],
+      });
+      expect(protectedHeader).toEqual({ alg: 'ES256', kid: 'k7' });
+      expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(60);
+    },
+  );
 
   it('a private key that is none is refused without being shown', async () => {
     const world = await protectedServer();
@@ -282,13 +308,31 @@ describe('an OAuth client', () => {
   });
 
   it.each([
-    ['an error text that holds the secret', 400, { error: clientSecret, error_description: clientSecret }, 'CONFIG_INVALID', 'status 400'],
+    [
+      'an error text that holds the secret',
+      400,
+      { error: clientSecret, error_description: clientSecret },
+      'CONFIG_INVALID',
+      'status 400',
+    ],
     ['invalid_scope', 400, { error: 'invalid_scope' }, 'CONFIG_INVALID', 'status 400 (invalid_scope)'],
     ['a redirect', 302, {}, 'CONFIG_INVALID', 'status 302'],
     ['429', 429, {}, 'REMOTE_UNREACHABLE', 'status 429'],
     ['no token', 200, { token_type: 'Bearer' }, 'REMOTE_UNREACHABLE', 'gave no access token'],
-    ['a token with a line end', 200, { access_token: 'a\nb', token_type: 'Bearer' }, 'REMOTE_UNREACHABLE', 'no access token'],
-    ['a token of another type', 200, { access_token: 'a', token_type: 'DPoP' }, 'CONFIG_INVALID', 'another type than Bearer'],
+    [
+      'a token with a line end',
+      200,
+      { access_token: 'a\nb', token_type: 'Bearer' },
+      'REMOTE_UNREACHABLE',
+      'no access token',
+    ],
+    [
+      'a token of another type',
+      200,
+      { access_token: 'a', token_type: 'DPoP' },
+      'CONFIG_INVALID',
+      'another type than Bearer',
+    ],
   ])('an authorization server that answers with %s', async (_name, status, body, code, text) => {
     const world = await protectedServer({
       token: (_form, response) => {

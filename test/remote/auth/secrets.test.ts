@@ -9,7 +9,12 @@ import { secret, secretsManager, ssmParameter } from '../../../lib/workflow/serv
 describe('Secret', () => {
   it('K7: does not print', () => {
     const value = new Secret('canary');
-    const texts = [String(value), `${value.toString()}`, JSON.stringify({ value }), inspect({ value }, { showHidden: true, depth: 9 })];
+    const texts = [
+      String(value),
+      value.toString(),
+      JSON.stringify({ value }),
+      inspect({ value }, { showHidden: true, depth: 9 }),
+    ];
     expect(texts.map((text) => text.includes('canary'))).toEqual([false, false, false, false]);
     expect(value.reveal()).toBe('canary');
   });

@@ -8,7 +8,11 @@ import { closeAll, httpClient, nowMs, type Received, result, serve, transportDep
 afterEach(closeAll);
 
 const handle = { server: 'agent', protocol: 'mcp', wire: '2026-07-28', taskId: 't1' } as const;
-const identity: AwsIdentity = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'canary-secret-key', sessionToken: 'canary-session' };
+const identity: AwsIdentity = {
+  accessKeyId: 'AKIDEXAMPLE',
+  secretAccessKey: 'canary-secret-key',
+  sessionToken: 'canary-session',
+};
 
 function callerOf(url: string, awsIdentity: () => Promise<AwsIdentity>) {
   const auth = { sigv4: { service: 'execute-api', region: 'eu-central-1' }, headers: { 'x-tenant': 'acme' } };
@@ -27,7 +31,9 @@ function expectedSignature({ headers, text }: Received, path: string, query: str
   const date = String(headers['x-amz-date']);
   const scope = `${date.slice(0, 8)}/eu-central-1/execute-api/aws4_request`;
   const toSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonical)].join('\n');
-  const key = scope.split('/').reduce<string | Buffer>((left, part) => hmac(left, part), `AWS4${identity.secretAccessKey}`);
+  const key = scope
+    .split('/')
+    .reduce<string | Buffer>((left, part) => hmac(left, part), `AWS4${identity.secretAccessKey}`);
   return hmac(key, toSign).toString('hex');
 }
 
@@ -44,7 +50,9 @@ it('GB-28: signs method, path, query, headers and body', async () => {
     'x-tenant': 'acme',
   });
   const { authorization = '' } = request!.headers;
-  expect(authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/20261129\/eu-central-1\/execute-api\/aws4_request, /);
+  expect(authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/20261129\/eu-central-1\/execute-api\/aws4_request, /,
+  );
   expect(authorization).toMatch(/SignedHeaders=[^,]*content-type;host;[^,]*x-tenant/);
   expect(/Signature=(.*)$/.exec(authorization)?.[1]).toBe(expectedSignature(request!, '/rpc', 'a=1%20x&b=2'));
 });
@@ -62,7 +70,8 @@ it('says nothing of the credentials when the server sends them back', async () =
 
 it('without credentials nothing is sent, and the attempt may be repeated', async () => {
   const server = await serve(() => undefined);
-  const missing = async (): Promise<never> => Promise.reject(Object.assign(new Error('canary'), { name: 'CredentialsProviderError' }));
+  const missing = async (): Promise<never> =>
+    Promise.reject(Object.assign(new Error('canary'), { name: 'CredentialsProviderError' }));
   const request = { kind: 'tool', tool: 'x', arguments: {} } as const;
   expect(await callerOf(server.url, missing).start({ request, idempotencyKey: 'k' })).toEqual({
     kind: 'retry',

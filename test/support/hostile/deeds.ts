@@ -43,18 +43,35 @@ function pour(response: ServerResponse, contentType: string, piece: string, ever
 
 /** None of these may settle anything, lead anywhere, or cost memory. */
 export const deeds: readonly Deed[] = [
-  { name: 'a slow drip', answer: (_asked, response) => void pour(response, 'application/json', ' ', 10) },
+  {
+    name: 'a slow drip',
+    answer: (_asked, response) => {
+      pour(response, 'application/json', ' ', 10);
+    },
+  },
   {
     name: 'an endless event stream',
     answer: (_asked, response) => {
       pour(response, 'text/event-stream', 'data: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n', 0);
     },
   },
-  { name: 'comments in an event stream', answer: (_asked, response) => void pour(response, 'text/event-stream', ':\n\n', 5) },
-  { name: 'a body of 64 MiB', answer: (_asked, response) => void pour(response, 'application/json', ' '.repeat(65_536), 0) },
+  {
+    name: 'comments in an event stream',
+    answer: (_asked, response) => {
+      pour(response, 'text/event-stream', ':\n\n', 5);
+    },
+  },
+  {
+    name: 'a body of 64 MiB',
+    answer: (_asked, response) => {
+      pour(response, 'application/json', ' '.repeat(65_536), 0);
+    },
+  },
   {
     name: 'one line of 64 MiB in an event stream',
-    answer: (_asked, response) => void pour(response, 'text/event-stream', 'x'.repeat(65_536), 0),
+    answer: (_asked, response) => {
+      pour(response, 'text/event-stream', 'x'.repeat(65_536), 0);
+    },
   },
   {
     name: 'JSON of 100,000 levels',
@@ -78,7 +95,8 @@ export const deeds: readonly Deed[] = [
   },
   {
     name: 'a redirect to where clouds keep credentials',
-    answer: (_asked, response) => void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
+    answer: (_asked, response) =>
+      void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
   },
   {
     name: 'a redirect to this machine',
@@ -86,7 +104,9 @@ export const deeds: readonly Deed[] = [
   },
   {
     name: 'the right result under the id of another request',
-    answer: (asked, response) => void json(response, rightText({ ...asked, id: `${asked.id}0` })),
+    answer: (asked, response) => {
+      json(response, rightText({ ...asked, id: `${asked.id}0` }));
+    },
   },
   {
     name: 'the right result before the request, in a stream',
@@ -95,8 +115,18 @@ export const deeds: readonly Deed[] = [
       response.end(`data: ${rightText({ ...asked, id: 'before' })}\n\n`);
     },
   },
-  { name: 'a forged task', answer: (asked, response) => void json(response, rightText({ ...asked, good: asked.forged })) },
-  { name: 'a state from before', answer: (asked, response) => void json(response, rightText({ ...asked, good: asked.earlier })) },
+  {
+    name: 'a forged task',
+    answer: (asked, response) => {
+      json(response, rightText({ ...asked, good: asked.forged }));
+    },
+  },
+  {
+    name: 'a state from before',
+    answer: (asked, response) => {
+      json(response, rightText({ ...asked, good: asked.earlier }));
+    },
+  },
   {
     name: 'the right result with a length that is too long',
     answer: (asked, response) => {

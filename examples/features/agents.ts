@@ -1,0 +1,30 @@
+import { a2aAgent, artifactsOf, defineApp, defineWorkflow, secret } from 'outwait';
+
+export const translate = defineWorkflow<{ text: string }>({
+  name: 'translate',
+  run: async (ctx, { text }) => {
+    const outcome = await ctx.callRemoteTask({
+      server: 'translator',
+      message: { parts: [{ text: 'Translate into French.' }, { data: { text }, mediaType: 'application/json' }] },
+    });
+    return artifactsOf(outcome);
+  },
+});
+
+export default defineApp({
+  workflows: [translate],
+  servers: {
+    translator: a2aAgent({
+      // Its card is at /.well-known/agent-card.json below this URL, and says what the agent speaks and where.
+      card: 'https://translator.example.com',
+      auth: { bearer: secret('TRANSLATOR_TOKEN') },
+    }),
+    supplier: a2aAgent({
+      card: 'https://supplier.example.com/cards/quotes.json',
+      // The card leads to a host that is not its own.
+      allowedHosts: ['api.supplier.example.com'],
+      // The agent lists tasks and keeps our context id: a start without an answer is looked for there.
+      probeByContext: true,
+    }),
+  },
+});

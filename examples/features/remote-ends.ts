@@ -1,0 +1,23 @@
+import { defineWorkflow, hasCode, textOf } from 'outwait';
+
+export const monthEnd = defineWorkflow({
+  name: 'monthEnd',
+  run: async (ctx) => {
+    try {
+      const outcome = await ctx.callRemoteTask({
+        server: 'reports',
+        tool: 'start_export',
+        timeout: { hours: 6 },
+        // A fresh task, up to twice, if the server fails it or forgets it.
+        restart: { attempts: 3, on: ['failed', 'lost'] },
+      });
+      if (outcome.isError) return `refused ${outcome.phase === 'start' ? 'at the start' : 'later'}: ${textOf(outcome)}`;
+      return textOf(outcome);
+    } catch (error) {
+      if (hasCode(error, 'REMOTE_TASK_FAILED')) return `failed ${String(error.details?.['attempts'])} times`;
+      // A task may be running, and nobody knows its id: somebody has to look.
+      if (hasCode(error, 'REMOTE_START_AMBIGUOUS')) return ctx.signal<string>('looked up');
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,86 @@
+import { parseBoundedJson } from '../../base/bounded-json.js';
+import type { StoredError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { PlainCall, Send } from '../endpoint.js';
+import { isJsonReply, type Exchange } from '../exchange.js';
+import type { HttpReply } from '../http.js';
+import { remoteError, violationError } from '../remote-error.js';
+import { retryAfterMs } from '../retry-after.js';
+import { isTransient, type Trouble } from '../trouble.js';
+
+/** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
+export type CardRead =
+  | { readonly kind: 'card'; readonly card: JsonValue; readonly etag: string | undefined; readonly ageMs: number }
+  | { readonly kind: 'same'; readonly ageMs: number }
+  | { readonly kind: 'trouble'; readonly trouble: Trouble };
+
+/** Reads a card over the network, or hears that the one with `etag` still holds. Follows no redirect, like all our requests. */
+export async function fetchCard(url: string, etag: string | undefined, send: Send): Promise<CardRead> {
+  const call: PlainCall = {
+    httpMethod: 'GET',
+    url,
+    headers: {
+      accept: 'application/json',
+      'a2a-version': '1.0',
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    },
+    limits: { replyMaxBytes: agentCardMaxBytes },
+    toExchange: cardExchange,
+  };
+  const { exchange, headers } = await send(call, { timeoutMs: agentCardTimeoutMs });
+  const ageMs = ageOf(headers['cache-control']);
+  switch (exchange.kind) {
+    case 'result':
+      return { kind: 'card', card: exchange.result, etag: usableEtag(headers['etag']), ageMs };
+    case 'no_answer':
+    case 'unusable':
+      return { kind: 'trouble', trouble: notSent(exchange.error) };
+    case 'http_error': {
+      const { status } = exchange;
+      if (status === 304 && etag !== undefined) return { kind: 'same', ageMs };
+      return { kind: 'trouble', trouble: isTransient(status) ? exchange : notSent(noCard(status)) };
+    }
+    case 'rpc_error':
+    case 'not_sent':
+      return { kind: 'trouble', trouble: exchange };
+  }
+}
+
+function noCard(status: number): StoredError {
+  const redirect = status < 400 ? ', a redirect, which is never followed' : '';
+  return remoteError('CONFIG_INVALID', `there is no agent card where it should be: status ${status}${redirect}`);
+}
+
+/** One that can be sent back in a header (RFC 9110 section 8.8.3). */
+function usableEtag(etag: string | undefined): string | undefined {
+  return etag !== undefined && /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/.test(etag) ? etag : undefined;
+}
+
+function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
+  if (reply.kind !== 'reply') return reply;
+  const { status, headers, text } = reply;
+  if (status !== 200) {
+    const after = retryAfterMs(headers['retry-after'], nowMs);
+    return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
+  }
+  try {
+    if (isJsonReply(reply)) return { kind: 'result', result: parseBoundedJson(text) };
+  } catch {
+    // Told below.
+  }
+  return { kind: 'unusable', error: violationError('the agent card is not JSON') };
+}
+
+/** How long a card may be used without asking again (RFC 9111 section 5.2.2.1), in our bounds. */
+function ageOf(cacheControl: string | undefined): number {
+  const seconds = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
+  const ageMs = seconds === undefined ? agentCardAgeMinMs : Number(seconds) * 1_000;
+  return Math.min(Math.max(ageMs, agentCardAgeMinMs), agentCardAgeMaxMs);
+}
+
+/** Trouble with a card: the agent itself was asked nothing, so a start may be repeated. */
+export function notSent(error: StoredError): Trouble {
+  return { kind: 'not_sent', error };
+}

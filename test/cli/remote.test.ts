@@ -1,0 +1,84 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { run } from './in-process.js';
+
+const runId = 'ab'.repeat(16);
+
+/** An engine that answers as told and remembers what it was asked. */
+let server: Server;
+let url: string;
+let asked: string[] = [];
+let answers: Record<string, readonly [status: number, body: object]> = {};
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push(`${request.method ?? ''} ${request.url ?? ''}`);
+    const [status, body] = answers[(request.url ?? '').split('?')[0] ?? ''] ?? [500, {}];
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  asked = [];
+  answers = {};
+});
+
+const ask = (...args: readonly string[]) => run('remote', ...args, '--url', url);
+
+describe('outwait remote ls', () => {
+  const task = { runId, waitId: '1', server: 'reports', taskId: 'task\u001b-1', state: 'left', sinceMs: 1_767_225_600_000 };
+
+  it('prints a table, with the way to the next page (GB-32)', async () => {
+    answers['/remote-tasks'] = [200, { tasks: [task], nextAfter: 'x1' }];
+    const { code, out } = await ask('ls', '--orphaned', '--server', 'reports', '--limit', '5', '--after', 'x0');
+    expect(code).toBe(0);
+    expect(asked).toEqual(['GET /remote-tasks?limit=5&orphaned=true&server=reports&after=x0']);
+    expect(out).toContain('RUN                               WAIT  SERVER   TASK');
+    expect(out).toMatch(new RegExp(`^${runId} {2}1 {5}reports {2}task\\S*-1 {2,}left {3}2026-01-01T00:00:00.000Z$`, 'm'));
+    expect(out).not.toContain('\u001b');
+    expect(out).toContain("--after 'x1'");
+  });
+
+  it('says so when there are none, and gives JSON', async () => {
+    answers['/remote-tasks'] = [200, { tasks: [] }];
+    expect((await ask('ls')).out).toBe('no remote tasks\n');
+    expect((await ask('ls', '--json')).out).toBe('{"tasks":[]}\n');
+  });
+});
+
+describe('outwait remote cancel and poll', () => {
+  it('say what came of it (GB-32, GB-36)', async () => {
+    answers[`/runs/${runId}/waits/2/cancel-remote`] = [200, { cancelled: true }];
+    answers[`/runs/${runId}/waits/2/poll`] = [202, { accepted: true }];
+    expect(await ask('cancel', runId, '2')).toMatchObject({ code: 0, out: 'cancelled\n' });
+    expect(await ask('poll', runId, '2')).toMatchObject({ code: 0, out: 'accepted\n' });
+  });
+
+  it.each([
+    ['refused', 'not cancelled: the server refuses: it has ended\n'],
+    ['unanswered', 'not cancelled: the server does not answer: it has ended\n'],
+  ])('end with 1 when the server %s', async (reason, out) => {
+    const error = { code: 'REMOTE_UNREACHABLE', message: 'it has ended' };
+    answers[`/runs/${runId}/waits/2/cancel-remote`] = [200, { cancelled: false, reason, error }];
+    expect(await ask('cancel', runId, '2')).toMatchObject({ code: 1, out });
+  });
+
+  it('end with 1 when nobody waits, or there is no such task', async () => {
+    answers[`/runs/${runId}/waits/2/poll`] = [202, { accepted: false }];
+    const none = { code: 'REMOTE_TASK_NOT_FOUND', message: 'no remote task is known for this wait of this run' };
+    answers[`/runs/${runId}/waits/3/poll`] = [404, { error: none }];
+    expect(await ask('poll', runId, '2')).toMatchObject({
+      code: 1,
+      out: 'not accepted: nobody waits for the task any more\n',
+    });
+    expect((await ask('poll', runId, '3')).err).toBe(`outwait: ${none.message} (${none.code})\n`);
+  });
+
+  it.each([['x', '1'], [runId, 'first'], [runId]])('end with 2 for %s %s', async (...args) => {
+    expect((await ask('cancel', ...args)).code).toBe(2);
+    expect(asked).toEqual([]);
+  });
+});

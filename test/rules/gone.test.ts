@@ -1,0 +1,93 @@
+import { a2aAgent, defineApp, defineWorkflow, mcpServer, type RemoteCall } from 'outwait';
+import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
+import { expect, test } from 'vitest';
+import type { FindReply, PollReply } from '../../lib/remote/transport.js';
+
+// Remote tasks that nobody knows, and those that nobody waits for any more.
+
+const missing: PollReply = { kind: 'missing', error: { code: 'REMOTE_UNREACHABLE', message: 'Task not found' } };
+
+class Server extends ScriptedServer {
+  readonly #read: ((read: number) => PollReply | undefined) | undefined;
+
+  constructor(task: ScriptedTask, read?: (read: number) => PollReply | undefined) {
+    super({ protocol: 'mcp', dedupes: false, finds: true, task: () => task });
+    this.#read = read;
+  }
+
+  override async get(handle: Parameters<ScriptedServer['get']>[0]): Promise<PollReply> {
+    const scripted = await super.get(handle);
+    return this.#read?.(this.reads) ?? scripted;
+  }
+}
+
+async function calling(reports: ScriptedServer, call: object = {}): Promise<{ app: TestApp; runId: string }> {
+  const flow = defineWorkflow({
+    name: 'flow',
+    run: async (ctx) => {
+      const asked = { server: 'reports', tool: 'export', timeout: { hours: 6 }, ...call } as RemoteCall;
+      return ctx.callRemoteTask(asked).then(
+        ({ result }) => result,
+        ({ code }: { code?: unknown }) => code,
+      );
+    },
+  });
+  const servers = {
+    reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
+    supplier: a2aAgent({ url: 'https://supplier.example.com/a2a' }),
+  };
+  const app = createTestApp(defineApp({ workflows: [flow], servers }), { servers: { reports } });
+  return { app, runId: await app.start(flow, null) };
+}
+
+test('sightings in a row: a state in between makes the server known again', async () => {
+  const { app, runId } = await calling(
+    new Server({ after: { hours: 2 }, result: 'rows' }, (read) =>
+      read > 30 ? undefined : read % 3 === 0 ? { kind: 'working', state: 'working' } : missing,
+    ),
+  );
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+});
+
+test('sightings in a row: three of them, and no more, end the wait', async () => {
+  const reports = new Server({ never: true }, () => missing);
+  const { app, runId } = await calling(reports);
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_LOST' });
+  expect(reports.reads).toBe(6);
+});
+
+test('time to live by our own clock: a task has not expired before it has lived so long', async () => {
+  const task: ScriptedTask = { after: { hours: 1 }, result: 'rows', ttl: { hours: 3 } };
+  const { app, runId } = await calling(new Server(task, (read) => (read <= 2 ? missing : undefined)));
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+});
+
+test('grace: a server whose replicas lag has not lost the task that it has just made', async () => {
+  const task: ScriptedTask = { after: { hours: 1 }, result: 'rows', knownFrom: { seconds: 60 } };
+  const { app, runId } = await calling(new Server(task));
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+});
+
+test('policy: a task that its call leaves is not cancelled, and is on the list of orphans', async () => {
+  const reports = new Server({ never: true });
+  const { app, runId } = await calling(reports, { onTimeout: 'leave' });
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' });
+  expect(reports.cancels).toBe(0);
+  expect((await app.deps.store.listOrphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
+});
+
+test('found only without handle: a task that is found does not replace the one that the reply to the start named', async () => {
+  // The reply reaches the table through another owner, while this one looks, and finds something else.
+  class Confused extends Server {
+    override async find(): Promise<FindReply> {
+      const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 'task-1' } as const;
+      const nowMs = app.clock.nowMs();
+      await app.deps.store.storeHandle(runId, '1', { handle, startedAtMs: nowMs, dueAtMs: nowMs + 5_000 });
+      return { kind: 'found', handle: { ...handle, taskId: 'task-of-another-call' } };
+    }
+  }
+  const reports = new Confused({ after: { hours: 1 }, result: 'rows', lostReplies: 1 });
+  const { app, runId } = await calling(reports);
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
+  expect(reports.cancels).toBe(0);
+});
