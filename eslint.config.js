@@ -23,6 +23,8 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/consistent-type-definitions': 'off',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // `({ left, ...kept }) => kept` leaves a property out.
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       // An index signature must be read with brackets under noPropertyAccessFromIndexSignature.
       '@typescript-eslint/dot-notation': 'off',
       // Interfaces of ports are asynchronous even where an implementation is not.

@@ -14,7 +14,7 @@ export const monthEnd = defineWorkflow({
       if (outcome.isError) return `refused ${outcome.phase === 'start' ? 'at the start' : 'later'}: ${textOf(outcome)}`;
       return textOf(outcome);
     } catch (error) {
-      if (hasCode(error, 'REMOTE_TASK_FAILED')) return `failed ${String(error.details?.['attempts'])} times`;
+      if (hasCode(error, 'REMOTE_TASK_FAILED')) return `failed ${JSON.stringify(error.details?.['attempts'])} times`;
       // A task may be running, and nobody knows its id: somebody has to look.
       if (hasCode(error, 'REMOTE_START_AMBIGUOUS')) return ctx.signal<string>('looked up');
       throw error;

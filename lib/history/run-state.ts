@@ -46,7 +46,7 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     /** A start that failed was sent: a task may be running. */
     readonly mayRun?: true;
     /** The fate of the last start is unknown; at `retryAtMs` the server is asked for the task, for the `look`-th time. */
-    readonly look?: number;
+    readonly look?: number | undefined;
     /** Whoever follows the run follows the task too. */
     readonly watch: boolean;
     /** How often the server has asked before it makes a task. */
@@ -179,8 +179,9 @@ export class RunState {
         this.#change(event.waitId, 'remoteTask', (wait) => ({ ...wait, handle: event.handle }));
         break;
       case 'RemoteTaskStartFailed':
-        this.#change(event.waitId, 'remoteTask', ({ look, ...wait }) => ({
+        this.#change(event.waitId, 'remoteTask', (wait) => ({
           ...wait,
+          look: undefined,
           failedAttempts: event.attempt,
           retryAtMs: event.retryAtMs,
           lastError: event.error,

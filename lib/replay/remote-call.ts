@@ -54,8 +54,8 @@ export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
     case 'message':
       return request.parts;
     case 'attach': {
-      const { kind, ...task } = request;
-      return task;
+      const { taskId, contextId } = request;
+      return { taskId, ...(contextId === undefined ? {} : { contextId }) };
     }
   }
 }

@@ -26,7 +26,9 @@ function losing(call: Partial<RemoteCall>): ReturnType<typeof aFlow> {
 
 async function orphansOf({ app }: Started): Promise<readonly unknown[]> {
   const { tasks } = await listRemoteTasks(app.deps, page);
-  return tasks.map(({ runId, sinceMs, ...task }) => ({ ...task, sinceS: (sinceMs - startMs) / 1_000 }));
+  return tasks.map(({ waitId, server, taskId, state, sinceMs }) => {
+    return { waitId, server, taskId, state, sinceS: (sinceMs - startMs) / 1_000 };
+  });
 }
 
 class UnansweringServer extends WatchedServer {

@@ -7,12 +7,16 @@ import { GuardedHttpClient, type HttpClient, type HttpRequest } from '../../lib/
 import type { RemoteAnswer, RemoteTaskTransport, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { createTransports } from '../../lib/remote/transports.js';
 import { mcpServer } from '../../lib/workflow/app.js';
+import type { ServerAuth } from '../../lib/workflow/server-auth.js';
 import { system } from '../../lib/aws/system.js';
 
 const url = process.argv.at(-1) ?? '';
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
 const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: JsonObject }[];
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly private_key_pem?: string;
 };
 
 /**
@@ -37,9 +41,19 @@ function askingForHeaders(http: HttpClient): HttpClient {
   };
 }
 
+/** The credentials that the suite gives, if any. */
+function auth(): ServerAuth | undefined {
+  const { client_id: clientId, client_secret: clientSecret, private_key_pem: key } = context;
+  if (clientId === undefined) return undefined;
+  if (key !== undefined) return { oauth: { clientId, privateKey: { key, algorithm: 'ES256' } } };
+  return clientSecret === undefined ? undefined : { oauth: { clientId, clientSecret } };
+}
+
 function transportOver(http: HttpClient): RemoteTaskTransport {
   const deps = { ...system, http, readSecret: () => undefined, log: silentLog };
-  return createTransports({ suite: mcpServer({ url, allowPrivateAddresses: true }) }, deps).get('suite');
+  const credentials = auth();
+  const config = { url, allowPrivateAddresses: true, ...(credentials === undefined ? {} : { auth: credentials }) };
+  return createTransports({ suite: mcpServer(config) }, deps).get('suite');
 }
 
 const http = new GuardedHttpClient({ allowLoopback: true });
@@ -88,6 +102,8 @@ const scenarios: Readonly<Record<string, () => Promise<unknown>>> = {
   'http-invalid-tool-headers': async () => {
     for (const tool of toolsWithHeaders) await call(listing, tool, { region: 'eu', value: 'x' });
   },
+  'auth/client-credentials-basic': () => call(transport, 'test-tool', {}),
+  'auth/client-credentials-jwt': () => call(transport, 'test-tool', {}),
   'json-schema-ref-no-deref': () => call(listing, 'lookup_user', { id: 'u' }),
   'sep-2322-client-request-state': async () => {
     await callAndConfirm('test_mrtr_echo_state');

@@ -46,7 +46,8 @@ function moduleOf(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-const suite = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js');
+const require = createRequire(import.meta.url);
+const suite = require.resolve('@modelcontextprotocol/conformance/dist/index.js');
 
 let client: Program;
 let results: string;

@@ -495,7 +495,10 @@ export const mutants: readonly Mutant[] = [
     name: 'start-repeated-when-not-found',
     rule: 'a start of unknown fate is asked for, never repeated',
     file: startRemoteTask,
-    edits: [{ find: 'if (wait.look !== undefined) return', replace: 'if (wait.look === 1) return' }, { find: 'if (!isOwner) return', replace: 'if (!isOwner && wait.look === undefined) return' }],
+    edits: [
+      { find: 'if (wait.look !== undefined) return', replace: 'if (wait.look === 1) return' },
+      { find: 'if (!isOwner) return', replace: 'if (!isOwner && wait.look === undefined) return' },
+    ],
     caughtBy: rules('starting', 'asked for: a start that never arrived'),
   },
   {
@@ -544,7 +547,9 @@ export const mutants: readonly Mutant[] = [
     name: 'lost-at-second-sight',
     rule: 'a task is lost at the third sighting',
     file: sighting,
-    edits: [{ find: '{ of, count: before.count + 1, atMs: nowMs }', replace: '{ of, count: before.count + 2, atMs: nowMs }' }],
+    edits: [
+      { find: '{ of, count: before.count + 1, atMs: nowMs }', replace: '{ of, count: before.count + 2, atMs: nowMs }' },
+    ],
     caughtBy: rules('gone', 'sightings in a row: three of them'),
   },
   {

@@ -135,7 +135,7 @@ describe('discovery', () => {
     ['429', 429, '', 'retry', 'REMOTE_UNREACHABLE'],
     ['a page', 200, '<html>', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     ['no interfaces', 200, '{"name":"agent"}', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
-    ['more than 256 KiB', 200, JSON.stringify({ name: 'x'.repeat(256 * 1024) }), 'retry', undefined],
+    ['more than 256 KiB', 200, JSON.stringify({ name: 'x'.repeat(256 * 1024) }), 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     [
       'nothing that we speak',
       200,
@@ -149,8 +149,10 @@ describe('discovery', () => {
       json(response, body, status);
     };
     const reply = await supplier.transport().start(start);
-    expect(reply).toMatchObject({ kind, error: code === undefined ? {} : { code } });
-    expect((await supplier.transport().get(handle)).kind).toBe('unreadable');
+    expect(reply).toMatchObject({ kind, error: { code } });
+    const read = await supplier.transport().get(handle);
+    expect(read.kind).toBe('unreadable');
+    expect(read).not.toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE' } });
     expect(supplier.calls()).toEqual([]);
   });
 

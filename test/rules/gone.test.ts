@@ -28,7 +28,7 @@ async function calling(reports: ScriptedServer, call: object = {}): Promise<{ ap
       const asked = { server: 'reports', tool: 'export', timeout: { hours: 6 }, ...call } as RemoteCall;
       return ctx.callRemoteTask(asked).then(
         ({ result }) => result,
-        ({ code }: { code?: unknown }) => code,
+        (error: unknown) => (error as { readonly code?: unknown }).code,
       );
     },
   });

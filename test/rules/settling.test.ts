@@ -72,7 +72,8 @@ test('only what was requested: an item whose request is not in the commits read 
         });
         world.settledTrue.push(`${runId}/2`);
       });
-      world.settleAt(30, runId, '1', 'pushed');
+      // After a sweep, so that a turn has read the whole run by then.
+      world.settleAt(130, runId, '1', 'pushed');
     },
     script: [],
   });

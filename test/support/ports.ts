@@ -61,7 +61,8 @@ export interface Dying {
 
 /** A process that dies in place of the call for which `diesAt` says so: no call takes place any more, and none returns. */
 export function dying(diesAt: (name: string) => boolean): Dying {
-  const life = { isOver: false };
+  let isOver = false;
+  const isDead = (): boolean => isOver;
   let die = (): void => undefined;
   const death = new Promise<void>((resolve) => {
     die = resolve;
@@ -69,13 +70,13 @@ export function dying(diesAt: (name: string) => boolean): Dying {
   return {
     death,
     around: async (name, call) => {
-      if (!life.isOver && diesAt(name)) {
-        life.isOver = true;
+      if (!isDead() && diesAt(name)) {
+        isOver = true;
         die();
       }
-      if (life.isOver) return new Promise<never>(() => undefined);
+      if (isDead()) return new Promise<never>(() => undefined);
       const value = await call();
-      return life.isOver ? new Promise<never>(() => undefined) : value;
+      return isDead() ? new Promise<never>(() => undefined) : value;
     },
   };
 }

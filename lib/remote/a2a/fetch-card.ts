@@ -34,7 +34,12 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
   switch (exchange.kind) {
     case 'result':
       return { kind: 'card', card: exchange.result, etag: usableEtag(headers['etag']), ageMs };
-    case 'no_answer':
+    case 'no_answer': {
+      const { error } = exchange;
+      // Of a read that code would say that the task itself is too large.
+      const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
+      return { kind: 'trouble', trouble: notSent(isLarge ? violationError('the agent card is too large') : error) };
+    }
     case 'unusable':
       return { kind: 'trouble', trouble: notSent(exchange.error) };
     case 'http_error': {
