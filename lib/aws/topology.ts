@@ -78,6 +78,7 @@ export const httpPaths = [
   '/runs',
   '/runs/{proxy+}',
   '/servers',
+  '/remote-tasks',
   '/schedules',
   '/schedules/{proxy+}',
   '/inputs',

@@ -15,7 +15,8 @@ export interface RemoteTarget {
 }
 
 export type FoundTarget =
-  { readonly kind: 'target'; readonly target: RemoteTarget } | { readonly kind: 'refused'; readonly error: StoredError };
+  | { readonly kind: 'target'; readonly target: RemoteTarget }
+  | { readonly kind: 'refused'; readonly error: StoredError };
 
 /** Refused: the app has no such server, or the call cannot be made to it. */
 export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promise<FoundTarget> {

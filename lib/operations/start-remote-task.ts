@@ -214,7 +214,10 @@ function lookLater(
 ): StartResult {
   const atMs = deps.clock.nowMs();
   const lookAtMs = atMs + (startProbeDelaysMs[look - 1] ?? 0);
-  return { token, attempted: { type: 'RemoteTaskStartLost', atMs, waitId: wait.waitId, attempt, error, look, lookAtMs } };
+  return {
+    token,
+    attempted: { type: 'RemoteTaskStartLost', atMs, waitId: wait.waitId, attempt, error, look, lookAtMs },
+  };
 }
 
 /** Asks the server for the task of a start of unknown fate. Nothing is ever started because it has none: it may yet. */

@@ -71,7 +71,7 @@ async function handleOfLostStart(
   const request = { request: command.request, idempotencyKey: callKeyOf(deps, runId, command) };
   const handle = dedupes ? startedBy(await transport.start(request)) : await lookedUp();
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
-  if (typeof handle === 'object') 
+  if (typeof handle === 'object')
     await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
   return handle;
 

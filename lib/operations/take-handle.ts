@@ -46,7 +46,9 @@ export async function takeHandle(
     startedAtMs: nowMs,
     dueAtMs,
     ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
-    ...(command.answersQuestions && questions !== undefined ? { questions: { list: boundedQuestions(questions) } } : {}),
+    ...(command.answersQuestions && questions !== undefined
+      ? { questions: { list: boundedQuestions(questions) } }
+      : {}),
     ...(options.found === true ? { onlyWithoutHandle: true } : {}),
   });
   if (stored)
@@ -91,8 +93,7 @@ async function dropUnwanted(
   handle: RemoteTaskHandle,
   settlement: Settlement | undefined,
 ): Promise<void> {
-  const policy: RemoteClosePolicy =
-    settlement?.outcome.kind === 'timed_out' ? command.onTimeout : command.onCancel;
+  const policy: RemoteClosePolicy = settlement?.outcome.kind === 'timed_out' ? command.onTimeout : command.onCancel;
   const reply = policy === 'cancel' ? await transport.cancel(handle) : undefined;
   deps.log.info('wait was closed while its remote task started', {
     runId,

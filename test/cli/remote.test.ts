@@ -29,7 +29,14 @@ beforeEach(() => {
 const ask = (...args: readonly string[]) => run('remote', ...args, '--url', url);
 
 describe('outwait remote ls', () => {
-  const task = { runId, waitId: '1', server: 'reports', taskId: 'task\u001b-1', state: 'left', sinceMs: 1_767_225_600_000 };
+  const task = {
+    runId,
+    waitId: '1',
+    server: 'reports',
+    taskId: 'task\u001b-1',
+    state: 'left',
+    sinceMs: 1_767_225_600_000,
+  };
 
   it('prints a table, with the way to the next page (GB-32)', async () => {
     answers['/remote-tasks'] = [200, { tasks: [task], nextAfter: 'x1' }];
@@ -37,7 +44,9 @@ describe('outwait remote ls', () => {
     expect(code).toBe(0);
     expect(asked).toEqual(['GET /remote-tasks?limit=5&orphaned=true&server=reports&after=x0']);
     expect(out).toContain('RUN                               WAIT  SERVER   TASK');
-    expect(out).toMatch(new RegExp(`^${runId} {2}1 {5}reports {2}task\\S*-1 {2,}left {3}2026-01-01T00:00:00.000Z$`, 'm'));
+    expect(out).toMatch(
+      new RegExp(`^${runId} {2}1 {5}reports {2}task\\S*-1 {2,}left {3}2026-01-01T00:00:00.000Z$`, 'm'),
+    );
     expect(out).not.toContain('\u001b');
     expect(out).toContain("--after 'x1'");
   });

@@ -55,7 +55,7 @@ it('a map begins no further item after a failure, and fails with the first one',
   });
   const { app, runId } = await started(flow);
   const outcome = await app.runToEnd(runId);
-  expect(outcome).toEqual({ status: 'completed', result: ['one is bad', [0, 1, 2]] });
+  expect(outcome).toEqual({ status: 'completed', result: ['step "fail" failed: one is bad', [0, 1, 2]] });
 });
 
 it('a map of nothing is an empty list', async () => {

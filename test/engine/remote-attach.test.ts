@@ -116,7 +116,7 @@ describe('a task that somebody else has started (GB-31)', () => {
     ['onTimeout must be "cancel" or "leave"', { onTimeout: 'Leave' }],
   ])('is refused before anything is asked: %s', async (message, call) => {
     const flow = aFlow(async (ctx) =>
-      ctx.attachRemoteTask({ ...attach, ...call } as AttachCall).catch((error: unknown) => {
+      ctx.attachRemoteTask({ ...attach, ...call }).catch((error: unknown) => {
         if (!hasCode(error, 'INPUT_INVALID')) throw error;
         return error.message;
       }),

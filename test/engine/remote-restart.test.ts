@@ -1,4 +1,4 @@
-import { hasCode, RemoteTaskError, type RemoteCall } from 'outwait';
+import { hasCode, RemoteTaskError } from 'outwait';
 import type { ScriptedTask } from 'outwait/testing';
 import { scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { aFlow, anApp, endedAfterMs, started, WatchedServer } from './support.js
 function calling(call: object): ReturnType<typeof aFlow> {
   return aFlow(async (ctx) => {
     try {
-      const { result } = await ctx.callRemoteTask({ server: 'reports', tool: 'export', ...call } as RemoteCall);
+      const { result } = await ctx.callRemoteTask({ server: 'reports', tool: 'export', ...call });
       return result;
     } catch (error) {
       if (hasCode(error, 'INPUT_INVALID')) return error.message;

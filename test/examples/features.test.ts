@@ -15,11 +15,13 @@ import { exportOnce } from '../../examples/features/remote-keys.js';
 import { nightlyIndex } from '../../examples/features/remote-policies.js';
 import { trip } from '../../examples/features/sagas.js';
 import { search } from '../../examples/features/scopes.js';
+import schedulesApp from '../../examples/features/schedules.js';
 import serversApp, { exportMonth } from '../../examples/features/servers.js';
 import { approval } from '../../examples/features/signals.js';
 import { buildIndex } from '../../examples/features/long-steps.js';
 import { importRows } from '../../examples/features/steps.js';
 import { payment } from '../../examples/features/tokens.js';
+import { listRuns } from '../../lib/operations/read-runs.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 
 /** The workflows of an example, with servers that do as told. */
@@ -167,6 +169,13 @@ describe('the examples of docs/workflows.md', () => {
     const { app } = appWith([trip]);
     const runId = await app.start(trip);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: ['flight 7', 'room 12'] });
+  });
+
+  example('schedules', 'starts the report of the night, ten minutes after two at the latest', async () => {
+    const app = createTestApp(schedulesApp);
+    await app.pass({ days: 1 });
+    const { runs } = await listRuns(app.deps, { limit: 10 });
+    expect(runs).toMatchObject([{ workflow: 'nightlyReport', status: 'completed', tags: { schedule: 'report-north' } }]);
   });
 
   example('scopes', 'keeps the first find', async () => {

@@ -10,9 +10,7 @@ describe('GET /remote-tasks', () => {
     const { status, body } = await client.ask('GET', '/remote-tasks');
     expect(status).toBe(200);
     expect(body).toEqual({
-      tasks: [
-        { runId, waitId: '1', server: 'reports', taskId: 'task-1', state: 'open', sinceMs: 1_800_000_000_000 },
-      ],
+      tasks: [{ runId, waitId: '1', server: 'reports', taskId: 'task-1', state: 'open', sinceMs: 1_800_000_000_000 }],
     });
     expect((await client.ask('GET', '/remote-tasks?server=archive')).body).toEqual({ tasks: [] });
     expect((await client.ask('GET', '/remote-tasks?orphaned=true')).body).toEqual({ tasks: [] });

@@ -77,6 +77,19 @@ describe('reads', () => {
     expect((await http.transport().get({ ...handle, binding: 'HTTP+JSON' })).kind).toBe('unreadable');
   });
 
+  it('A2A-C36: a task that waits for a consent goes on by itself and is read to its end', async () => {
+    const supplier = await agent(jsonRpc);
+    let state = 'TASK_STATE_AUTH_REQUIRED';
+    supplier.answer = (request, response) => {
+      result(response, request, { ...working, status: { state } });
+    };
+    const transport = supplier.transport();
+    expect(await transport.get(handle)).toMatchObject({ kind: 'working', questions: [{ kind: 'auth' }] });
+    state = 'TASK_STATE_COMPLETED';
+    expect((await transport.get(handle)).kind).toBe('ended');
+    expect(supplier.trail()).toEqual(['card', 'GetTask', 'GetTask']);
+  });
+
   it('A2A-C38: an answer beyond the limit is not read to its end', async () => {
     const supplier = await agent(jsonRpc, {}, { http: { limits: { replyMaxBytes: 300_000 } } });
     supplier.answer = (request, response) => {

@@ -219,7 +219,13 @@ test('asked for: the owner of the start is frozen with its handle meanwhile; the
     tools: { r1: 400 },
     dedupes: false,
     finds: true,
-    script: [{ who: 'turn 1', at: 'update t#1 handle', what: { freezeUntil: ({ token }) => token('1')?.handle !== undefined } }],
+    script: [
+      {
+        who: 'turn 1',
+        at: 'update t#1 handle',
+        what: { freezeUntil: ({ token }) => token('1')?.handle !== undefined },
+      },
+    ],
   });
   expect(outcome).toEqual({ status: 'completed', result: 'r1' });
   expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([false]);

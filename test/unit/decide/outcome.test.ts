@@ -20,7 +20,9 @@ describe('the end of a remote task (S0-95)', () => {
   });
 
   it('counts bytes of UTF-8', () => {
-    expect(outcomeOf({ kind: 'completed', result: 'é'.repeat(1_048_576), isError: false }, 'reports', 'run')).toMatchObject({
+    expect(
+      outcomeOf({ kind: 'completed', result: 'é'.repeat(1_048_576), isError: false }, 'reports', 'run'),
+    ).toMatchObject({
       error: { details: { sizeBytes: 2_097_154 } },
     });
   });

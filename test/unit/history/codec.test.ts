@@ -68,7 +68,13 @@ const oneOfEach: readonly HistoryEvent[] = [
   { type: 'RunPaused', atMs: 13, inboxId: 'pause-1', untilMs: 99 },
   { type: 'RunResumed', atMs: 13, inboxId: 'resume-1' },
   { type: 'RemoteTaskStartAsked', atMs: 5, waitId: '3', attempt: 1, round: 1 },
-  { type: 'RemoteQuestionAsked', atMs: 5, waitId: '3', round: 1, question: { key: 'q', kind: 'form', message: 'Which?' } },
+  {
+    type: 'RemoteQuestionAsked',
+    atMs: 5,
+    waitId: '3',
+    round: 1,
+    question: { key: 'q', kind: 'form', message: 'Which?' },
+  },
   {
     type: 'RemoteAnswerRequested',
     atMs: 5,

@@ -53,6 +53,10 @@ describe('the state of a run', () => {
         requestedAtMs: 6,
         deadlineAtMs: 99,
         failedAttempts: 0,
+        watch: false,
+        rounds: 0,
+        asked: new Map(),
+        answers: new Map(),
       },
     ]);
   });
