@@ -46,7 +46,12 @@ const routes: readonly Route[] = [
   { method: 'POST', path: '/runs/:runId/queries/:name', access: 'management', handle: runs.query },
   { method: 'POST', path: '/runs/:runId/waits/:waitId/settle', access: 'management', handle: relays.settle },
   { method: 'POST', path: '/runs/:runId/waits/:waitId/poll', access: 'management', handle: remoteTasks.poll },
-  { method: 'POST', path: '/runs/:runId/waits/:waitId/cancel-remote', access: 'management', handle: remoteTasks.cancel },
+  {
+    method: 'POST',
+    path: '/runs/:runId/waits/:waitId/cancel-remote',
+    access: 'management',
+    handle: remoteTasks.cancel,
+  },
   { method: 'GET', path: '/remote-tasks', access: 'management', handle: remoteTasks.list },
   { method: 'GET', path: '/inputs', access: 'management', handle: inputs.list },
   { method: 'GET', path: '/inputs/:inputId', access: 'management', handle: inputs.show },

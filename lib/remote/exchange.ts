@@ -41,7 +41,10 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
       return { kind: 'rpc_error', status, ...answer.error, ...wait };
     case 'beyond_limits':
       if (!succeeded) return { kind: 'http_error', status, ...wait };
-      return { kind: 'unusable', error: remoteError('PAYLOAD_TOO_LARGE', `the answer cannot be read: ${answer.problem}`) };
+      return {
+        kind: 'unusable',
+        error: remoteError('PAYLOAD_TOO_LARGE', `the answer cannot be read: ${answer.problem}`),
+      };
     case 'violation': {
       if (succeeded) return unusable(answer.problem);
       const error = readUnaddressedError(reply.text);

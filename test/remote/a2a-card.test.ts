@@ -135,7 +135,6 @@ describe('discovery', () => {
     ['429', 429, '', 'retry', 'REMOTE_UNREACHABLE'],
     ['a page', 200, '<html>', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     ['no interfaces', 200, '{"name":"agent"}', 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
-    ['more than 256 KiB', 200, JSON.stringify({ name: 'x'.repeat(256 * 1024) }), 'retry', 'REMOTE_PROTOCOL_VIOLATION'],
     [
       'nothing that we speak',
       200,
@@ -150,9 +149,18 @@ describe('discovery', () => {
     };
     const reply = await supplier.transport().start(start);
     expect(reply).toMatchObject({ kind, error: { code } });
-    const read = await supplier.transport().get(handle);
-    expect(read.kind).toBe('unreadable');
-    expect(read).not.toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE' } });
+    expect((await supplier.transport().get(handle)).kind).toBe('unreadable');
+    expect(supplier.calls()).toEqual([]);
+  });
+
+  it('a card of more than 256 KiB is not read, and no task counts as too large for it', async () => {
+    const supplier = await agent(jsonRpc, { description: 'x'.repeat(256 * 1024) });
+    const error = {
+      code: 'REMOTE_PROTOCOL_VIOLATION',
+      message: 'the server broke the protocol: the agent card is too large',
+    };
+    expect(await supplier.transport().start(start)).toEqual({ kind: 'retry', error });
+    expect(await supplier.transport().get(handle)).toEqual({ kind: 'unreadable', error });
     expect(supplier.calls()).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { silentLog } from '../../lib/base/log.js';
 import { foldHistory } from '../../lib/history/run-state.js';
+import { questionIdOf } from '../../lib/history/remote-question.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
@@ -149,6 +150,9 @@ export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'StepAttemptFailed') return `step ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteTaskStartFailed') return `start ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteTaskStartLost') return `look ${event.waitId} ${event.look}`;
+  if (event.type === 'RemoteTaskStartAsked') return `start ${event.waitId} attempt ${event.attempt}`;
+  if (event.type === 'RemoteQuestionAsked') return `question ${event.waitId} ${questionIdOf(event)}`;
+  if (event.type === 'RemoteAnswerFailed') return `answer ${event.waitId} attempt ${event.attempt}`;
   if ('waitId' in event) return `${event.type} ${event.waitId}`;
   if ('inboxId' in event) return `inbox ${event.inboxId}`;
   return event.type;

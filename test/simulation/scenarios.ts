@@ -22,6 +22,8 @@ export interface Scenario {
   readonly dedupes?: boolean;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
+  /** How many questions each tool asks before there is a task, and while it runs. */
+  readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** What others do, and when. */
   readonly callers?: (world: World, runId: string) => void;
   /** How much later than without faults a run may end, beyond two sweeps and a visibility time. */
@@ -43,6 +45,42 @@ export const scenarios: readonly Scenario[] = [
     tools: { r1: 60 },
     dedupes: false,
     run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
+  {
+    name: 'a task that asks',
+    tools: { r1: 60 },
+    asks: { r1: { first: 2, then: 2 } },
+    slackS: 600,
+    run: async (ctx, step) => {
+      const answered: string[] = [];
+      const { result } = await ctx.callRemoteTask({
+        server: 'remote',
+        tool: 'r1',
+        timeout: { hours: 6 },
+        onInput: async ({ message }, inner) => {
+          answered.push(message);
+          await inner.sleep({ seconds: answered.length });
+          return { action: 'accept', content: answered.length };
+        },
+      });
+      return [result, answered, await step('s1')];
+    },
+  },
+  {
+    name: 'a server that does not dedupe asks first',
+    tools: { r1: 60 },
+    dedupes: false,
+    asks: { r1: { first: 1, then: 1 } },
+    slackS: 600,
+    run: async (ctx) =>
+      orCode(
+        ctx.callRemoteTask({
+          server: 'remote',
+          tool: 'r1',
+          timeout: { hours: 6 },
+          onInput: ({ message }) => ({ action: 'accept', content: message }),
+        }),
+      ),
   },
   {
     name: 'no dedupe but asked',

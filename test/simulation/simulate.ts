@@ -24,6 +24,7 @@ export async function simulate(
     workflows: workflowsOf(scenario, current),
     ...(scenario.tools === undefined ? {} : { tools: scenario.tools }),
     ...(scenario.dedupes === undefined ? {} : { dedupes: scenario.dedupes }),
+    ...(scenario.asks === undefined ? {} : { asks: scenario.asks }),
     ...(scenario.finds === undefined ? {} : { finds: scenario.finds }),
     onApplied: checkWrite,
     ...options,

@@ -17,7 +17,8 @@ import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import type { Queues, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/protection.js';
-import type { FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
+import type { RemoteQuestion } from '../../lib/history/remote-question.js';
+import type { AnswerReply, FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
@@ -100,7 +101,10 @@ interface RemoteTask {
   readonly taskId: string;
   readonly tool: string;
   readonly madeAtMs: EpochMs;
-  readonly endsAtMs: EpochMs;
+  /** Counted from the last answer, for a task that asks. */
+  endsAtMs: EpochMs;
+  /** What it was answered, in order. */
+  readonly answers: { readonly key: string; readonly answer: string }[];
   cancelled: boolean;
 }
 
@@ -114,6 +118,8 @@ export interface WorldOptions {
   readonly dedupes?: boolean;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
+  /** How many questions each tool asks before there is a task, and while it runs. Default none. */
+  readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** No fault begins after this many seconds. */
   readonly faultsEndS?: number;
   readonly endS?: number;
@@ -696,7 +702,7 @@ export class World {
       protocol: 'mcp',
       dedupes,
       problemWith: () => undefined,
-      start: ({ request, idempotencyKey }) =>
+      start: ({ request, idempotencyKey, continuation }) =>
         this.#operate<StartReply>(process, {
           tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
           kind: 'remoteStart',
@@ -705,7 +711,14 @@ export class World {
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
             if (deviation === 'noReplyLost')
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
-            const task = this.#startTask(idempotencyKey, request.kind === 'tool' ? request.tool : '');
+            const tool = request.kind === 'tool' ? request.tool : '';
+            const round = Number(continuation?.state ?? '0');
+            if (round > 0 && continuation?.answers['first'] === undefined) this.fail('answer-missing', `round ${round}`);
+            if (round < (this.#options.asks?.[tool]?.first ?? 0)) {
+              const questions = [{ key: 'first', kind: 'form', message: `round ${round + 1}` }] as const;
+              return { kind: 'asked', questions, state: String(round + 1) };
+            }
+            const task = this.#startTask(idempotencyKey, tool);
             if (deviation === 'noReply')
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
@@ -733,9 +746,29 @@ export class World {
           apply: () => {
             this.remote.reads++;
             const task = this.#task(handle);
+            const question = this.#questionOf(task);
+            if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
             return task.endsAtMs <= this.nowMs
               ? { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } }
               : { kind: 'working', state: 'working' };
+          },
+        }),
+      answer: (handle, { key }, answer, deliveryKey) =>
+        this.#operate<AnswerReply>(process, {
+          tag: `answer ${handle.taskId}`,
+          kind: 'remote',
+          answerMs: 50,
+          apply: () => {
+            const task = this.#task(handle);
+            const content = JSON.stringify(answer);
+            const before = task.answers[Number(key) - 1];
+            if (before !== undefined && (before.key !== deliveryKey || before.answer !== content))
+              this.fail('answered-otherwise', `question ${key} of ${task.taskId}`);
+            if (this.#questionOf(task)?.key === key) {
+              task.answers.push({ key: deliveryKey, answer: content });
+              task.endsAtMs = this.nowMs + (this.#options.tools?.[task.tool] ?? 1e9) * S;
+            }
+            return { kind: 'done' };
           },
         }),
       cancel: (handle) =>
@@ -749,6 +782,12 @@ export class World {
           },
         }),
     };
+  }
+
+  #questionOf({ tool, answers }: RemoteTask): RemoteQuestion | undefined {
+    const isAsking = answers.length < (this.#options.asks?.[tool]?.then ?? 0);
+    if (!isAsking) return undefined;
+    return { key: String(answers.length + 1), kind: 'form', message: `question ${answers.length + 1}` };
   }
 
   #task(handle: RemoteTaskHandle): RemoteTask {
@@ -787,6 +826,7 @@ export class World {
       taskId: `H${this.remote.tasks.length}`,
       madeAtMs: this.nowMs,
       endsAtMs: this.nowMs + (this.#options.tools?.[tool] ?? 1e9) * S,
+      answers: [],
       cancelled: false,
     };
     this.remote.tasks.push(task);
