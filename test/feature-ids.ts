@@ -11,5 +11,4 @@ export const featureIds: readonly string[] = [
 /** Those of them that are not there, or not in that form, and why. */
 export const notDone: Readonly<Record<string, string>> = {
   'S0-188': 'a reply to a start has the limit of every remote reply, 4 MiB (S0-42)',
-  'S0-189': 'a result is waited for with GET /runs/{id}/events?wait=, which answers 200 and the status in any case',
 };

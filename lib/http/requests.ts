@@ -124,10 +124,14 @@ export const listQuery = z.strictObject({
   cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
 });
 
+/** Seconds. */
+const waitSeconds = z.optional(wholeNumber(followMaxMs / 1_000, /^(0|[1-9][0-9]?)$/, 0));
+
+export const resultQuery = z.strictObject({ wait: waitSeconds });
+
 export const eventsQuery = z.strictObject({
   after: z.optional(wholeNumber(999_999_999, /^(0|[1-9][0-9]{0,8})$/, 0)),
-  /** Seconds. */
-  wait: z.optional(wholeNumber(followMaxMs / 1_000, /^(0|[1-9][0-9]?)$/, 0)),
+  wait: waitSeconds,
 });
 
 export const inputsQuery = z.strictObject({

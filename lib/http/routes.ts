@@ -36,6 +36,7 @@ const routes: readonly Route[] = [
   { method: 'GET', path: '/runs/:runId', access: 'management', handle: runs.show },
   { method: 'GET', path: '/runs/:runId/why', access: 'management', handle: runs.why },
   { method: 'GET', path: '/runs/:runId/history', access: 'management', handle: runs.history },
+  { method: 'GET', path: '/runs/:runId/result', access: 'management', handle: runs.result },
   { method: 'GET', path: '/runs/:runId/events', access: 'management', handle: runs.events },
   { method: 'POST', path: '/runs/:runId/cancel', access: 'management', handle: runs.stop('cancel') },
   { method: 'POST', path: '/runs/:runId/terminate', access: 'management', handle: runs.stop('terminate') },

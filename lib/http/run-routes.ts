@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
+import { awaitOutcome } from '../operations/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/explain-run.js';
 import { followRun } from '../operations/follow-run.js';
@@ -22,6 +23,7 @@ import {
   keyHeader,
   listQuery,
   queryBody,
+  resultQuery,
   signalBody,
   startBody,
   stopBody,
@@ -94,6 +96,15 @@ export async function why(deps: Deps, context: Context): Promise<Response> {
 export async function history(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   return json(200, await pageHistory(deps, runId, given(parseQuery(historyQuery, queryOf(context)))));
+}
+
+/** 204 while the run is under way; `Retry-After` says when to ask again. */
+export async function result(deps: Deps, context: Context): Promise<Response> {
+  const runId = runIdIn(context);
+  const { wait = 0 } = parseQuery(resultQuery, queryOf(context));
+  const outcome = await awaitOutcome(deps, runId, wait * 1_000);
+  if (outcome === undefined) return new Response(null, { status: 204, headers: { 'retry-after': '5' } });
+  return json(200, { runId, outcome });
 }
 
 export async function events(deps: Deps, context: Context): Promise<Response> {

@@ -43,6 +43,40 @@ const rules = (file: string, test: string): Mutant['caughtBy'] => ({
 const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({ kind: 'simulation', scenario, seeds });
 
 export const mutants: readonly Mutant[] = [
+  // ----- questions of remote servers -----
+  {
+    name: 'asked-attempt-forgotten',
+    rule: 'questions on the item mean that the attempt ended with them',
+    file: startRemoteTask,
+    edits: [
+      {
+        find: 'if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain(deps, start, attempt, token);',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('asking', 'asked before there is a task'),
+  },
+  {
+    name: 'question-wake-not-repeated',
+    rule: 'a read that shows questions which no turn has taken in sends the wake',
+    file: pollTask,
+    edits: [
+      {
+        find: '(token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)',
+        replace: '(token.questions?.recorded ?? 0) < 0',
+      },
+    ],
+    caughtBy: rules('asking', 'asked by a task'),
+  },
+  {
+    name: 'answer-key-fresh',
+    rule: 'every delivery of one answer carries the same key',
+    file: 'lib/operations/answer-remote.ts',
+    edits: [
+      { find: 'const key = remoteKeyOf(runId, waitId, deps.digest);', replace: 'const key = deps.random.hex(16);' },
+    ],
+    caughtBy: rules('asking', 'answer in the log'),
+  },
   // ----- ending -----
   {
     name: 'no-ending-event',

@@ -19,13 +19,13 @@ const violation = (problem: string) => ({
 describe('exchangeOf', () => {
   it.each([
     [
-      'MCP case 3: JSON with a charset',
+      'MCP-03: JSON with a charset',
       reply(200, 'Application/JSON; charset=utf-8', good),
       { kind: 'result', result: { a: 1 } },
     ],
     ['the media type of A2A', reply(200, 'application/a2a+json', good), { kind: 'result', result: { a: 1 } }],
     ['no media type', reply(200, '', good), { kind: 'result', result: { a: 1 } }],
-    ['MCP case 3: JSON called HTML', reply(200, 'text/html', good), violation('the body is not JSON')],
+    ['MCP-03: JSON called HTML', reply(200, 'text/html', good), violation('the body is not JSON')],
     ['no body', reply(200, 'application/json', ''), violation('the body is empty')],
     [
       'a result under an error status',

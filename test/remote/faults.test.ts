@@ -51,7 +51,8 @@ function transportTo(protocol: Protocol, url: string, totalMs = 10_000) {
   const note = (event: string, fields?: object): void => void logged.push({ event, ...fields });
   const log: Log = { debug: note, info: note, warn: note, error: note };
   const auth = { bearer: secret('TOKEN'), headers: { 'X-Api-Key': secret('KEY') } };
-  const server = protocol.name === 'mcp' ? mcpServer({ url, auth, protocolVersion: '2026-07-28' }) : a2aAgent({ url, auth });
+  const server =
+    protocol.name === 'mcp' ? mcpServer({ url, auth, protocolVersion: '2026-07-28' }) : a2aAgent({ url, auth });
   const readSecret = (name: string): string => (name === 'TOKEN' ? bearer : apiKey);
   const deps = transportDeps(httpClient({ limits: { totalMs } }), { readSecret, log });
   return { transport: createTransports({ remote: server }, deps).get('remote'), logged };
@@ -70,7 +71,7 @@ type Fault = readonly [
 
 const rejectedReplies: readonly Fault[] = [
   [
-    'MCP case 1, A2A C2: another id',
+    'MCP-01, A2A C2: another id',
     (p, r, s) => {
       json(s, { jsonrpc: '2.0', id: `${r.body.id}x`, result: p.started });
     },
@@ -94,7 +95,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP case 2: no jsonrpc',
+    'MCP-02: no jsonrpc',
     (p, r, s) => {
       json(s, { id: r.body.id, result: p.started });
     },
@@ -102,7 +103,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP case 2, A2A C3: result and error',
+    'MCP-02, A2A C3: result and error',
     (p, r, s) => {
       json(s, { jsonrpc: '2.0', id: r.body.id, result: p.started, error: { code: 1, message: 'x' } });
     },
@@ -110,7 +111,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP case 3, A2A C43: HTML with 200',
+    'MCP-03, A2A C43: HTML with 200',
     (_p, _r, s) => {
       json(s, '<html>', 200, { 'content-type': 'text/html' });
     },
@@ -134,7 +135,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP case 8, A2A C38: a body of 5 MiB',
+    'MCP-08, A2A C38: a body of 5 MiB',
     (_p, r, s) => {
       json(s, answered(r, { text: 'x'.repeat(5 * 1024 * 1024) }));
     },
@@ -217,7 +218,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     },
   );
 
-  it('MCP case 28, A2A C1: the state of another task settles nothing', async () => {
+  it('MCP-28, A2A C1: the state of another task settles nothing', async () => {
     const server = await serving((request, response) => {
       result(response, request, protocol.ended('t2'));
     });
@@ -243,7 +244,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     expect(logged).toEqual([]);
   });
 
-  it('S0-12, S0-13, case 45: repeats a start with the same key under a new request id', async () => {
+  it('S0-12, S0-13, MCP-45: repeats a start with the same key under a new request id', async () => {
     const server = await serving((request, response) => {
       result(response, request, protocol.started);
     });
@@ -256,7 +257,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     expect(first!.body.params).toEqual(second!.body.params);
   });
 
-  it('MCP case 9, A2A C44: a redirect is refused and its target sees nothing', async () => {
+  it('MCP-09, A2A C44: a redirect is refused and its target sees nothing', async () => {
     const target = await serving((request, response) => {
       result(response, request, protocol.started);
     });
@@ -278,7 +279,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
   it.each([
     [429, '120', 120_000],
     [503, 'Sun, 29 Nov 2026 10:02:00 GMT', 120_000],
-  ])('A2A C45, case 36: %i with Retry-After %s is repeated no sooner', async (status, header, retryAfterMs) => {
+  ])('A2A C45, MCP-36: %i with Retry-After %s is repeated no sooner', async (status, header, retryAfterMs) => {
     const server = await serving((_, response) => {
       json(response, {}, status, { 'retry-after': header });
     });
@@ -288,7 +289,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     expect(await transport.cancel(protocol.handle)).toMatchObject({ kind: 'retry', retryAfterMs });
   });
 
-  it('S0-40, case 46: a server that hangs is left at the deadline, after one request', async () => {
+  it('S0-40, MCP-46: a server that hangs is left at the deadline, after one request', async () => {
     const server = await serving(() => undefined);
     const { transport } = transportTo(protocol, server.url, 60);
     expect(await transport.start(start(protocol))).toEqual({
@@ -358,7 +359,7 @@ describe('an MCP server that answers with an event stream', () => {
   };
   const started = { kind: 'started', handle: mcp.handle };
 
-  it('case 4: the response is found after comments, priming and notifications, cut inside a character', async () => {
+  it('MCP-04: the response is found after comments, priming and notifications, cut inside a character', async () => {
     const transport = await stream((request, response) => {
       const text = `: hello\r\n\r\nid: 1\r\ndata:\r\n\r\n${event({ jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'é' } })}${event(answered(request, { ...mcp.started, statusMessage: 'レ' }))}`;
       const bytes = Buffer.from(text);
@@ -372,7 +373,7 @@ describe('an MCP server that answers with an event stream', () => {
     expect(await transport.start(start(mcp))).toEqual(started);
   });
 
-  it('case 5: a stream that ends without a response is no answer', async () => {
+  it('MCP-05: a stream that ends without a response is no answer', async () => {
     const transport = await stream((_, response) => {
       response.end(event({ jsonrpc: '2.0', method: 'notifications/progress' }));
     });
@@ -383,7 +384,7 @@ describe('an MCP server that answers with an event stream', () => {
     expect((await transport.get(mcp.handle)).kind).toBe('unreadable');
   });
 
-  it('case 6: a response to another request is skipped', async () => {
+  it('MCP-06: a response to another request is skipped', async () => {
     const transport = await stream((request, response) => {
       response.end(
         event({ jsonrpc: '2.0', id: 'other', result: { content: [] } }) + event(answered(request, mcp.started)),
@@ -392,7 +393,7 @@ describe('an MCP server that answers with an event stream', () => {
     expect(await transport.start(start(mcp))).toEqual(started);
   });
 
-  it('case 7, S0-25: a stream that stays open is left at the response', async () => {
+  it('MCP-07, S0-25: a stream that stays open is left at the response', async () => {
     let left: () => void = () => undefined;
     const closed = new Promise<void>((resolve) => (left = resolve));
     const transport = await stream((request, response) => {
@@ -403,7 +404,7 @@ describe('an MCP server that answers with an event stream', () => {
     await closed;
   });
 
-  it('case 8: a stream without end is left at the cap', async () => {
+  it('MCP-08: a stream without end is left at the cap', async () => {
     const transport = await stream((_, response) => {
       const more = (): void => {
         while (!response.destroyed && response.write(`: ${'x'.repeat(65_536)}\n\n`));
@@ -417,7 +418,7 @@ describe('an MCP server that answers with an event stream', () => {
     });
   });
 
-  it('case 10: a result without resultType is complete', async () => {
+  it('MCP-10: a result without resultType is complete', async () => {
     const transport = await stream((request, response) => {
       response.end(event(answered(request, { content: [] })));
     });

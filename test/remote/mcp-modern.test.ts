@@ -25,7 +25,7 @@ const capabilities = ({ body }: Received) =>
   (body.params['_meta'] as Record<string, unknown>)['io.modelcontextprotocol/clientCapabilities'];
 
 describe('a start over 2026-07-28', () => {
-  it('MCP-23: a result at once ends the call without a handle', async () => {
+  it('GB-11, MCP-23: a result at once ends the call without a handle', async () => {
     const { transport, methods } = await aPeer({ 'tools/call': { resultType: 'complete', content } }, pinned);
     expect(await transport.start(startOf('x'))).toEqual({
       kind: 'ended',

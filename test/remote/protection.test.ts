@@ -242,6 +242,17 @@ describe('the breaker of a server', () => {
     expect(await worker.cancel(handle)).toEqual({ kind: 'done' });
   });
 
+  it('learns nothing from requests that were sent before it opened', async () => {
+    const server = aServer();
+    const worker = server.worker();
+    server.reply = failing();
+    await many(10, () => read(worker, server.clock));
+    const writes = server.writes.length;
+    await many(20, () => worker.get(handle));
+    expect(server.writes.length).toBe(writes);
+    expect(server.logged).toEqual(['remote server is left alone']);
+  });
+
   it('spreads out those whom it holds', async () => {
     const server = aServer({}, { jitter: 0.5 });
     const worker = server.worker();
@@ -336,5 +347,9 @@ describe('starts of one worker', () => {
     expect(await waiting[1]).toMatchObject({ kind: 'held', untilMs: 1_007_000 });
     expect((await worker.admit!('start')).kind).toBe('held');
     expect(await read(worker, server.clock)).toBe('working');
+    // Whoever was turned away keeps no place.
+    const [, second] = inside;
+    if (second?.kind === 'admitted') await second.leave();
+    expect((await worker.admit!('start')).kind).toBe('admitted');
   });
 });

@@ -3,7 +3,7 @@ import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import { toToken } from '../../lib/store/items.js';
 import type { TokenRecord } from '../../lib/store/records.js';
 import type { Duration } from '../../lib/base/time.js';
-import type { RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
+import type { InputHandler, RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
 import type { Scenario } from '../simulation/scenarios.js';
 import { describe, simulate } from '../simulation/simulate.js';
 import type { Deviation, Freeze, World } from '../simulation/world.js';
@@ -35,6 +35,8 @@ export interface Scene {
   readonly dedupes?: boolean;
   /** It can be asked for the task of a start; default false. */
   readonly finds?: boolean;
+  /** How many questions each tool asks before there is a task, and while it runs. */
+  readonly asks?: Scenario['asks'];
   readonly callers?: (world: World, runId: string) => void;
   readonly script: readonly Line[];
   readonly endS?: number;
@@ -88,6 +90,7 @@ export async function play(scene: Scene): Promise<Played> {
     ...(scene.tools === undefined ? {} : { tools: scene.tools }),
     ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
     ...(scene.finds === undefined ? {} : { finds: scene.finds }),
+    ...(scene.asks === undefined ? {} : { asks: scene.asks }),
     callers: (world, runId) => {
       const item = (sk: string) => world.items.get(`run#${runId} ${sk}`);
       soFar = {
@@ -120,7 +123,7 @@ export async function play(scene: Scene): Promise<Played> {
 export async function call(
   ctx: WorkflowContext,
   tool: string,
-  options: { timeout?: Duration; retrySafe?: boolean } = {},
+  options: { timeout?: Duration; retrySafe?: boolean; onInput?: InputHandler } = {},
 ): Promise<unknown> {
   try {
     const outcome: RemoteOutcome = await ctx.callRemoteTask({

@@ -713,7 +713,8 @@ export class World {
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             const tool = request.kind === 'tool' ? request.tool : '';
             const round = Number(continuation?.state ?? '0');
-            if (round > 0 && continuation?.answers['first'] === undefined) this.fail('answer-missing', `round ${round}`);
+            if (round > 0 && continuation?.answers['first'] === undefined)
+              this.fail('answer-missing', `round ${round}`);
             if (round < (this.#options.asks?.[tool]?.first ?? 0)) {
               const questions = [{ key: 'first', kind: 'form', message: `round ${round + 1}` }] as const;
               return { kind: 'asked', questions, state: String(round + 1) };

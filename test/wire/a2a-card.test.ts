@@ -46,14 +46,27 @@ describe('the interface of a card', () => {
       { url, supportedInterfaces: [] },
       { url, binding: 'JSONRPC', wire: '0.3' },
     ],
-    ['gRPC first', { supportedInterfaces: [{ ...rpc, protocolBinding: 'GRPC' }, rpc] }, jsonRpc10],
+    [
+      'gRPC first',
+      { supportedInterfaces: [{ ...rpc, url: 'https://agent.example/grpc', protocolBinding: 'GRPC' }, rpc] },
+      jsonRpc10,
+    ],
     [
       'an unknown binding first',
       { supportedInterfaces: [{ ...rpc, protocolBinding: 'https://a.example/b' }, rpc] },
       jsonRpc10,
     ],
     ['version 1.0.0', { supportedInterfaces: [{ ...rpc, protocolVersion: '1.0.0' }] }, jsonRpc10],
-    ['version 10.0 first', { supportedInterfaces: [{ ...rpc, protocolVersion: '10.0' }, rpc] }, jsonRpc10],
+    [
+      'version 10.0 first',
+      {
+        supportedInterfaces: [
+          { url: 'https://agent.example/v10', protocolBinding: 'JSONRPC', protocolVersion: '10.0' },
+          rpc,
+        ],
+      },
+      jsonRpc10,
+    ],
     [
       'HTTP+JSON first',
       { supportedInterfaces: [rest, rpc] },

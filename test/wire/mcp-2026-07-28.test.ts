@@ -65,7 +65,7 @@ describe('requests of MCP 2026-07-28', () => {
     ['a\nb', '=?base64?YQpi?='],
     ['', '=?base64??='],
     ['x=?y', 'x=?y'],
-  ])('S0-22, case 11: sends the name %j as %j', (name, expected) => {
+  ])('S0-22, MCP-11: sends the name %j as %j', (name, expected) => {
     expect(mcpHeaderValue(name)).toBe(expected);
   });
 });
@@ -105,22 +105,22 @@ describe('the result of tools/call', () => {
       { ...created, ttlMs: null },
       { kind: 'started', handle: { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 't1' } },
     ],
-    ['case 33: a hint of 0', { ...created, pollIntervalMs: 0 }, { kind: 'started', handle }],
-    ['case 33: a negative hint', { ...created, pollIntervalMs: -5 }, { kind: 'started', handle }],
-    ['case 33: a fractional hint', { ...created, pollIntervalMs: 1.2 }, { kind: 'started', handle, pollAfterMs: 2 }],
+    ['MCP-33: a hint of 0', { ...created, pollIntervalMs: 0 }, { kind: 'started', handle }],
+    ['MCP-33: a negative hint', { ...created, pollIntervalMs: -5 }, { kind: 'started', handle }],
+    ['MCP-33: a fractional hint', { ...created, pollIntervalMs: 1.2 }, { kind: 'started', handle, pollAfterMs: 2 }],
     [
-      'case 24: an ended task',
+      'MCP-24: an ended task',
       { ...created, status: 'completed', pollIntervalMs: 9 },
       { kind: 'started', handle, pollAfterMs: 0 },
     ],
-    ['case 24: a failed task', { ...created, status: 'failed' }, { kind: 'started', handle, pollAfterMs: 0 }],
+    ['MCP-24: a failed task', { ...created, status: 'failed' }, { kind: 'started', handle, pollAfterMs: 0 }],
     [
-      'case 23: a result',
+      'MCP-23: a result',
       { resultType: 'complete', content },
       { kind: 'ended', end: { kind: 'completed', result: { resultType: 'complete', content }, isError: false } },
     ],
     [
-      'case 10: a result without resultType',
+      'MCP-10: a result without resultType',
       { content },
       { kind: 'ended', end: { kind: 'completed', result: { content }, isError: false } },
     ],
@@ -135,7 +135,7 @@ describe('the result of tools/call', () => {
       { kind: 'ended', end: { kind: 'completed', result: { structuredContent: 0 }, isError: false } },
     ],
     [
-      'case 47: a question before the start, with the state exactly as it came',
+      'MCP-47: a question before the start, with the state exactly as it came',
       { resultType: 'input_required', requestState: ' {"a":1}\n', inputRequests: { confirm: elicitation } },
       {
         kind: 'asked',
@@ -144,7 +144,7 @@ describe('the result of tools/call', () => {
       },
     ],
     [
-      'case 47: a question without a state',
+      'MCP-47: a question without a state',
       { resultType: 'input_required', inputRequests: { confirm: elicitation } },
       {
         kind: 'asked',
@@ -157,19 +157,19 @@ describe('the result of tools/call', () => {
 
   it.each([
     [
-      'case 10: an unknown resultType',
+      'MCP-10: an unknown resultType',
       { resultType: 'banana', content },
       'the result of the call has an unknown resultType',
     ],
     ['a resultType that is no text', { resultType: 1, content }, 'the result of the call has an unknown resultType'],
-    ['case 25: no taskId', { ...created, taskId: undefined }, 'the task has no usable taskId'],
-    ['case 25: an empty taskId', { ...created, taskId: '' }, 'the task has no usable taskId'],
+    ['MCP-25: no taskId', { ...created, taskId: undefined }, 'the task has no usable taskId'],
+    ['MCP-25: an empty taskId', { ...created, taskId: '' }, 'the task has no usable taskId'],
     ['a taskId of 2 KiB', { ...created, taskId: 'x'.repeat(2_048) }, 'the task has no usable taskId'],
-    ['case 25: no status', { ...created, status: undefined }, 'the task has no status or no createdAt'],
-    ['case 25: no createdAt', { ...created, createdAt: undefined }, 'the task has no status or no createdAt'],
-    ['case 25: no ttlMs', { ...created, ttlMs: undefined }, 'the task has no ttlMs'],
+    ['MCP-25: no status', { ...created, status: undefined }, 'the task has no status or no createdAt'],
+    ['MCP-25: no createdAt', { ...created, createdAt: undefined }, 'the task has no status or no createdAt'],
+    ['MCP-25: no ttlMs', { ...created, ttlMs: undefined }, 'the task has no ttlMs'],
     [
-      'case 27: a nested task of 2025-11-25',
+      'MCP-27: a nested task of 2025-11-25',
       { task: { taskId: 't1', status: 'working' } },
       'the result of the call has neither content nor structuredContent',
     ],
@@ -200,16 +200,16 @@ describe('the result of tasks/get', () => {
       { kind: 'working', state: 'input_required' },
     ],
     [
-      'S0-50, case 29: completed with isError',
+      'S0-50, MCP-29: completed with isError',
       { ...task, status: 'completed', result: inner },
       { kind: 'ended', end: { kind: 'completed', result: inner, isError: true, taskId: 't1' } },
     ],
     [
-      'case 31: completed, no resultType inside',
+      'MCP-31: completed, no resultType inside',
       { ...task, status: 'completed', result: {} },
       { kind: 'ended', end: { kind: 'completed', result: {}, isError: false, taskId: 't1' } },
     ],
-    ['case 32: resultType "task"', { ...task, resultType: 'task' }, { kind: 'working', state: 'working' }],
+    ['MCP-32: resultType "task"', { ...task, resultType: 'task' }, { kind: 'working', state: 'working' }],
     ['no resultType', { taskId: 't1', status: 'working' }, { kind: 'working', state: 'working' }],
     [
       'S0-24, S0-51: failed with a status message',
@@ -222,7 +222,7 @@ describe('the result of tasks/get', () => {
       }),
     ],
     [
-      'S0-24, case 30: failed with an error message',
+      'S0-24, MCP-30: failed with an error message',
       { ...task, status: 'failed', statusMessage: ' ', error: { code: 1, message: 'exhausted' } },
       failed('REMOTE_TASK_FAILED', 'remote task failed: exhausted', { server: 'reports', state: 'failed', code: 1 }),
     ],
@@ -250,26 +250,26 @@ describe('the result of tasks/get', () => {
 
   it.each([
     [
-      'case 28: another task',
+      'MCP-28: another task',
       { ...task, taskId: 't2', status: 'completed', result: {} },
       'the task is not the one that was asked for',
     ],
     ['no task id', { status: 'completed', result: {} }, 'the task is not the one that was asked for'],
     ['an unknown status', { ...task, status: 'done', result: {} }, 'the task has an unknown status'],
     ['no status', { taskId: 't1', result: {} }, 'the task has an unknown status'],
-    ['case 31: completed without a result', { ...task, status: 'completed' }, 'the task is completed without a result'],
+    ['MCP-31: completed without a result', { ...task, status: 'completed' }, 'the task is completed without a result'],
     [
-      'case 31: completed with a text',
+      'MCP-31: completed with a text',
       { ...task, status: 'completed', result: 'x' },
       'the task is completed without a result',
     ],
     [
-      'case 30: failed without an error',
+      'MCP-30: failed without an error',
       { ...task, status: 'failed', statusMessage: 'x' },
       'the task is failed without an error',
     ],
     [
-      'case 10: an unknown resultType',
+      'MCP-10: an unknown resultType',
       { ...task, resultType: 'banana', status: 'completed', result: {} },
       'the task has an unknown resultType',
     ],
@@ -341,7 +341,7 @@ describe('what came in place of a result', () => {
     [rpc(404, -32601), 'retry'],
     [{ kind: 'http_error', status: 503 }, 'retry'],
     [{ kind: 'no_answer', error: sent }, 'retry'],
-  ] as const)('case 44: a cancel with %j is %s', (exchange, kind) => {
+  ] as const)('MCP-44: a cancel with %j is %s', (exchange, kind) => {
     expect(classifyCancel(exchange).kind).toBe(kind);
   });
 });

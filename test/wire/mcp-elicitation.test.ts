@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../lib/base/json.js';
 import { readInputRequests } from '../../lib/remote/mcp/elicitation.js';
 
-const ask = (params: object) => ({ method: 'elicitation/create', params });
+const ask = (params: JsonObject) => ({ method: 'elicitation/create', params });
 
 describe('what an MCP server asks', () => {
   it('a message is cut at 4 KiB and never inside a character', () => {

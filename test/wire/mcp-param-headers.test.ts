@@ -21,7 +21,7 @@ describe('x-mcp-header', () => {
     expect(headerParamsOf(schema as never).kind).toBe('usable');
   });
 
-  it.each([
+  const broken: readonly (readonly [name: string, schema: object, problem: string])[] = [
     ['an empty name', object({ a: on('string', '') }), 'an x-mcp-header that is no token'],
     ['a name with a space', object({ a: on('string', 'a b') }), 'an x-mcp-header that is no token'],
     ['a name with a line break', object({ a: on('string', 'a\n') }), 'an x-mcp-header that is no token'],
@@ -52,18 +52,21 @@ describe('x-mcp-header', () => {
       'two properties with the x-mcp-header "Region"',
     ],
     ['the root', { ...region, properties: {} }, 'the x-mcp-header "Region" on what is no property of an object'],
-    ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'].map((keyword) => [
-      keyword,
-      object({ a: { type: 'array', [keyword]: object({ b: region }) } }),
-      'the x-mcp-header "Region" on what is no property of an object',
-    ]),
-    ...['oneOf', 'anyOf', 'allOf', 'prefixItems'].map((keyword) => [
+    ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'].map(
+      (keyword): readonly [string, object, string] => [
+        keyword,
+        object({ a: { type: 'array', [keyword]: object({ b: region }) } }),
+        'the x-mcp-header "Region" on what is no property of an object',
+      ],
+    ),
+    ...['oneOf', 'anyOf', 'allOf', 'prefixItems'].map((keyword): readonly [string, object, string] => [
       keyword,
       object({ a: { [keyword]: [object({ b: region })] } }),
       'the x-mcp-header "Region" on what is no property of an object',
     ]),
     ['$defs', { ...object({}), $defs: { r: region } }, 'the x-mcp-header "Region" on what is no property of an object'],
-  ])('MCP-20: a schema with an annotation on %s is excluded', (_name, schema, problem) => {
+  ];
+  it.each(broken)('MCP-20: a schema with an annotation on %s is excluded', (_name, schema, problem) => {
     expect(headerParamsOf(schema as never)).toEqual({ kind: 'excluded', problem });
   });
 

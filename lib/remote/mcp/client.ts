@@ -101,12 +101,13 @@ export class McpTransport implements RemoteTaskTransport {
   }
 
   async adopt({ taskId }: { readonly taskId: string }): Promise<StartReply> {
-    const found = await this.#revision.find();
+    const untilMs = this.#clock.nowMs() + requestTimeoutMs;
+    const found = await this.#revision.find(untilMs);
     if (found.kind === 'unready') return notStarted(found);
     const dialect = this.#dialects[found.revision];
-    const handle = await dialect.handleOf(taskId);
+    const handle = await dialect.handleOf(taskId, untilMs);
     if ('kind' in handle) return notStarted(handle);
-    return adopted(await dialect.get(handle), handle);
+    return adopted(await dialect.get(handle, untilMs), handle);
   }
 
   #dialectOf({ protocol, wire }: RemoteTaskHandle): McpDialect | undefined {

@@ -83,16 +83,18 @@ export class LegacyDialect implements McpDialect {
     return asTask ? reply : outlasted(reply);
   }
 
-  async get(handle: RemoteTaskHandle): Promise<PollReply> {
-    return this.#endpoint.converse<PollReply>('tasks/get', async (send) => {
-      const read = await this.#askFor(handle, 'tasks/get', send);
-      if (read.kind !== 'answered') return unreadTask(read);
-      if (read.exchange.kind !== 'result') return pollTrouble(read.exchange, [invalidParamsCode]);
-      const state = readTask(read.exchange.result, handle);
-      if (state.kind !== 'result_waits') return state;
-      const fetched = await this.#askFor(handle, 'tasks/result', send);
-      return fetched.kind === 'answered' ? readTaskResult(fetched.exchange, state.task, handle) : unreadTask(fetched);
-    });
+  async get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply> {
+    return this.#endpoint.converse<PollReply>('tasks/get', (send) => this.#read(handle, send), untilMs);
+  }
+
+  async #read(handle: RemoteTaskHandle, send: Send): Promise<PollReply> {
+    const read = await this.#askFor(handle, 'tasks/get', send);
+    if (read.kind !== 'answered') return unreadTask(read);
+    if (read.exchange.kind !== 'result') return pollTrouble(read.exchange, [invalidParamsCode]);
+    const state = readTask(read.exchange.result, handle);
+    if (state.kind !== 'result_waits') return state;
+    const fetched = await this.#askFor(handle, 'tasks/result', send);
+    return fetched.kind === 'answered' ? readTaskResult(fetched.exchange, state.task, handle) : unreadTask(fetched);
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
@@ -117,8 +119,8 @@ export class LegacyDialect implements McpDialect {
     return { kind: 'refused', error: remoteError('CONFIG_INVALID', problem) };
   }
 
-  async handleOf(taskId: string): Promise<RemoteTaskHandle | Unready> {
-    const session = await this.#sessions.current();
+  async handleOf(taskId: string, untilMs: EpochMs): Promise<RemoteTaskHandle | Unready> {
+    const session = await this.#sessions.current(untilMs);
     if (session.kind === 'unready') return session;
     const { id } = session;
     return {

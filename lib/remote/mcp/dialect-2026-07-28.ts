@@ -91,11 +91,16 @@ export class ModernDialect implements McpDialect {
     return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem), headers: {} };
   }
 
-  async get(handle: RemoteTaskHandle): Promise<PollReply> {
-    return this.#endpoint.ask(tasksGet(handle), {}, (exchange) => {
-      this.#warnOfUnanswerable(exchange);
-      return classifyPoll(exchange, handle);
-    });
+  async get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply> {
+    return this.#endpoint.converse<PollReply>(
+      'tasks/get',
+      async (send) => {
+        const { exchange } = await send(tasksGet(handle));
+        this.#warnOfUnanswerable(exchange);
+        return classifyPoll(exchange, handle);
+      },
+      untilMs,
+    );
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {

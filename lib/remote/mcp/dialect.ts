@@ -27,11 +27,12 @@ export interface Unready {
 export interface McpDialect {
   /** One attempt, over at `untilMs`. */
   start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision>;
-  get(handle: RemoteTaskHandle): Promise<PollReply>;
+  /** One read, over at `untilMs` or within 30 s. */
+  get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply>;
   cancel(handle: RemoteTaskHandle): Promise<CancelReply>;
   answer(handle: RemoteTaskHandle, key: string, answer: RemoteAnswer, idempotencyKey: string): Promise<AnswerReply>;
   /** A handle for a task that somebody else started. */
-  handleOf(taskId: string): Promise<RemoteTaskHandle | Unready>;
+  handleOf(taskId: string, untilMs: EpochMs): Promise<RemoteTaskHandle | Unready>;
 }
 
 export function unready(trouble: Trouble): Unready {
