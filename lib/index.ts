@@ -1,13 +1,7 @@
 // What a workflow author imports.
 
 export { defineApp, mcpServer, a2aAgent } from './workflow/app.js';
-export type {
-  A2aAgentConfig,
-  App,
-  AppConfig,
-  McpServerConfig,
-  ServerConfig,
-} from './workflow/app.js';
+export type { A2aAgentConfig, App, AppConfig, McpServerConfig, ServerConfig } from './workflow/app.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';
 export type {
   OAuthClient,

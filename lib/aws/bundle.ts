@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type BuildFailure, formatMessages, type Plugin } from 'esbuild';
+import { build, type BuildFailure, formatMessages, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
 import { bundling } from './topology.js';
 
@@ -11,6 +11,8 @@ export interface BundleOptions {
   readonly outDir: string;
   /** Files that import `outwait:app`, by the name of the bundle that each becomes. Default: `app`, which exports the app. */
   readonly entries?: Readonly<Record<string, string>>;
+  /** Is given what went into the bundles, for whoever measures them. */
+  readonly onMetafile?: (metafile: Metafile) => void;
 }
 
 /**
@@ -22,6 +24,7 @@ export async function bundle({
   configFile,
   outDir,
   entries = { app: appEntry },
+  onMetafile,
 }: BundleOptions): Promise<Record<string, string>> {
   const config = resolve(configFile);
   await access(config).catch(() => {
@@ -29,8 +32,9 @@ export async function bundle({
   });
   const { banner, mainFields, ...settings } = bundling;
   try {
-    await build({
+    const { metafile } = await build({
       ...settings,
+      metafile: true,
       mainFields: [...mainFields],
       banner: { js: banner },
       bundle: true,
@@ -40,6 +44,7 @@ export async function bundle({
       logLevel: 'silent',
       plugins: [resolveNames(config)],
     });
+    onMetafile?.(metafile);
   } catch (error) {
     throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled:\n${await textOf(error)}`);
   }

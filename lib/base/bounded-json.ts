@@ -49,7 +49,8 @@ function checkLimits(text: string, { maxDepth, maxKeys }: JsonLimits): void {
         break;
       case openBracket:
       case openBrace:
-        if (++depth > maxDepth) throw new JsonBeyondLimits('INPUT_INVALID', `JSON is nested deeper than ${maxDepth} levels`);
+        if (++depth > maxDepth)
+          throw new JsonBeyondLimits('INPUT_INVALID', `JSON is nested deeper than ${maxDepth} levels`);
         break;
       case closeBracket:
       case closeBrace:

@@ -229,6 +229,8 @@ export const startRoundsMax = 8;
 export const followMaxMs = 20_000;
 /** Between two looks at a run that is followed. */
 export const followIntervalMs = 1_000;
+/** What remote tasks say is gathered for this long: each answer costs their servers a new stream or a read. */
+export const progressGatherMs = 5_000;
 /** Remote tasks of one run that are followed at a time, and what is kept of what they say for one answer. */
 export const followedTasksMax = 8;
 export const progressEventsMax = 1_000;

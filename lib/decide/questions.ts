@@ -10,12 +10,16 @@ export function boundedQuestions(questions: readonly RemoteQuestion[]): readonly
     .slice(0, questionsMax);
 }
 
-/** What a server asks now, bounded, if any of it is not among `known`. */
+/**
+ * What a task asks now, bounded, if any of it is not among what was recorded last. What its server asked before there was
+ * a task may have had the same keys.
+ */
 export function unseenQuestions(
-  known: readonly RemoteQuestion[],
+  last: { readonly list: readonly RemoteQuestion[]; readonly round?: number } | undefined,
   asked: readonly RemoteQuestion[],
 ): readonly RemoteQuestion[] | undefined {
   const questions = boundedQuestions(asked);
+  const known = last?.round === undefined ? (last?.list ?? []) : [];
   const knownKeys = new Set(known.map(({ key }) => key));
   return questions.some(({ key }) => !knownKeys.has(key)) ? questions : undefined;
 }

@@ -136,7 +136,8 @@ export type RemoteTaskStartLost = At & {
   readonly lookAtMs: EpochMs;
 };
 /** The remote task, or the server before it makes one, wants to know something. */
-export type RemoteQuestionAsked = At & AskedQuestion & { readonly type: 'RemoteQuestionAsked'; readonly waitId: WaitId };
+export type RemoteQuestionAsked = At &
+  AskedQuestion & { readonly type: 'RemoteQuestionAsked'; readonly waitId: WaitId };
 /** An attempt to start ended with questions, and nothing runs; the next one carries the answers. */
 export type RemoteTaskStartAsked = At & {
   readonly type: 'RemoteTaskStartAsked';

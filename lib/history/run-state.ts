@@ -148,7 +148,13 @@ export class RunState {
         break;
       }
       case 'ExternalWaitRequested':
-        this.#set({ kind: 'external', ...openOf(event, event.name), issued: false, ...(event.form === undefined ? {} : { form: event.form }), ...deadlineOf(event) });
+        this.#set({
+          kind: 'external',
+          ...openOf(event, event.name),
+          issued: false,
+          ...(event.form === undefined ? {} : { form: event.form }),
+          ...deadlineOf(event),
+        });
         break;
       case 'ChildRequested': {
         const { childRunId, parentClose } = event;
@@ -199,6 +205,7 @@ export class RunState {
       case 'RemoteTaskStartAsked':
         this.#change(event.waitId, 'remoteTask', ({ retryAtMs, ...wait }) => ({
           ...wait,
+          look: undefined,
           failedAttempts: event.attempt,
           rounds: event.round,
         }));
@@ -294,7 +301,10 @@ export class RunState {
 
   #retryAllAt(atMs: EpochMs): void {
     for (const wait of this.open.values()) {
-      if ((wait.kind === 'step' || wait.kind === 'remoteTask' || wait.kind === 'remoteAnswer') && wait.retryAtMs !== undefined)
+      if (
+        (wait.kind === 'step' || wait.kind === 'remoteTask' || wait.kind === 'remoteAnswer') &&
+        wait.retryAtMs !== undefined
+      )
         this.#set({ ...wait, retryAtMs: atMs });
       else if (wait.kind === 'longStep') this.#set({ ...wait, retryNowAtMs: atMs });
     }

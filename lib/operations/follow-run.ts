@@ -8,14 +8,17 @@ import {
   pollIntervalMinMs,
   progressEventsMax,
   progressEventsMaxBytes,
+  progressGatherMs,
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
+import { pollHint } from '../decide/poll.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import { foldHistory, type OpenRemoteTask } from '../history/run-state.js';
 import type { RemoteTaskTransport, WatchEvent } from '../remote/transport.js';
 import type { RunRecords, RunStatus, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { type ExportedEvent, exportEvents } from './read-runs.js';
+import { whenFree } from './when-free.js';
 
 export interface FollowQuery {
   /** Only what came after the commit of this number. Default 0: from the start. */
@@ -36,9 +39,9 @@ export interface RunNews {
 }
 
 /**
- * What is new of a run. Answers at once when there is something, or the run has ended; else it waits. Meanwhile it follows
- * the remote tasks that were called with `watch`, where their servers have streams; a stream that breaks is followed again
- * by the next question, and the polling goes on beside it, whatever happens here.
+ * What is new of a run. Answers at once when there are events, or the run has ended; else it waits. Meanwhile it follows
+ * the remote tasks that were called with `watch`, and answers after 5 s with what they have said. A stream that breaks is
+ * followed again by the next question, and the polling goes on beside it, whatever happens here.
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
  */
 export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 0 }: FollowQuery): Promise<RunNews> {
@@ -53,14 +56,18 @@ export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 
   const done = new AbortController();
   const watching = watchTasks(deps, records, progress, done.signal);
   try {
-    const untilMs = deps.clock.nowMs() + waitMs;
+    const sinceMs = deps.clock.nowMs();
     for (;;) {
-      await deps.delay(Math.max(0, Math.min(followIntervalMs, untilMs - deps.clock.nowMs())));
-      const newer = await deps.store.readRunAfter(runId, first.nextAfter);
+      await deps.delay(Math.max(0, Math.min(followIntervalMs, sinceMs + waitMs - deps.clock.nowMs())));
+      let newer = await deps.store.readRunAfter(runId, first.nextAfter);
+      // The head is read beside the commits and may be the newer one: then the last of them are missing.
+      if (newer !== undefined && hasEnded(newer.head.status))
+        newer = await deps.store.readRunAfter(runId, first.nextAfter);
       if (newer === undefined) return { ...first, progress };
       const news = newsOf(newer, first.nextAfter, progress);
-      const hasNews = news.events.length > 0 || progress.length > 0 || hasEnded(news.status);
-      if (hasNews || deps.clock.nowMs() >= untilMs) return news;
+      if (news.events.length > 0 || hasEnded(news.status)) return news;
+      const waitedMs = deps.clock.nowMs() - sinceMs;
+      if (waitedMs >= waitMs || (progress.length > 0 && waitedMs >= progressGatherMs)) return news;
     }
   } finally {
     done.abort('done');
@@ -102,23 +109,37 @@ async function watchTasks(
   await Promise.all(watched.map((wait) => watchTask(deps, wait, byWait.get(wait.waitId), add, signal)));
 }
 
-/** For servers without streams: reads the task now and then, and says what has changed. */
+/**
+ * For servers without streams: reads the task now and then, as often as its server allows, and says what has changed. Does
+ * not wait for a read that is under way when `signal` aborts.
+ */
 async function watchByReading(
   deps: Deps,
   transport: RemoteTaskTransport,
   handle: RemoteTaskHandle,
+  pollHintMs: number | undefined,
   onEvent: (event: WatchEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => {
+      resolve(undefined);
+    });
+  });
   let last = '';
-  while (!signal.aborted) {
-    const reply = await transport.get(handle);
-    if (reply.kind !== 'working') return;
-    const { state, note } = reply;
+  // The first read ends this question for news, and the next one begins with another: that must not come too soon.
+  const hintMs = pollHint(pollHintMs);
+  let pauseMs = hintMs > progressGatherMs ? hintMs : followIntervalMs;
+  for (;;) {
+    await deps.delay(pauseMs, signal);
+    if (signal.aborted) return;
+    const tried = await Promise.race([whenFree(deps, handle.server, 'read', () => transport.get(handle)), aborted]);
+    if (tried?.kind !== 'done' || tried.result.kind !== 'working') return;
+    const { state, note, pollAfterMs } = tried.result;
     const said = `${state}\n${note ?? ''}`;
     if (said !== last) onEvent({ kind: 'status', state, ...(note === undefined ? {} : { note }) });
     last = said;
-    await deps.delay(pollIntervalMinMs, signal);
+    pauseMs = Math.max(pollIntervalMinMs, pollHint(pollAfterMs));
   }
 }
 
@@ -136,7 +157,8 @@ async function watchTask(
   };
   try {
     const transport = deps.transports.get(handle.server);
-    if (transport.watch === undefined) await watchByReading(deps, transport, handle, onEvent, signal);
+    if (transport.watch === undefined)
+      await watchByReading(deps, transport, handle, token?.pollHintMs, onEvent, signal);
     else await transport.watch(handle, onEvent, signal);
   } catch (error) {
     deps.log.warn('remote task not watched', { server: handle.server, error });

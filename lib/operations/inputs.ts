@@ -87,7 +87,7 @@ export function inputIdOf(runId: RunId, waitId: WaitId): string {
 function checkContent(schema: JsonObject | undefined, content: JsonValue | undefined): void {
   checkJsonBytes('the content of the answer is', jsonBytes(content), answerMaxBytes);
   if (schema === undefined) return;
-  const { valid, errors } = new Validator(withoutPatterns(schema) as Schema, '2020-12', false).validate(content ?? {});
+  const { valid, errors } = new Validator(harmless(schema) as Schema, '2020-12', false).validate(content ?? {});
   if (valid) return;
   // The deepest one says what is wrong, those around it only that something is.
   const problems = errors.filter(({ keyword }) => keyword !== 'properties').map(problemText);
@@ -98,19 +98,27 @@ function problemText({ instanceLocation, error }: { instanceLocation: string; er
   return `${instanceLocation === '#' ? 'content' : instanceLocation.slice(2).replaceAll('/', '.')}: ${error}`;
 }
 
-/** A remote server wrote the schema: its regular expressions are not run against what people type. */
-function withoutPatterns(schema: JsonValue): JsonValue {
+/**
+ * A remote server may have written the schema: its regular expressions are not run against what people type, and its
+ * references are not followed, since they may have no end or only a very distant one.
+ */
+function harmless(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(([keyword]) => keyword !== 'pattern' && keyword !== 'patternProperties');
+  const kept = Object.entries(schema).filter(([keyword]) => !isRisky(keyword));
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, inner(keyword, value)]));
 }
 
+function isRisky(keyword: string): boolean {
+  return keyword === 'pattern' || keyword === 'patternProperties' || keyword.startsWith('$');
+}
+
 function inner(keyword: string, value: JsonValue): JsonValue {
-  const holdsSchemasByName = ['properties', '$defs', 'definitions', 'dependentSchemas'].includes(keyword);
+  if (keyword === 'const' || keyword === 'enum') return value;
+  const holdsSchemasByName = ['properties', 'definitions', 'dependentSchemas'].includes(keyword);
   if (holdsSchemasByName && isJsonObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, withoutPatterns(schema)]));
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutPatterns);
-  return isJsonObject(value) ? withoutPatterns(value) : value;
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, harmless(schema)]));
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(harmless);
+  return isJsonObject(value) ? harmless(value) : value;
 }
 
 function notFound(): EngineError {

@@ -103,7 +103,7 @@ async function handleReply(
       const hintMs = pollHint(reply.pollAfterMs);
       const newTtlMs = changedTtlMs(token, reply.ttlMs);
       if (token.answersQuestions === true && reply.questions !== undefined) {
-        const questions = unseenQuestions(token.questions?.list ?? [], reply.questions);
+        const questions = unseenQuestions(token.questions, reply.questions);
         if (questions !== undefined) {
           const recorded = (token.questions?.recorded ?? 0) + 1;
           const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };

@@ -141,9 +141,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
 /** The events of the commits, each with what it refers to. */
 export function exportEvents(records: RunRecords): readonly ExportedEvent[] {
   const references = referencesOf(records);
-  return records.commits.flatMap(({ seq, events }) =>
-    events.map((event) => ({ seq, ...event, ...references(event) })),
-  );
+  return records.commits.flatMap(({ seq, events }) => events.map((event) => ({ seq, ...event, ...references(event) })));
 }
 
 /** What events of a run refer to. */

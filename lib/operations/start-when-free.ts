@@ -23,9 +23,9 @@ export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<St
 
 function leftAlone(
   deps: Deps,
-  { waitId, failedAttempts: attempt, deadlineAtMs }: OpenRemoteTask,
+  { waitId, failedAttempts: attempt }: OpenRemoteTask,
   { error, untilMs }: Held,
 ): RemoteTaskStartFailed {
   const atMs = deps.clock.nowMs();
-  return { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: Math.min(untilMs, deadlineAtMs) };
+  return { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: untilMs };
 }

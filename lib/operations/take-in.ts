@@ -20,12 +20,23 @@ export interface Known {
  * first; then time, then id, order what one commit takes in.
  */
 export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): readonly HistoryEvent[] {
-  const news = [...inboxNews(known), ...tokenNews(known), ...newQuestions(known, nowMs), ...dueNews(known, nowMs), ...results];
+  const news = [
+    ...inboxNews(known),
+    ...tokenNews(known),
+    ...newQuestions(known, nowMs),
+    ...dueNews(known, nowMs),
+    ...results,
+  ];
   return news.length > 1 ? news.sort(byOrderOfTaking) : news;
 }
 
 export function hasNews(known: Known, nowMs: EpochMs): boolean {
-  return inboxNews(known).length > 0 || tokenNews(known).length > 0 || newQuestions(known, nowMs).length > 0 || dueNews(known, nowMs).length > 0;
+  return (
+    inboxNews(known).length > 0 ||
+    tokenNews(known).length > 0 ||
+    newQuestions(known, nowMs).length > 0 ||
+    dueNews(known, nowMs).length > 0
+  );
 }
 
 /** Inbox items that no commit holds. */
@@ -61,7 +72,10 @@ export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
 }
 
 /** What servers ask that the log does not have. */
-export function newQuestions({ state, tokens }: Pick<Known, 'state' | 'tokens'>, atMs: EpochMs): readonly RemoteQuestionAsked[] {
+export function newQuestions(
+  { state, tokens }: Pick<Known, 'state' | 'tokens'>,
+  atMs: EpochMs,
+): readonly RemoteQuestionAsked[] {
   const asked: RemoteQuestionAsked[] = [];
   for (const wait of state.openTokens.values()) {
     const token = wait.kind === 'remoteTask' ? tokens.get(wait.waitId) : undefined;

@@ -36,7 +36,7 @@ export async function isScheduleWaiting(deps: Deps, schedule: Schedule): Promise
   const state = await deps.store.readSchedule(schedule.name);
   if (state.starting !== undefined) return true;
   if (state.waitingTickAtMs === undefined || state.pausedAtMs !== undefined) return false;
-  return !(await isUnderWay(deps, state.runId));
+  return (await runUnderWay(deps, state.runId)) === undefined;
 }
 
 /** Somebody else has changed the schedule since it was read. */
@@ -65,7 +65,7 @@ class Sweep {
     if (this.#state.starting !== undefined) await this.#startAgain(this.#state.starting);
     if (this.#state.pausedAtMs !== undefined) return this.#started;
     const { waitingTickAtMs } = this.#state;
-    if (waitingTickAtMs !== undefined && !(await isUnderWay(this.#deps, this.#state.runId))) {
+    if (waitingTickAtMs !== undefined && (await runUnderWay(this.#deps, this.#state.runId)) === undefined) {
       await this.#start(waitingTickAtMs, { waitingTickAtMs: undefined });
     }
     for (const tickAtMs of this.#dueTicks()) await this.#tick(tickAtMs);
@@ -85,11 +85,12 @@ class Sweep {
 
   async #tick(tickAtMs: EpochMs): Promise<void> {
     const { overlap, name } = this.#schedule;
-    const { runId, waitingTickAtMs } = this.#state;
+    if (overlap === 'allow') return this.#start(tickAtMs, { tickAtMs });
+    const { waitingTickAtMs } = this.#state;
+    const runId = await runUnderWay(this.#deps, this.#state.runId);
     // A tick that waits goes before those that come after it.
     const isBehind = overlap === 'buffer' && waitingTickAtMs !== undefined;
-    const mayStart = overlap === 'allow' || !(isBehind || (await isUnderWay(this.#deps, runId)));
-    if (mayStart) return this.#start(tickAtMs, { tickAtMs });
+    if (runId === undefined && !isBehind) return this.#start(tickAtMs, { tickAtMs });
     switch (overlap) {
       case 'buffer':
         if (!isBehind) return this.#save({ tickAtMs, waitingTickAtMs: tickAtMs });
@@ -166,7 +167,16 @@ export function changed(state: ScheduleState, change: Change): ScheduleState {
   return Object.fromEntries(fields) as unknown as ScheduleState;
 }
 
-async function isUnderWay(deps: Deps, runId: RunId | undefined): Promise<boolean> {
-  const head = runId === undefined ? undefined : await deps.store.readHead(runId);
-  return head?.status === 'running' || head?.status === 'ending';
+/** The run of that id, or the one that it goes on as; undefined when that has ended. */
+async function runUnderWay(deps: Deps, runId: RunId | undefined): Promise<RunId | undefined> {
+  let last = runId;
+  for (let next = runId; next !== undefined;) {
+    const head = await deps.store.readHead(next);
+    // The next run is there in a moment.
+    if (head === undefined) return next === runId ? undefined : last;
+    if (head.status === 'running' || head.status === 'ending') return next;
+    last = next;
+    next = head.nextRunId;
+  }
+  return undefined;
 }

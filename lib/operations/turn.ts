@@ -520,9 +520,11 @@ export class Turn {
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
   async #quiet(): Promise<void> {
     const { runId } = this.#head;
-    for (const { waitId, questions } of this.#tokens.values()) {
-      if (questions !== undefined && questions.recorded > questions.taken)
-        await this.#deps.store.takeQuestions(runId, waitId, questions.recorded);
+    for (const token of this.#tokens.values()) {
+      const { waitId, questions } = token;
+      if (questions === undefined || questions.recorded <= questions.taken) continue;
+      await this.#deps.store.takeQuestions(runId, waitId, questions.recorded);
+      this.#tokens.set(waitId, { ...token, questions: { ...questions, taken: questions.recorded } });
     }
     const dueAtMs = this.#nextDueAtMs();
     if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {

@@ -1,4 +1,11 @@
-import { EngineError, ExternalWaitFailed, readable, RunCancelled, storedError, type StoredError } from '../base/errors.js';
+import {
+  EngineError,
+  ExternalWaitFailed,
+  readable,
+  RunCancelled,
+  storedError,
+  type StoredError,
+} from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { canonicalJson, cutUtf8, utf8Bytes, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
@@ -200,7 +207,10 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       }));
     } catch (error) {
       const thrown = readable(error);
-      waits.reject(callId, thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'));
+      waits.reject(
+        callId,
+        thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'),
+      );
     }
   }
 

@@ -243,7 +243,9 @@ export class Execution {
         const ask = this.#askers.get(event.waitId);
         if (ask === undefined) return;
         return this.#advance(() => {
-          ask(event.round === undefined ? { question: event.question } : { question: event.question, round: event.round });
+          ask(
+            event.round === undefined ? { question: event.question } : { question: event.question, round: event.round },
+          );
         });
       }
       case 'RemoteAnswerDelivered':

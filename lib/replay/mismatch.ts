@@ -13,7 +13,13 @@ import type { Command } from './command.js';
 
 /** The events that record a command. */
 export type RequestEvent =
-  StepRequested | TimerStarted | SignalWaitStarted | RemoteTaskRequested | RemoteAnswerRequested | ExternalWaitRequested | ChildRequested;
+  | StepRequested
+  | TimerStarted
+  | SignalWaitStarted
+  | RemoteTaskRequested
+  | RemoteAnswerRequested
+  | ExternalWaitRequested
+  | ChildRequested;
 
 const requestTypes: Record<RequestEvent['type'], Command['kind']> = {
   StepRequested: 'runStep',

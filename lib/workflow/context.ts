@@ -83,10 +83,7 @@ export interface RemoteOutcome {
 }
 
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
-export type InputHandler = (
-  question: RemoteQuestion,
-  ctx: WorkflowContext,
-) => Promise<RemoteAnswer> | RemoteAnswer;
+export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
 export interface AskOptions extends InputForm {
   /** What it is about; shown to whoever asks what the run waits for. Default `question`. */

@@ -2,7 +2,7 @@ import { scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { followRun } from '../../lib/operations/follow-run.js';
 import type { RemoteTaskTransport, WatchEvent } from '../../lib/remote/transport.js';
-import { aFlow, started } from './support.js';
+import { aFlow, started, WatchedServer } from './support.js';
 
 const waits = (watch: boolean) =>
   aFlow(async (ctx) => (await ctx.callRemoteTask({ server: 'reports', tool: 'export', watch })).result);
@@ -58,7 +58,7 @@ describe('following a run (GB-07, S2-20)', () => {
     const next = followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 });
     await app.pass({ milliseconds: 100 });
     watchers[0]?.({ kind: 'status', state: 'working', note: 'half way' });
-    await app.pass({ seconds: 2 });
+    await app.pass({ seconds: 6 });
     expect((await next).progress).toMatchObject([
       { waitId: '1', server: 'reports', kind: 'status', state: 'working', note: 'half way' },
     ]);
@@ -84,8 +84,75 @@ describe('following a run (GB-07, S2-20)', () => {
     await app.settleDown();
     const { nextAfter } = await followRun(app.deps, runId, {});
     const next = followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 });
-    await app.pass({ seconds: 2 });
+    await app.pass({ seconds: 6 });
     expect((await next).progress).toMatchObject([{ kind: 'status', state: 'working' }]);
+  });
+
+  it('reads no more often than each 5 seconds, or than the server asks, however often it is asked for news', async () => {
+    const readsInTwoMinutes = async (watch: boolean, pollAfterMs?: number): Promise<number> => {
+      const server = new WatchedServer({
+        read: () => ({ kind: 'working', state: 'working', ...(pollAfterMs === undefined ? {} : { pollAfterMs }) }),
+      });
+      const { app, runId } = await started(waits(watch), { reports: server });
+      await app.pass({ minutes: 1 });
+      const before = server.reads;
+      const untilMs = app.clock.nowMs() + 120_000;
+      const follow = async (): Promise<void> => {
+        let { nextAfter } = await followRun(app.deps, runId, {});
+        while (app.clock.nowMs() < untilMs)
+          ({ nextAfter } = await followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 }));
+      };
+      const following = follow();
+      await app.pass({ seconds: 141 });
+      await following;
+      return server.reads - before;
+    };
+    const polls = await readsInTwoMinutes(false);
+    expect((await readsInTwoMinutes(true)) - polls).toBeLessThanOrEqual(28);
+    for (const pollAfterMs of [8_000, 15_000, 30_000]) {
+      const alone = await readsInTwoMinutes(false, pollAfterMs);
+      expect((await readsInTwoMinutes(true, pollAfterMs)) - alone).toBeLessThanOrEqual(
+        Math.ceil(141_000 / pollAfterMs),
+      );
+    }
+  });
+
+  it('does not wait for a read that hangs', async () => {
+    const server = scriptedServer({ protocol: 'mcp', task: () => ({ never: true }) });
+    const { app, runId } = await started(waits(true), { reports: server });
+    await app.settleDown();
+    const { nextAfter } = await followRun(app.deps, runId, {});
+    let isHanging = false;
+    server.get = () => {
+      isHanging = true;
+      return new Promise(() => undefined);
+    };
+    const next = followRun(app.deps, runId, { after: nextAfter, waitMs: 2_000 });
+    await app.pass({ seconds: 3 });
+    expect(isHanging).toBe(true);
+    expect(await next).toMatchObject({ events: [], status: 'running' });
+  });
+
+  it('gives the last events with the end, also when the head was read after them', async () => {
+    const { app, runId } = await started(aFlow((ctx) => ctx.signal('go')));
+    await app.settleDown();
+    const { nextAfter } = await followRun(app.deps, runId, {});
+    const { store } = app.deps;
+    const readRunAfter = store.readRunAfter.bind(store);
+    let isLate = true;
+    store.readRunAfter = async (...given) => {
+      const before = await readRunAfter(...given);
+      if (!isLate || before === undefined) return before;
+      isLate = false;
+      await app.signal(runId, 'go', 'now');
+      await app.settleDown();
+      return { ...before, head: (await store.readHead(runId)) ?? before.head };
+    };
+    const next = followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 });
+    await app.pass({ seconds: 2 });
+    const { events, status } = await next;
+    expect(status).toBe('completed');
+    expect(events.at(-1)).toMatchObject({ type: 'RunEnded' });
   });
 
   it('does not wait for a run that has ended, or that there is none of', async () => {

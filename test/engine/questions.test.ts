@@ -9,6 +9,15 @@ const costCentre = {
 };
 const approval = { message: 'Release 412 rows?', schema: { type: 'object', properties: { ok: { type: 'boolean' } } } };
 
+/** Schemas each of which refers to the next one twice. */
+function doubling(count: number): Record<string, object> {
+  const schemas = Array.from({ length: count }, (_, n) => {
+    const next = { $ref: `#/$defs/${n + 1}` };
+    return [String(n), n === count - 1 ? {} : { allOf: [next, next] }] as const;
+  });
+  return Object.fromEntries(schemas);
+}
+
 function aCall(onInput?: InputHandler): Flow {
   return aFlow(async (ctx) => {
     const call = { server: 'reports', tool: 'export', timeout: { hours: 6 } };
@@ -128,6 +137,28 @@ describe('a remote task that asks (GB-02)', () => {
     expect(run.server.answers).toEqual([]);
   });
 
+  it('is noted as taken in once, however often its run goes on while it is open', async () => {
+    const flow = aCall(async (_question, ctx) => {
+      for (let n = 0; n < 4; n++) await ctx.signal('go');
+      return { action: 'accept' };
+    });
+    const run = await asking(flow, { asks: [approval] });
+    const { store } = run.app.deps;
+    const takeQuestions = store.takeQuestions.bind(store);
+    let notes = 0;
+    store.takeQuestions = async (...given) => {
+      notes++;
+      await takeQuestions(...given);
+    };
+    await run.app.pass({ minutes: 1 });
+    for (let n = 0; n < 4; n++) {
+      await run.app.signal(run.runId, 'go');
+      await run.app.settleDown();
+    }
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'completed' });
+    expect(notes).toBe(1);
+  });
+
   it('finds its run again when the wake for a question was lost', async () => {
     const run = await asking(
       aCall(() => ({ action: 'accept' })),
@@ -155,6 +186,24 @@ describe('a server that asks before it makes a task (MCP-47, MCP-48)', () => {
     expect(run.server.starts).toHaveLength(3);
     expect(new Set(run.server.starts.map(({ key }) => key)).size).toBe(1);
     expect(run.server.answers.map(({ key }) => key)).toEqual(['first', 'first', 'question-1']);
+  });
+
+  it('may use the same key again for a question of the task, which is another question', async () => {
+    const flow = aCall(({ message }) => ({ action: 'accept', content: message }));
+    const task = { result: 'done', asksFirst: [costCentre], asks: [approval], after: { minutes: 1 } };
+    const server = scriptedServer({ protocol: 'mcp', task: () => task });
+    const start = server.start.bind(server);
+    server.start = async (request) => {
+      const reply = await start(request);
+      if (reply.kind !== 'asked') return reply;
+      return { ...reply, questions: reply.questions.map((question) => ({ ...question, key: 'question-1' })) };
+    };
+    const run = await started(flow, { reports: server });
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+    expect(server.answers).toEqual([
+      { key: 'question-1', answer: { action: 'accept', content: 'Which cost centre?' } },
+      { key: 'question-1', answer: { action: 'accept', content: 'Release 412 rows?' } },
+    ]);
   });
 
   it('is given up after eight rounds', async () => {
@@ -240,6 +289,30 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     const { inputId } = await onlyInput(run);
     const content = { a: `${'a'.repeat(64)}!` };
     expect(await run.app.answer(inputId, { action: 'accept', content })).toBe(true);
+  });
+
+  it.each([
+    ['refers to itself', { $ref: '#' }],
+    ['refers to nothing', { properties: { a: { $ref: '#/$defs/none' } } }],
+    ['has an id that is none', { $id: '::', type: 'object' }],
+    ['takes very long', { $ref: '#/$defs/0', $defs: doubling(40) }],
+    ['makes no sense', { type: 7, properties: 3 }],
+  ])('can answer although the schema of the server %s', async (_, schema) => {
+    const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema }] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    expect(await run.app.answer(inputId, { action: 'accept', content: { a: 1 } })).toBe(true);
+  });
+
+  it('must give one of the values that the schema lists, whatever their keys are', async () => {
+    const schema = { type: 'object', properties: { a: { enum: [{ pattern: 'x' }] } } };
+    const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema }] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    await expect(run.app.answer(inputId, { action: 'accept', content: { a: {} } })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
+    expect(await run.app.answer(inputId, { action: 'accept', content: { a: { pattern: 'x' } } })).toBe(true);
   });
 
   it('fails the call when nobody answers in time (C35)', async () => {

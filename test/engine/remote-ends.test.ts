@@ -82,6 +82,41 @@ describe('a remote task that ends', () => {
     expect(reports.starts).toHaveLength(1);
   });
 
+  it('failed with artifacts hands them to the workflow on the error (S2-18, GB-13)', async () => {
+    const artifacts = [
+      { artifactId: 'a', parts: [{ text: 'first half' }] },
+      { artifactId: 'b', parts: [{ text: 'second' }] },
+    ];
+    const error = {
+      code: 'REMOTE_TASK_FAILED',
+      message: 'remote task failed: disk full',
+      details: { server: 'reports', state: 'TASK_STATE_FAILED', artifacts },
+    } as const;
+    const reports = new WatchedServer({ read: () => ({ kind: 'ended', end: { kind: 'failed', error } }) });
+    expect(await resultWith(reports)).toEqual({
+      name: 'RemoteTaskFailed',
+      code: 'REMOTE_TASK_FAILED',
+      message: 'remote task failed: disk full',
+      details: { server: 'reports', phase: 'run', state: 'TASK_STATE_FAILED', artifacts },
+    });
+  });
+
+  it.each<[string, ScriptedTask, string, string | undefined]>([
+    ['a failure in the reply to the start', { failure: 'no quota' }, 'RemoteTaskFailed', 'start'],
+    ['a rejection in the reply to the start', { rejection: 'no' }, 'RemoteTaskRejected', 'start'],
+    ['a failure later', { after: { minutes: 1 }, failure: 'no quota' }, 'RemoteTaskFailed', 'run'],
+  ])('says in which phase it did: %s (GB-16)', async (_, task, name, phase) => {
+    expect(await resultWith(new WatchedServer({ task }))).toMatchObject({ name, details: { phase } });
+  });
+
+  it('with isError says so when the reply to the start already did, and then only (GB-16)', async () => {
+    const refused = { result: 'no quota', isError: true };
+    expect(await resultWith(new WatchedServer({ task: refused }))).toMatchObject({ isError: true, phase: 'start' });
+    const later = await resultWith(new WatchedServer({ task: { ...refused, after: { minutes: 1 } } }));
+    expect(later).toMatchObject({ isError: true });
+    expect(later).not.toHaveProperty('phase');
+  });
+
   it('with a result over 2 MiB fails the call and names size and limit (S0-95)', async () => {
     const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: 'x'.repeat(2_097_151) } });
     expect(await resultWith(reports)).toEqual({
@@ -154,9 +189,12 @@ describe('a remote task without an end', () => {
     expect(await endedAfterMs(run)).toBe(86_400_000);
   });
 
-  it('that is gone from its server is waited for until the deadline (S0-75)', async () => {
+  it('whose every reply is unusable is waited for until the deadline (S0-75)', async () => {
     const reports = new WatchedServer({
-      read: () => ({ kind: 'unreadable', error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'task not found' } }),
+      read: () => ({
+        kind: 'unreadable',
+        error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'the task is not the one that was asked for' },
+      }),
     });
     expect(await resultWith(reports)).toMatchObject({ code: 'REMOTE_TASK_TIMED_OUT' });
   });

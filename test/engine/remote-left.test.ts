@@ -43,7 +43,7 @@ describe('a task whose wait ends first', () => {
     ['is cancelled at its timeout, and not left, where the call says nothing', {}, 1],
     ['is left at its timeout where the call says so', { onTimeout: 'leave' }, 0],
     ['is cancelled at its timeout though a cancel would leave it', { onCancel: 'leave' }, 1],
-  ])('%s (GB-04, A2A-C27)', async (_, call, cancels) => {
+  ])('%s (GB-04, S2-16, S2-17, A2A-C27)', async (_, call, cancels) => {
     const reports = new WatchedServer();
     const run = await started(calling(call), { reports });
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ error: { code: 'REMOTE_TASK_TIMED_OUT' } });
@@ -201,6 +201,7 @@ describe('an operator', () => {
     expect(await cancelRemoteTask(run.app.deps, run.runId, '1')).toEqual({ cancelled: true });
     expect(reports.cancels).toBe(1);
     expect(await orphansOf(run)).toEqual([]);
+    expect((await run.app.deps.store.listOrphans(10)).rows).toEqual([]);
   });
 
   it('is told when the server refuses, and the task stays on the list', async () => {

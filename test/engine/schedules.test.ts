@@ -93,6 +93,31 @@ describe('a schedule (EN 22)', () => {
     expect(shortened).toEqual(expected);
   });
 
+  it('counts a run that goes on as a new one as under way, and stops the one that it is now (EN-22)', async () => {
+    const rolling = defineWorkflow<{ round: number }>({
+      name: 'rolling',
+      run: async (ctx, { round }) => {
+        await ctx.sleep({ minutes: 5 });
+        return round < 6 ? ctx.continueAsNew({ round: round + 1 }) : round;
+      },
+    });
+    const started = async (overlap: 'skip' | 'cancel') => {
+      const schedule = { name: 'quarterly', workflow: rolling, input: { round: 1 }, every: { minutes: 15 }, overlap };
+      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }));
+      await app.pass({ minutes: 41 });
+      const list = await listRuns(app.deps, { limit: 100 });
+      return list.runs.map(({ tags, status }) => `${tags?.['tick']?.slice(11, 16) ?? ''} ${status}`).sort();
+    };
+    const continued = (tick: string, count: number) => Array.from({ length: count }, () => `${tick} continued`);
+    expect(await started('skip')).toEqual([...continued('00:15', 5), '00:15 running']);
+    expect(await started('cancel')).toEqual([
+      '00:15 cancelled',
+      ...continued('00:15', 2),
+      ...continued('00:30', 2),
+      '00:30 running',
+    ]);
+  });
+
   it('with overlap "buffer" keeps one tick waiting, starts it at the end of the run before it, and once (EN-22)', async () => {
     const app = scheduled({ name: 'quarterly', overlap: 'buffer', every: { minutes: 15 } }, 50);
     await app.pass({ minutes: 16 });

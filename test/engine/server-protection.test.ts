@@ -78,6 +78,9 @@ describe('a read on a server that is left alone', () => {
     const tokens = await Promise.all(runIds.map((id) => app.deps.store.readToken(id, '1')));
     expect(tokens.map((token) => token?.pollErrors ?? -1).every((errors) => errors <= 1)).toBe(true);
     reads.isBack = true;
+    // Before the next sweep.
+    await app.pass({ seconds: 20 });
+    expect(reports.reads).toBeGreaterThan(readBefore);
     for (const id of runIds) expect(await app.runToEnd(id)).toEqual({ status: 'completed', result: 'done' });
   });
 });

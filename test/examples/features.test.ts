@@ -175,7 +175,9 @@ describe('the examples of docs/workflows.md', () => {
     const app = createTestApp(schedulesApp);
     await app.pass({ days: 1 });
     const { runs } = await listRuns(app.deps, { limit: 10 });
-    expect(runs).toMatchObject([{ workflow: 'nightlyReport', status: 'completed', tags: { schedule: 'report-north' } }]);
+    expect(runs).toMatchObject([
+      { workflow: 'nightlyReport', status: 'completed', tags: { schedule: 'report-north' } },
+    ]);
   });
 
   example('scopes', 'keeps the first find', async () => {

@@ -11,8 +11,14 @@ const old = (origin: string) => [{ url: `${origin}/old`, protocolBinding: 'JSONR
 const streaming = { capabilities: { streaming: true } };
 
 /** Sends events of a stream, each wrapped as the binding of the request wants it. */
-function stream(response: ServerResponse, request: Received, events: readonly unknown[]): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+function stream(
+  response: ServerResponse,
+  request: Received,
+  events: readonly unknown[],
+  status = 200,
+  contentType = 'text/event-stream',
+): void {
+  response.writeHead(status, { 'content-type': contentType });
   for (const event of events) {
     const isRpc = (request.body.method as string | undefined) !== undefined;
     const value = isRpc ? { jsonrpc: '2.0', id: request.body.id, result: event } : event;
@@ -26,7 +32,7 @@ async function watched(supplier: Agent, of: Parameters<ReturnType<Agent['transpo
   return events;
 }
 
-const status = (state: string, more: object = {}) => ({
+const statusUpdate = (state: string, more: object = {}) => ({
   statusUpdate: { taskId: 't1', contextId: 'c1', status: { state, ...more } },
 });
 const chunk = (text: string, append: boolean, lastChunk: boolean, artifactId = 'r') => ({
@@ -43,11 +49,11 @@ describe('watching a task', () => {
       closed = new Promise((resolve) => response.on('close', resolve));
       stream(response, request, [
         { task },
-        status('TASK_STATE_WORKING', { message }),
+        statusUpdate('TASK_STATE_WORKING', { message }),
         chunk('1', false, false),
         chunk('2', true, true),
-        status('TASK_STATE_COMPLETED'),
-        status('TASK_STATE_WORKING'),
+        statusUpdate('TASK_STATE_COMPLETED'),
+        statusUpdate('TASK_STATE_WORKING'),
       ]);
     };
     expect(await watched(supplier)).toEqual([
@@ -66,7 +72,7 @@ describe('watching a task', () => {
   it('over HTTP+JSON and over 0.3', async () => {
     const http = await agent(rest, streaming);
     http.answer = (request, response) => {
-      stream(response, request, [{ task: working }, status('TASK_STATE_FAILED')]);
+      stream(response, request, [{ task: working }, statusUpdate('TASK_STATE_FAILED')]);
     };
     expect(await watched(http, { ...handle, binding: 'HTTP+JSON' })).toEqual([
       { kind: 'status', state: 'TASK_STATE_WORKING' },
@@ -106,13 +112,13 @@ describe('watching a task', () => {
   });
 
   it.each([
-    ['a stream event with two members', { task: working, ...status('TASK_STATE_COMPLETED') }],
+    ['a stream event with two members', { task: working, ...statusUpdate('TASK_STATE_COMPLETED') }],
     ['one with none', { result: 'x' }],
     ['no object', 'x'],
   ])('%s ends it', async (_name, event) => {
     const supplier = await agent(jsonRpc, streaming);
     supplier.answer = (request, response) => {
-      stream(response, request, [status('TASK_STATE_WORKING'), event, status('TASK_STATE_COMPLETED')]);
+      stream(response, request, [statusUpdate('TASK_STATE_WORKING'), event, statusUpdate('TASK_STATE_COMPLETED')]);
     };
     expect(await watched(supplier)).toEqual([{ kind: 'status', state: 'TASK_STATE_WORKING' }]);
   });
@@ -120,12 +126,12 @@ describe('watching a task', () => {
   it('what is about another task is left out', async () => {
     const supplier = await agent(jsonRpc, streaming);
     supplier.answer = (request, response) => {
-      const other = { statusUpdate: { taskId: 't2', status: { state: 'TASK_STATE_COMPLETED' } } };
+      const other = { statusUpdate: { taskId: 't2', status: { state: 'TASK_STATE_FAILED' } } };
       stream(response, request, [
         { task: { ...working, id: 't2' } },
         other,
         { message: { messageId: 'a', parts: [] } },
-        status('TASK_STATE_COMPLETED'),
+        statusUpdate('TASK_STATE_COMPLETED'),
       ]);
     };
     expect(await watched(supplier)).toEqual([{ kind: 'status', state: 'TASK_STATE_COMPLETED' }]);
@@ -148,6 +154,20 @@ describe('watching a task', () => {
       'a body that is no stream',
       (response: ServerResponse) => {
         json(response, { task: working });
+      },
+    ],
+    [
+      'a stream under an error status',
+      (response: ServerResponse, request: Received) => {
+        stream(response, request, [{ task: working }], 404);
+        response.end();
+      },
+    ],
+    [
+      'a stream that says it is a text',
+      (response: ServerResponse, request: Received) => {
+        stream(response, request, [{ task: working }], 200, 'text/plain');
+        response.end();
       },
     ],
   ])('B072: %s in place of a stream is the end', async (_name, answer) => {
@@ -202,7 +222,7 @@ describe('watching a task', () => {
     const supplier = await agent(jsonRpc, streaming);
     const message = { messageId: 'n', role: 'ROLE_AGENT', parts: [{ text: 'you sent canary-token' }] };
     supplier.answer = (request, response) => {
-      stream(response, request, [status('TASK_STATE_FAILED', { message })]);
+      stream(response, request, [statusUpdate('TASK_STATE_FAILED', { message })]);
     };
     const events: WatchEvent[] = [];
     const transport = supplier.transport({ auth: { bearer: 'canary-token' } });

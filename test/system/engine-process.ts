@@ -109,7 +109,11 @@ function createEngine(options: EngineProcessOptions, killSwitch: KillSwitch): En
   const { protocol, url, dedupes } = remote;
   const app = defineApp({
     workflows: [reportWorkflow],
-    servers: { remote: protocol === 'mcp' ? mcpServer({ url, dedupes }) : a2aAgent({ url, dedupes }) },
+    // Pinned, since the 30 s of a start are half a second here: too little to ask for the revision as well.
+    servers: {
+      remote:
+        protocol === 'mcp' ? mcpServer({ url, dedupes, protocolVersion: '2026-07-28' }) : a2aAgent({ url, dedupes }),
+    },
   });
   const table = new DynamoDbTable({ client: createDynamoDbClient({ endpoint }), tableName, ...system });
   const clock = { nowMs: () => Math.floor(fastSinceMs + (Date.now() - fastSinceMs) * speed) };

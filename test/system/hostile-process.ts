@@ -134,7 +134,7 @@ async function runToEnd(protocol: Protocol, url: string, http: GuardedHttpClient
 
 const runs: HostileReport['runs'][number][] = [];
 const trap = await listen((_method, _id, response) => void response.end());
-const http = new GuardedHttpClient({ allowLoopback: true, limits: { totalMs: 80 } });
+const http = new GuardedHttpClient({ allowLoopback: true, limits: { totalMs: 150 } });
 
 async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Deed): Promise<void> {
   let starts = 0;

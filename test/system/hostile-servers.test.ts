@@ -31,9 +31,12 @@ describe('workflows that call hostile servers', () => {
     }
   });
 
-  it('read a few times and start no more often than the server misbehaves', () => {
+  it('read a few times, and start once where the start was answered', () => {
     const once = report.runs.filter(({ name }) => name.endsWith('to a read'));
-    expect(new Set(once.map(({ reads, starts }) => `${reads} ${starts}`))).toEqual(new Set(['3 1']));
+    expect(new Set(once.map(({ starts }) => starts))).toEqual(new Set([1]));
+    // Twice wrongly, and then until a right answer comes within the short time that is given.
+    expect(Math.min(...once.map(({ reads }) => reads))).toBe(3);
+    expect(Math.max(...once.map(({ reads }) => reads))).toBeLessThan(12);
   });
 
   it('K11: are led to no server on this machine', () => {

@@ -17,6 +17,15 @@ describe('a part of a message', () => {
     expect(normalPart(part)).toEqual(part);
   });
 
+  it('data of 0.3 is taken out of its wrapper only where it says that it is in one', () => {
+    const part = { data: { value: 1 }, metadata: { page: 1 } };
+    expect(normalPart({ kind: 'data', ...part })).toEqual(part);
+    expect(normalPart({ kind: 'data', ...part, metadata: { page: 1, data_part_compat: true } })).toEqual({
+      data: 1,
+      metadata: { page: 1 },
+    });
+  });
+
   const one = 'must have exactly one of text, raw, url, data';
   it.each([
     [{}, one],

@@ -31,7 +31,7 @@ describe('what an MCP server asks', () => {
     ['a page with an address of 5 KiB', { a: ask({ mode: 'url', url: `https://x.example/${'x'.repeat(5_000)}` }) }],
     ['a page on a disk', { a: ask({ mode: 'url', url: 'file:///etc/passwd' }) }],
   ])('MCP-42: %s is left alone', (_name, requests) => {
-    const read = readInputRequests(requests as never);
+    const read = readInputRequests(requests);
     expect([read.questions.length, read.unanswerable.length]).toEqual([0, 1]);
   });
 

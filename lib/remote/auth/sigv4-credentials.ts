@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '../../base/time.js';
 import type { SigV4 } from '../../workflow/server-auth.js';
 import type { HttpRequest } from '../http.js';
@@ -78,7 +78,7 @@ export class SigV4Credentials implements Credentials {
 
 /** SHA-256 and its HMAC as the signer wants them. */
 class NodeSha256 {
-  readonly #hash: Hash | Hmac;
+  readonly #hash: { update(data: Uint8Array): unknown; digest(): Uint8Array };
 
   constructor(key?: string | ArrayBuffer | ArrayBufferView) {
     this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', toBytes(key));
