@@ -8,21 +8,23 @@ import { bundle } from '../lib/aws/bundle.js';
 export interface BundleSize {
   /** What Lambda loads before the first call: the entry and all that it imports at once. */
   readonly atOnceBytes: number;
-  /** With what is loaded when it is first needed. */
+  /** With undici, which the first call of a remote server loads. */
+  readonly withUndiciBytes: number;
+  /** With all that is only loaded where it is configured: clients of KMS, SSM and Secrets Manager, JWT, SigV4. */
   readonly allBytes: number;
-  /** Part of all that comes from the clients of MCP and A2A. */
+  /** What comes from the clients of MCP and A2A. */
   readonly protocolBytes: number;
 }
 
 const root = new URL('../', import.meta.url);
 
-/** Sizes of the bundle of one function, as it would be deployed with the examples. */
+/** Sizes of the bundle of one function, as it would be deployed with an app of one workflow that uses no library. */
 export async function measureBundle(name: string): Promise<BundleSize> {
   const outDir = await mkdtemp(join(tmpdir(), 'outwait-bundle-'));
   let metafile: Metafile | undefined;
   try {
     await bundle({
-      configFile: fileURLToPath(new URL('examples/outwait.config.ts', root)),
+      configFile: fileURLToPath(new URL('bench/small-app/outwait.config.ts', root)),
       outDir,
       entries: { [name]: fileURLToPath(new URL(`functions/${name}.ts`, root)) },
       onMetafile: (made) => {
@@ -41,17 +43,22 @@ function sizesIn({ outputs }: Metafile, entryName: string): BundleSize {
   if (entry === undefined) throw new Error(`there is no ${entryName}`);
   const bytesOf = (paths: Iterable<string>): number =>
     [...paths].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
+  const atOnce = reachable(outputs, entry, (kind) => kind !== 'dynamic-import');
   const all = reachable(outputs, entry, () => true);
-  let protocolBytes = 0;
-  for (const path of all) {
-    for (const [input, { bytesInOutput }] of Object.entries(outputs[path]?.inputs ?? {}))
-      if (/(^|\/)lib\/remote\/(mcp|a2a)\//.test(input)) protocolBytes += bytesInOutput;
-  }
+  const partOf = (pattern: RegExp): number =>
+    [...all].reduce((sum, path) => sum + bytesFrom(outputs[path]?.inputs ?? {}, pattern), 0);
   return {
-    atOnceBytes: bytesOf(reachable(outputs, entry, (kind) => kind !== 'dynamic-import')),
+    atOnceBytes: bytesOf(atOnce),
+    withUndiciBytes: bytesOf(atOnce) + partOf(/(^|\/)(node_modules\/undici\/|undici-parts)/),
     allBytes: bytesOf(all),
-    protocolBytes,
+    protocolBytes: partOf(/(^|\/)lib\/remote\/(mcp|a2a)\//),
   };
+}
+
+function bytesFrom(inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>, pattern: RegExp): number {
+  return Object.entries(inputs)
+    .filter(([path]) => pattern.test(path))
+    .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0);
 }
 
 function reachable(outputs: Metafile['outputs'], from: string, follows: (kind: string) => boolean): Set<string> {

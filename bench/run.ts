@@ -2,6 +2,7 @@
 // needs the database is measured with `--store memory`; where dynoxide is not installed there is no other way.
 
 import { parseArgs } from 'node:util';
+import { bundleFigures } from './bundle-figures.js';
 import { countFigures } from './count-figures.js';
 import { isMet } from './figure.js';
 import { largeRunFigures } from './large-run-figures.js';
@@ -27,6 +28,7 @@ async function measure(): Promise<Report> {
       ...(counts?.figures ?? []),
       ...(await timeFigures(database, progress)),
       ...(await largeRunFigures(database, progress)),
+      ...(await bundleFigures()),
     ];
     return {
       measuredAt,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type BuildFailure, formatMessages, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
 import { bundling } from './topology.js';
+import { undiciParts } from './undici-parts.js';
 
 export interface BundleOptions {
   /** The user's configuration, whose default export is an app. */
@@ -42,7 +43,7 @@ export async function bundle({
       outdir: outDir,
       outExtension: { '.js': '.mjs' },
       logLevel: 'silent',
-      plugins: [resolveNames(config)],
+      plugins: [resolveNames(config), undiciParts()],
     });
     onMetafile?.(metafile);
   } catch (error) {

@@ -1,5 +1,7 @@
 import type { WaitId } from '../base/ids.js';
 import { commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
+import { jsonBytes } from '../base/json-limit.js';
+import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HistoryEvent, RemoteQuestionAsked } from '../history/event.js';
 import { questionIdOf } from '../history/remote-question.js';
@@ -71,12 +73,13 @@ export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
   return handles;
 }
 
-/** What servers ask that the log does not have. */
+/** What servers ask that the log does not have, as much of it as one commit holds. */
 export function newQuestions(
   { state, tokens }: Pick<Known, 'state' | 'tokens'>,
   atMs: EpochMs,
 ): readonly RemoteQuestionAsked[] {
   const asked: RemoteQuestionAsked[] = [];
+  let bytes = 0;
   for (const wait of state.openTokens.values()) {
     const token = wait.kind === 'remoteTask' ? tokens.get(wait.waitId) : undefined;
     if (wait.kind !== 'remoteTask' || token?.questions === undefined || token.settlement !== undefined) continue;
@@ -84,17 +87,19 @@ export function newQuestions(
     for (const question of list) {
       const one = { question, ...(round === undefined ? {} : { round }) };
       if (wait.asked.has(questionIdOf(one)) || wait.asked.size >= questionsMax) continue;
+      bytes += jsonBytes(question as unknown as JsonValue);
+      if (asked.length > 0 && bytes > commitTargetBytes) return asked;
       asked.push({ type: 'RemoteQuestionAsked', atMs, waitId: wait.waitId, ...one });
     }
   }
   return asked;
 }
 
-/** As many of the results as one commit holds, at least one. */
-export function fittingCount(results: readonly HistoryEvent[]): number {
+/** As many of the events as one commit holds, at least one. */
+export function fittingCount(events: readonly HistoryEvent[]): number {
   let bytes = 0;
   let count = 0;
-  for (const event of results) {
+  for (const event of events) {
     bytes += sizeOf(event);
     if (count > 0 && bytes > commitTargetBytes) break;
     count++;
@@ -172,6 +177,19 @@ function waitNumber(event: HistoryEvent): number {
 }
 
 function sizeOf(event: HistoryEvent): number {
-  const result = event.type === 'StepCompleted' && event.result !== undefined ? JSON.stringify(event.result).length : 0;
-  return 300 + result;
+  return 300 + jsonBytes(payloadOf(event));
+}
+
+/** What may make an event a large one. */
+function payloadOf(event: HistoryEvent): JsonValue | undefined {
+  switch (event.type) {
+    case 'StepCompleted':
+      return event.result;
+    case 'RemoteAnswerRequested':
+      return event.answer as unknown as JsonValue;
+    case 'ExternalWaitRequested':
+      return event.form as unknown as JsonValue | undefined;
+    default:
+      return undefined;
+  }
 }

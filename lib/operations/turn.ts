@@ -153,15 +153,17 @@ export class Turn {
         // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
         return this.#end([...events, ...execution.takeDerived(Infinity)], execution.status.outcome);
       }
-      const requested = execution
+      const asked = execution
         .newCommands(requestsPerCommit)
         .map((command) => toRequest(command, this.#deps.clock.nowMs()));
+      const requested = asked.slice(0, fittingCount(asked));
       const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
       const commit = [...events, ...requested, ...derived];
       if (commit.length > 0) {
         if (!(await this.#commit(commit))) return false;
         for (const event of [...requested, ...derived]) await execution.apply(event);
-        if (requested.length === requestsPerCommit || this.#results.length > 0) continue;
+        const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
+        if (mayBeMore || this.#results.length > 0) continue;
       }
 
       const hasTime = this.#begin(execution);

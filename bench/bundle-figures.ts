@@ -1,0 +1,21 @@
+import { figure, type Aim, type Figure } from './figure.js';
+import { measureBundle } from './measure-bundles.js';
+
+const KB = 1_000;
+
+/** Bytes of the bundles that would be deployed. */
+export async function bundleFigures(): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const name of ['api', 'turn', 'step', 'poll', 'schedule']) {
+    const size = await measureBundle(name);
+    const aim: Aim | undefined = name === 'poll' ? { atMost: 950 * KB } : undefined;
+    figures.push(
+      figure(`bundle.${name}.at-once`, size.atOnceBytes, 'bytes'),
+      figure(`bundle.${name}.with-undici`, size.withUndiciBytes, 'bytes', aim),
+      figure(`bundle.${name}.all`, size.allBytes, 'bytes'),
+    );
+    if (name === 'poll')
+      figures.push(figure('bundle.poll.protocols', size.protocolBytes, 'bytes', { atMost: 80 * KB }));
+  }
+  return figures;
+}
