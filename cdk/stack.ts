@@ -160,7 +160,7 @@ export class OutwaitStack extends Stack {
     // The sweep starts the runs of schedules.
     for (const writer of [api, turn, poll, step, sweep]) this.table.grantReadWriteData(writer);
     for (const sender of [api, turn, poll, step, sweep]) this.queues.turn.grantSendMessages(sender);
-    for (const sender of [turn, poll, sweep]) this.queues.work.grantSendMessages(sender);
+    for (const sender of [api, turn, poll, sweep]) this.queues.work.grantSendMessages(sender);
     for (const sender of [turn, step, sweep]) this.queues.step.grantSendMessages(sender);
   }
 

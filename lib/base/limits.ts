@@ -65,6 +65,8 @@ export const requestTimeoutMs = 30_000;
 /** What a start may need to ask beforehand (which revision, which tools), each: it must leave time for the start itself. */
 export const sideRequestTimeoutMs = 10_000;
 export const remoteReplyMaxBytes = 4 * MiB;
+/** What the parser of event streams is given at a time: its time grows with the square of it. */
+export const eventStreamSliceChars = 4_096;
 
 // Protection of remote servers, across workers.
 /** What is known of a server is read again after this; a success of one's own is as good as a reading. */
@@ -221,6 +223,10 @@ export const remoteStateMaxChars = 64;
 export const formMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */
 export const answerMaxBytes = 64 * KiB;
+/** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
+export const answerCheckPairsMax = 200_000;
+/** Questions of a page that are read at a time; ten of them are less than 1 MiB. */
+export const inputsReadInParallel = 10;
 /** Questions of one call that are taken in; what asks more is not worth waiting for. */
 export const questionsMax = 64;
 /** How often a server may ask before it makes a task. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../base/json.js';
+import { taskSightingsMax } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
 import type { InputView } from '../operations/inputs.js';
 import type { RunExplanation } from '../operations/explain-run.js';
@@ -90,6 +91,8 @@ function formatWait(wait: WaitView): string {
   if (wait.deadlineAtMs !== undefined) parts.push(`deadline ${time(wait.deadlineAtMs)}`);
   if (wait.failedAttempts !== undefined) parts.push(`${wait.failedAttempts} failed`);
   if (wait.lastError !== undefined) parts.push(`last error: ${wait.lastError.message}`);
+  if (wait.failedReads !== undefined) parts.push(`${wait.failedReads} reads failed`);
+  if (wait.sightings !== undefined) parts.push(formatSightings(wait.sightings));
   if (wait.runningSinceMs !== undefined) {
     const lease = wait.leaseUntilMs === undefined ? '' : ` (lease until ${time(wait.leaseUntilMs)})`;
     parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} runs since ${time(wait.runningSinceMs)}${lease}`);
@@ -97,6 +100,11 @@ function formatWait(wait: WaitView): string {
   if (wait.interrupted !== undefined) parts.push(`${wait.interrupted} died with their worker`);
   if (wait.progress !== undefined) parts.push(`progress: ${value(wait.progress)}`);
   return parts.join(', ');
+}
+
+function formatSightings({ of, count }: NonNullable<WaitView['sightings']>): string {
+  const said = of === 'missing' ? 'its server says that it has no such task' : 'the reply of its server cannot be read';
+  return `${said}: ${count} of ${taskSightingsMax} times in a row`;
 }
 
 function formatTags(tags: Readonly<Record<string, string>>): string {

@@ -23,3 +23,14 @@ export function unseenQuestions(
   const knownKeys = new Set(known.map(({ key }) => key));
   return questions.some(({ key }) => !knownKeys.has(key)) ? questions : undefined;
 }
+
+/** Keys under which a server now asks something else than it did: a key names one question for good. */
+export function changedQuestions(
+  last: { readonly list: readonly RemoteQuestion[] } | undefined,
+  asked: readonly RemoteQuestion[],
+): readonly string[] {
+  const before = new Map((last?.list ?? []).map((question) => [question.key, JSON.stringify(question)]));
+  return asked
+    .filter((question) => before.has(question.key) && before.get(question.key) !== JSON.stringify(question))
+    .map(({ key }) => key);
+}

@@ -8,7 +8,7 @@ import type { RunRecords } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { listRuns } from './read-runs.js';
 
-/** An open external wait of a run, with the capability to settle it. */
+/** An open external wait of a run that is no question, with the capability to settle it. */
 export interface ExternalWait {
   readonly runId: RunId;
   readonly waitId: WaitId;
@@ -68,8 +68,9 @@ function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords)
   return [...foldHistory(commits).openTokens.values()].flatMap((wait): readonly ExternalWait[] => {
     const token = byWait.get(wait.waitId);
     if (token === undefined || token.settlement !== undefined) return [];
-    // A child settles its parent's wait itself, and a worker that of a long step.
-    if (wait.kind !== 'remoteTask' && wait.kind !== 'external') return [];
+    // A child settles its parent's wait itself, and a worker that of a long step; a question is for a person.
+    const isQuestion = wait.kind === 'external' && wait.form !== undefined;
+    if ((wait.kind !== 'remoteTask' && wait.kind !== 'external') || isQuestion) return [];
     const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
     // A heartbeat moves that of the token.
     const deadlineAtMs = token.deadlineAtMs ?? wait.deadlineAtMs;

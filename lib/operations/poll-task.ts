@@ -5,7 +5,7 @@ import type { EpochMs } from '../base/time.js';
 import { claimUntilMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../decide/poll.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { sightMissing, sightUnfit, type Sighted } from '../decide/sighting.js';
-import { unseenQuestions } from '../decide/questions.js';
+import { changedQuestions, unseenQuestions } from '../decide/questions.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { PollMessage } from '../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../remote/transport.js';
@@ -113,6 +113,8 @@ async function handleReply(
           }
           return 'working';
         }
+        if (changedQuestions(token.questions, reply.questions).length > 0)
+          deps.log.warn('remote question changed: the first form of it stands', { runId, waitId, server });
         // They are on the item, and no turn has seen them: its wake was lost.
         if ((token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)) await wakeRunFor(deps, runId, { waitId });
       }

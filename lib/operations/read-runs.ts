@@ -5,6 +5,7 @@ import { filteredPageRows, listPagesMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
+import type { Sightings } from '../history/remote-end.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
 import {
@@ -41,6 +42,10 @@ export interface WaitView {
   readonly deadlineAtMs?: EpochMs;
   readonly failedAttempts?: number;
   readonly lastError?: StoredError;
+  /** Reads of the remote task in a row that said nothing of its state. */
+  readonly failedReads?: number;
+  /** Replies of its server that end the wait when there are three in a row. */
+  readonly sightings?: Sightings;
   /** When the attempt of a long step that is under way began; missing while none is. */
   readonly runningSinceMs?: EpochMs;
   /** Until when its worker counts as alive without another word of it. */
@@ -295,7 +300,7 @@ function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: Epoch
   const running = token === undefined ? undefined : runningStep(token, nowMs);
   const nextAtMs = running === undefined ? (token?.dueAtMs ?? waitDueAtMs(wait)) : undefined;
   const strikes = (token?.step?.strikes ?? 0) - (running === undefined ? 0 : 1);
-  const retried = wait.kind === 'step' || wait.kind === 'remoteTask' ? wait : token?.step;
+  const retried = 'failedAttempts' in wait ? wait : token?.step;
   const progress = wait.kind === 'step' ? wait.progress : token?.step?.progress;
   return {
     waitId,
@@ -310,10 +315,17 @@ function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: Epoch
     ...(nextAtMs === undefined ? {} : { nextAtMs }),
     ...(retried === undefined || retried.failedAttempts === 0 ? {} : { failedAttempts: retried.failedAttempts }),
     ...(retried?.lastError === undefined ? {} : { lastError: retried.lastError }),
+    ...readsOf(token),
     ...running,
     ...(strikes === 0 ? {} : { interrupted: strikes }),
     ...(progress === undefined ? {} : { progress }),
   };
+}
+
+function readsOf(token: TokenRecord | undefined): Pick<WaitView, 'failedReads' | 'sightings'> {
+  if (token === undefined || token.pollErrors === 0) return {};
+  const { pollErrors: failedReads, sightings } = token;
+  return { failedReads, ...(sightings === undefined ? {} : { sightings }) };
 }
 
 /** While an attempt is under way its marker is the end of the lease. A lease that has run out is a worker that died. */

@@ -21,7 +21,8 @@ export type SettleResult = { readonly settled: true } | { readonly settled: fals
 /**
  * Settles an external wait for the holder of its token, or for an operator. The first settlement wins; every later one,
  * and one of a run that has ended, changes nothing and says why.
- * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`
+ * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`,
+ * `INPUT_INVALID` for the result of a wait that is a question: it takes an answer, by another way
  */
 export async function settleToken(
   deps: Deps,
@@ -31,8 +32,11 @@ export async function settleToken(
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
   const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
-  const { settled, token } = await deps.store.settle(runId, waitId, settlement);
+  const options = { onlyWithoutForm: outcome.kind === 'completed' };
+  const { settled, token } = await deps.store.settle(runId, waitId, settlement, options);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
+  if (!settled && token.settlement === undefined)
+    throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');
   if (!settled) return { settled: false, reason: refusalOf(token) };
   await wakeRunFor(deps, runId, { waitId });
   return { settled: true };

@@ -6,7 +6,7 @@ import { type SettleRequest, type SettleResult, settleToken } from './settle-tok
 /**
  * Settles a wait for an operator, who needs no token: whoever may manage runs may derive it. Only waits that have a token
  * can be settled: remote tasks, external tokens, children, long steps.
- * @throws EngineError `TOKEN_INVALID`, `PAYLOAD_TOO_LARGE`
+ * @throws EngineError `TOKEN_INVALID`, `PAYLOAD_TOO_LARGE`, `INPUT_INVALID` for the result of a wait that is a question
  */
 export async function settleWait(
   deps: Deps,

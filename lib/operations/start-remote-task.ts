@@ -88,7 +88,7 @@ async function call(deps: Deps, start: StartAttempt, target: RemoteTarget, token
       answersQuestions: command.answersQuestions,
       ...continuationOf(wait, token),
     });
-  const reply = await transport.adopt?.(request);
+  const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
   return reply ?? { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'the server takes over no tasks') };
 }
 

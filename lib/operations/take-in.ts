@@ -182,14 +182,8 @@ function sizeOf(event: HistoryEvent): number {
 
 /** What may make an event a large one. */
 function payloadOf(event: HistoryEvent): JsonValue | undefined {
-  switch (event.type) {
-    case 'StepCompleted':
-      return event.result;
-    case 'RemoteAnswerRequested':
-      return event.answer as unknown as JsonValue;
-    case 'ExternalWaitRequested':
-      return event.form as unknown as JsonValue | undefined;
-    default:
-      return undefined;
-  }
+  if (event.type === 'StepCompleted') return event.result;
+  if (event.type === 'RemoteAnswerRequested') return event.answer;
+  if (event.type === 'ExternalWaitRequested') return event.form as unknown as JsonValue | undefined;
+  return undefined;
 }

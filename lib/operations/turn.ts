@@ -7,6 +7,7 @@ import {
   requestsPerCommit,
   requestTimeoutMs,
   stepsInParallel,
+  stepTimeoutMaxMs,
   turnReserveMs,
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
@@ -304,7 +305,8 @@ export class Turn {
     return hasTime;
   }
 
-  #beginStep(wait: OpenStep, command: RunStep): boolean {
+  #beginStep(wait: OpenStep, asked: RunStep): boolean {
+    const command = asked.policy.long ? inTurn(asked) : asked;
     if (this.#isLater(wait) || this.#running('step') >= this.#stepsAtATime()) return true;
     if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;
     const attempt = wait.failedAttempts + 1;
@@ -635,6 +637,12 @@ const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
   'RemoteAnswerDelivered',
   'RemoteAnswerRefused',
 ] as const);
+
+/** A step that was asked for as a short one, and has become a long one by a deploy, stays within the time of a turn. */
+function inTurn(step: RunStep): RunStep {
+  const timeoutMs = Math.min(step.policy.timeoutMs, stepTimeoutMaxMs);
+  return { ...step, policy: { ...step.policy, timeoutMs } };
+}
 
 function isTerminate(item: InboxRecord): item is InboxRecord & { readonly kind: 'terminate' } {
   return item.kind === 'terminate';

@@ -4,7 +4,7 @@ import type { EpochMs } from '../base/time.js';
 import type { HttpHead, HttpReply } from './http.js';
 import { EventStreamSearch, readRpcReply, readUnaddressedError, type RpcReply } from './json-rpc.js';
 import { remoteError, violationError } from './remote-error.js';
-import { retryAfterMs } from './retry-after.js';
+import { waitIn } from './retry-after.js';
 
 /** What one JSON-RPC request over HTTP came to, before a protocol looks at it. */
 export type Exchange =
@@ -31,8 +31,7 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
   const succeeded = status >= 200 && status < 300;
-  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
-  const wait = after === undefined ? {} : { retryAfterMs: after };
+  const wait = waitIn(reply, nowMs);
   const answer = rpcReplyIn(reply, reply.text, id);
   switch (answer.kind) {
     case 'result':
@@ -64,8 +63,7 @@ export function notificationExchange(reply: HttpReply, nowMs: EpochMs): Exchange
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
   if (status >= 200 && status < 300) return { kind: 'result', result: null };
-  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
-  return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
+  return { kind: 'http_error', status, ...waitIn(reply, nowMs) };
 }
 
 function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { readonly kind: 'none' } {

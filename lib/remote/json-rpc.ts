@@ -1,7 +1,7 @@
-import { createParser } from 'eventsource-parser';
 import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import { isEngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
+import { eventStream } from './event-stream.js';
 
 /** Body of one request. `id` is a random string: a counter would let the answer to an older request pass for this one's. */
 export function rpcRequest(id: string, method: string, params: JsonObject): string {
@@ -91,21 +91,19 @@ export function readUnaddressedError(text: string): RpcError | undefined {
  */
 export class EventStreamSearch {
   readonly #id: string;
-  readonly #parser;
+  readonly #feed;
   #found: string | undefined;
 
   constructor(id: string) {
     this.#id = id;
-    this.#parser = createParser({
-      onEvent: ({ data }) => {
-        if (this.#found === undefined && isResponseTo(data, this.#id)) this.#found = data;
-      },
+    this.#feed = eventStream((data) => {
+      if (this.#found === undefined && isResponseTo(data, this.#id)) this.#found = data;
     });
   }
 
   /** True once the response has been seen; what follows it is of no interest. */
   push(piece: string): boolean {
-    this.#parser.feed(piece);
+    this.#feed(piece);
     return this.#found !== undefined;
   }
 

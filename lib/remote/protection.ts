@@ -2,6 +2,7 @@ import type { StoredError } from '../base/errors.js';
 import { effectiveLimits, type ServerLimits } from '../workflow/server-limits.js';
 import { type GuardDeps, ServerGuard } from './server-guard.js';
 import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
+import { isTransient } from './trouble.js';
 
 /**
  * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and
@@ -70,18 +71,12 @@ interface Learned {
  * a reply that breaks the protocol, or a request that we did not send, shows neither.
  */
 async function learn(guard: ServerGuard, { error, retryAfterMs }: Learned): Promise<void> {
-  if (error === undefined) return guard.succeeded();
+  if (error === undefined || error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
   const status = error.details?.['status'];
-  if (error.code === 'REMOTE_UNREACHABLE') {
-    if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
-    // With another status it is about this one request.
+  if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
+  // With another status `Retry-After` is about this one request.
+  if (error.code === 'REMOTE_UNREACHABLE')
     return guard.failed(status === 429 || status === 503 ? retryAfterMs : undefined);
-  }
-  if (error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
-}
-
-function isTransient(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
 async function putOff(guard: ServerGuard) {

@@ -10,3 +10,13 @@ export function remoteError(code: EngineErrorCode, message: string, details?: Js
 export function violationError(problem: string): StoredError {
   return remoteError('REMOTE_PROTOCOL_VIOLATION', `the server broke the protocol: ${problem}`);
 }
+
+/** Such a reply to a start: a task may be running. */
+export function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
+  return { kind: 'unknown', error: violationError(problem) };
+}
+
+/** Such a reply to a read: nothing is learned. */
+export function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
+  return { kind: 'unreadable', error: violationError(problem) };
+}

@@ -1,5 +1,12 @@
 import { pollHintMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
+import type { HttpHead } from './http.js';
+
+/** The wait that a reply asks for, if any, as it goes into an answer. */
+export function waitIn({ headers }: HttpHead, nowMs: EpochMs): { readonly retryAfterMs?: number } {
+  const afterMs = retryAfterMs(headers['retry-after'], nowMs);
+  return afterMs === undefined ? {} : { retryAfterMs: afterMs };
+}
 
 /**
  * How long a `Retry-After` header (RFC 9110 section 10.2.3) asks to wait: seconds or an HTTP date. Never negative, at

@@ -18,6 +18,7 @@ import { healthy, type ServerHealth } from '../base/server-health.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import type { EffectiveLimits } from '../workflow/server-limits.js';
 import { Gate } from './gate.js';
+import { SingleFlight } from './single-flight.js';
 import type { Admission, Held } from './transport.js';
 
 /** What the workers tell each other; each may throw when the store is away, and then counts for nothing. */
@@ -56,8 +57,8 @@ export class ServerGuard {
   readonly #limits: EffectiveLimits;
   readonly #deps: GuardDeps;
   readonly #starts: Gate;
+  readonly #reading = new SingleFlight<ServerHealth>();
   #known: { readonly health: ServerHealth; readonly readAtMs: EpochMs } | undefined;
-  #reading: Promise<ServerHealth> | undefined;
 
   constructor(server: string, limits: EffectiveLimits, deps: GuardDeps) {
     this.#server = server;
@@ -149,8 +150,7 @@ export class ServerGuard {
     if (breaker !== undefined && this.#known?.health.openUntilMs !== undefined) {
       const probe = { atMs, untilMs: atMs + probeLeaseMs };
       if (!(await this.#shared('probe', () => states.claimProbe(this.#server, probe), true))) {
-        const health = await this.#shared('read', () => states.read(this.#server), healthy);
-        this.#know(health);
+        const health = await this.#readShared();
         const held = await this.rest();
         if (held !== undefined) return held;
         // Unless the probe of somebody else has succeeded meanwhile.
@@ -185,13 +185,13 @@ export class ServerGuard {
   async #health(): Promise<ServerHealth> {
     const nowMs = this.#deps.clock.nowMs();
     if (this.#known !== undefined && nowMs - this.#known.readAtMs < serverStateCacheMs) return this.#known.health;
-    this.#reading ??= this.#shared('read', () => this.#deps.states.read(this.#server), healthy);
-    try {
-      this.#know(await this.#reading);
-    } finally {
-      this.#reading = undefined;
-    }
-    return this.#known?.health ?? healthy;
+    return this.#reading.run(() => this.#readShared());
+  }
+
+  async #readShared(): Promise<ServerHealth> {
+    const health = await this.#shared('read', () => this.#deps.states.read(this.#server), healthy);
+    this.#know(health);
+    return health;
   }
 
   #know(health: ServerHealth): void {

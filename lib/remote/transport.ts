@@ -86,6 +86,13 @@ export type WatchEvent =
   | { readonly kind: 'status'; readonly state: string; readonly note?: string }
   | { readonly kind: 'artifact'; readonly artifact: JsonValue; readonly append: boolean; readonly lastChunk: boolean };
 
+export interface AdoptedTask {
+  readonly taskId: string;
+  readonly contextId?: string;
+  /** As of a start. Default false. */
+  readonly answersQuestions?: boolean;
+}
+
 export interface ServerTraits {
   /** The server answers a repeated start that carries the same key with the task that it already has. */
   readonly dedupes: boolean;
@@ -129,7 +136,7 @@ export interface RemoteTaskTransport {
   /** Looks for the task of a start that was sent and not answered. */
   find?(request: StartRequest): Promise<FindReply>;
   /** Takes over a task that somebody else has started: one read of it. */
-  adopt?(task: { readonly taskId: string; readonly contextId?: string }): Promise<StartReply>;
+  adopt?(task: AdoptedTask): Promise<StartReply>;
   /** Follows a task until it ends, the stream breaks or `signal` aborts. Never starts anything. */
   watch?(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>;
 }

@@ -43,8 +43,7 @@ export function pollTrouble(
   trouble: Trouble,
   missingCodes: readonly number[] = [],
 ): Extract<PollReply, { kind: 'missing' | 'unreadable' }> {
-  if (trouble.kind === 'rpc_error' && missingCodes.includes(trouble.code))
-    return { kind: 'missing', error: reasonOf(trouble).error };
+  if (isErrorOf(trouble, missingCodes)) return { kind: 'missing', error: reasonOf(trouble).error };
   return { kind: 'unreadable', ...reasonOf(trouble) };
 }
 
@@ -57,9 +56,8 @@ export function cancelTrouble(
   goneCodes: readonly number[],
   refusedCodes: readonly number[] = [],
 ): CancelReply {
-  if (trouble.kind === 'rpc_error' && goneCodes.includes(trouble.code)) return { kind: 'done' };
-  if (trouble.kind === 'rpc_error' && refusedCodes.includes(trouble.code))
-    return { kind: 'refused', error: reasonOf(trouble).error };
+  if (isErrorOf(trouble, goneCodes)) return { kind: 'done' };
+  if (isErrorOf(trouble, refusedCodes)) return { kind: 'refused', error: reasonOf(trouble).error };
   return { kind: 'retry', ...reasonOf(trouble) };
 }
 
@@ -112,6 +110,22 @@ function answered(
     }),
     ...wait,
   };
+}
+
+/**
+ * One of these JSON-RPC errors, under a status with which it counts: gateways use the same codes for a refused credential
+ * (-32001 under 401) and for trouble of their own, which say nothing of a task, a method or a revision.
+ */
+export function isErrorOf(
+  exchange: Exchange,
+  codes: readonly number[],
+): exchange is Extract<Exchange, { kind: 'rpc_error' }> {
+  return exchange.kind === 'rpc_error' && codes.includes(exchange.code) && !saysNothing(exchange.status);
+}
+
+/** Not of what was asked, but of who asked, of another address, or of a server in trouble. */
+export function saysNothing(status: number): boolean {
+  return (status >= 300 && status < 400) || status === 401 || status === 403 || isTransient(status);
 }
 
 /** 408 and 425 say that the request was not processed; 429 and 5xx are repeated towards any server. */

@@ -86,10 +86,14 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
   const { waits, signals } = host;
 
   function checkTurn(method: string): void {
+    checkDeed(`ctx.${method} was called`);
+  }
+
+  function checkDeed(deed: string): void {
     if (host.isAdvancing()) return;
     const error = storedError(
       'WORKFLOW_STUCK',
-      `ctx.${method} was called outside of the workflow's turn: inside a step, or after something awaited a promise that is not one of ctx. Work of your own belongs into ctx.step, calls of ctx beside it.`,
+      `${deed} outside of the workflow's turn: inside a step, or after something awaited a promise that is not one of ctx. Work of your own belongs into ctx.step, calls of ctx beside it.`,
     );
     host.misused(error);
     throw new EngineError(error.code, error.message);
@@ -194,7 +198,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
   /** A handler that fails, or an answer that the server does not take, fails the call. */
   async function answer(inner: Scope, callId: WaitId, handler: InputHandler, asked: AskedQuestion): Promise<void> {
     try {
-      const given = toAnswer(await handler(asked.question, createContext(host, inner)));
+      const given = toAnswer(await handle(inner, handler, asked));
       const questionId = questionIdOf(asked);
       const digest = host.digest(`answer ${questionId}\n${canonicalJson(given)}`);
       await waits.ask<undefined>(inner, (waitId) => ({
@@ -206,11 +210,21 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
         digest,
       }));
     } catch (error) {
+      // A replay would not find it again at this point.
+      if (!host.isAdvancing()) return;
       const thrown = readable(error);
       waits.reject(
         callId,
         thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'),
       );
+    }
+  }
+
+  async function handle(inner: Scope, handler: InputHandler, { question }: AskedQuestion): Promise<unknown> {
+    try {
+      return await handler(question, createContext(host, inner));
+    } finally {
+      checkDeed('onInput of a call ended');
     }
   }
 

@@ -87,6 +87,8 @@ export class Execution {
   readonly #issuing = new Map<WaitId, (token: string) => void>();
   /** What the workflow does with the questions of a call, by its wait. */
   readonly #askers = new Map<WaitId, (asked: AskedQuestion) => void>();
+  /** Steps that the history has as long: a settlement ends them, whatever the code now says. */
+  readonly #longSteps = new Set<WaitId>();
   readonly #queries = new Map<string, (input: JsonValue | undefined) => unknown>();
   /** What `ctx.patched` has said; the first answer stands. */
   readonly #patches = new Map<string, boolean>();
@@ -402,7 +404,7 @@ export class Execution {
         this.#give(waitId, childResult(command, outcome));
         return;
       case 'runStep':
-        this.#give(waitId, longStepResult(command, outcome));
+        if (this.#longSteps.has(waitId)) this.#give(waitId, longStepResult(command, outcome));
         return;
       case 'startTimer':
       case 'waitForSignal':
@@ -441,6 +443,7 @@ export class Execution {
     }
     this.#waits.takeUnrecorded(event.waitId);
     this.#lastRecorded = Number(event.waitId);
+    if (event.type === 'StepRequested' && event.long === true) this.#longSteps.add(event.waitId);
   }
 
   #block(error: StoredError): void {

@@ -33,6 +33,7 @@ const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
 const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const hasDeadline: Condition = { kind: 'present', attribute: 'deadlineAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
+const noForm: Condition = { kind: 'absent', attribute: 'form' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
 const generationIs = (generation: number): Condition => ({
   kind: 'equals',
@@ -333,7 +334,8 @@ export class RunStore {
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
    * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news. `onlyIfDeadlineIs` is
    * for timeouts: a heartbeat may have moved the deadline. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
-   * of a long step: another worker may have taken over, or be alive.
+   * of a long step: another worker may have taken over, or be alive. `onlyWithoutForm` is for results that were not held
+   * to the schema of a question.
    */
   async settle(
     runId: RunId,
@@ -344,6 +346,7 @@ export class RunStore {
       readonly onlyIfDeadlineIs?: EpochMs;
       readonly onlyIfWriterIs?: string;
       readonly onlyIfDueIs?: EpochMs;
+      readonly onlyWithoutForm?: boolean;
     } = {},
   ): Promise<{ readonly settled: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
@@ -353,6 +356,7 @@ export class RunStore {
         itemExists,
         notSettled,
         ...(options.onlyWithoutHandle === true ? [noHandle] : []),
+        ...(options.onlyWithoutForm === true ? [noForm] : []),
         ...(options.onlyIfDeadlineIs === undefined ? [] : [deadlineIs(options.onlyIfDeadlineIs)]),
         ...(options.onlyIfWriterIs === undefined ? [] : [writerIs(options.onlyIfWriterIs)]),
         ...(options.onlyIfDueIs === undefined ? [] : [dueStill(options.onlyIfDueIs)]),

@@ -88,6 +88,18 @@ describe('the stack', () => {
     expect(actions.filter((action) => action.endsWith('Table') && action !== 'dynamodb:DescribeTable')).toEqual([]);
   });
 
+  test.each([
+    ['api', ['turnQueue', 'workQueue']],
+    ['turn', ['turnQueue', 'workQueue', 'stepQueue']],
+    ['poll', ['turnQueue', 'workQueue']],
+    ['step', ['turnQueue', 'stepQueue']],
+    ['schedule', ['turnQueue', 'workQueue', 'stepQueue']],
+  ])('lets the function %s send to the queues that it sends to', (name, targets) => {
+    const sends = statementsOf(template, name).filter(({ Action }) => [Action].flat().includes('sqs:SendMessage'));
+    const ids = sends.map(({ Resource }) => (Resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'][0]);
+    expect(ids.map((id) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(targets);
+  });
+
   test('has no key for payloads unless one is given', () => {
     expect(JSON.stringify(template.toJSON())).not.toContain('OUTWAIT_PAYLOAD_KMS_KEY');
   });
@@ -108,12 +120,21 @@ describe('the stack', () => {
   });
 });
 
+interface Statement {
+  readonly Action: string | string[];
+  readonly Resource: unknown;
+}
+
 /** What the role of a function may do. */
-function actionsOf(template: Template, name: string): readonly string[] {
+function statementsOf(template: Template, name: string): readonly Statement[] {
   const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
     string,
-    { Properties: { PolicyDocument: { Statement: { Action: string | string[] }[] } } },
+    { Properties: { PolicyDocument: { Statement: Statement[] } } },
   ][];
   const policy = policies.find(([id]) => id.startsWith(name))?.[1];
-  return policy?.Properties.PolicyDocument.Statement.flatMap(({ Action }) => Action) ?? [];
+  return policy?.Properties.PolicyDocument.Statement ?? [];
+}
+
+function actionsOf(template: Template, name: string): readonly string[] {
+  return statementsOf(template, name).flatMap(({ Action }) => Action);
 }

@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -84,7 +85,7 @@ describe('reading and stopping', () => {
 
   it('shows a run, what it waits for and how it ended', async () => {
     const sleeping = idIn(await ask('start', 'sleeps'));
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await ask('show', sleeping)).out).toMatch(/^waits for {2}timer, since \S+, next \S+$/m);
     });
     const ended = idIn(await ask('start', 'hello', '--input', '{"name":"x"}', '--wait'));
@@ -105,7 +106,7 @@ describe('reading and stopping', () => {
   it.each(['cancel', 'terminate'])('%s asks the run to stop, and says when it has ended', async (command) => {
     const runId = idIn(await ask('start', 'sleeps'));
     expect(await ask(command, runId, '--reason', 'enough')).toEqual({ code: 0, out: 'accepted\n', err: '' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await ask('show', runId)).out).toMatch(/^status +(cancelled|terminated|failed)$/m);
     });
     expect(await ask(command, runId)).toEqual({ code: 1, out: 'not accepted: the run has ended\n', err: '' });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -25,7 +26,7 @@ const ask = (...args: readonly string[]) => run(...args, '--url', engine.url);
 
 async function anInput(): Promise<string> {
   const runId = /[0-9a-f]{32}/.exec((await ask('start', 'asks')).out)![0];
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await ask('why', runId)).out).toContain(`outwait answer ${runId}.1`);
   });
   return `${runId}.1`;

@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -66,7 +67,7 @@ afterAll(async () => {
 const ask = (...args: readonly string[]) => run(...args, '--url', engine.url);
 const idIn = ({ out }: Result): string => /[0-9a-f]{32}/.exec(out)![0];
 const waitsFor = (runId: string, text: RegExp) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     expect((await ask('why', runId)).out).toMatch(text);
   });
 
@@ -125,7 +126,7 @@ describe('a run that is talked to', () => {
     await waitsFor(runId, /^paused {5}until \S+, or a resume$/m);
     expect((await ask('retry-now', runId)).out).toBe('accepted\n');
     await ask('resume', runId);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await ask('why', runId)).out).not.toMatch(/paused/);
     });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
+import { listInputs } from '../../lib/operations/inputs.js';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
@@ -132,6 +133,32 @@ describe('encrypted payloads', () => {
       expect((await run.app.show(run.runId)).outcome?.status).toBe('completed');
     },
   );
+
+  it('leave a question out of the list, and the others in it, where the key is missing (S0-63)', async () => {
+    const table = new MemoryTable();
+    const warnings: unknown[][] = [];
+    const log = { ...silentLog, warn: (...line: unknown[]) => void warnings.push(line) };
+    const { app } = await started(
+      aFlow((ctx) => ctx.ask({ message: 'go?' })),
+      {},
+      { log },
+    );
+    const runIds: string[] = [];
+    for (const [keyId, byte] of [
+      ['k1', 1],
+      ['k9', 9],
+    ] as const) {
+      const cipher = createCipher(namedKeyring([key(keyId, byte)]));
+      Object.assign(app.deps, { store: new RunStore(new SealedTable(table, cipher)) });
+      runIds.push(await app.start(flow, null));
+      await app.settleDown();
+    }
+    warnings.length = 0;
+    expect((await listInputs(app.deps, { limit: 10 })).inputs.map(({ runId }) => runId)).toEqual([runIds[1]]);
+    expect(warnings).toMatchObject([
+      ['question skipped: it cannot be read', { runId: runIds[0], code: 'PAYLOAD_UNREADABLE' }],
+    ]);
+  });
 
   it('under a wrong key leave nothing behind that the right key does not open: a run without input', async () => {
     const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));

@@ -530,6 +530,28 @@ describe('`long` on a step that a history has already', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: ['done', 'on'] });
   });
 
+  it('leaves a step that was asked for as a short one in the turns, and within their time', async () => {
+    const flow = (options: StepOptions) =>
+      aFlow(async (ctx) =>
+        ctx.step('work', ({ attempt }) => (attempt < 3 ? Promise.reject(new Error('not yet')) : attempt), {
+          retry: { initialInterval: { minutes: 1 } },
+          ...options,
+        }),
+      );
+    const run = await started(flow({}));
+    await run.app.settleDown();
+    run.app.deploy(anApp(flow({ long: true, timeout: { minutes: 14 } })));
+    let wakes = 0;
+    const { queues } = run.app.deps;
+    const sendTurn = queues.sendTurn.bind(queues);
+    queues.sendTurn = async (message, dedupId) => {
+      if (++wakes > 20) throw new Error('woken again and again');
+      await sendTurn(message, dedupId);
+    };
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 3 });
+    expect(wakes).toBeLessThan(20);
+  });
+
   it('leaves a step that is under way with the worker that has it', async () => {
     let ran = 0;
     const flow = (long: boolean) => aFlow(async (ctx) => ctx.step('work', () => ++ran, { long }));

@@ -1,6 +1,9 @@
 import { answerWith, askPerson, hasCode, type InputHandler, type JsonObject } from 'outwait';
 import { scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import { listInputs } from '../../lib/operations/inputs.js';
+import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
+import { settleWait } from '../../lib/operations/settle-wait.js';
 import { aFlow, eventTypes, started, type Flow, type Started } from './support.js';
 
 const costCentre = {
@@ -75,6 +78,33 @@ describe('a remote task that asks (GB-02)', () => {
     const run = await asking(aCall(answerWith({ other: 1 })), { asks: [costCentre] });
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_INVALID' } });
     expect(run.server.cancels).toBe(1);
+  });
+
+  it('takes no answer from a handler that waited for a promise of its own: a replay would not find it again', async () => {
+    let answer: () => void = () => undefined;
+    const flow = aFlow(async (ctx) => {
+      const call = ctx.callRemoteTask({
+        server: 'reports',
+        tool: 'export',
+        timeout: { hours: 6 },
+        onInput: async () => {
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+          return { action: 'accept' as const };
+        },
+      });
+      await ctx.signal('go');
+      return (await call).result;
+    });
+    const run = await asking(flow, { asks: [approval] });
+    await run.app.pass({ minutes: 1 });
+    answer();
+    await run.app.signal(run.runId, 'go');
+    await run.app.settleDown();
+    const types = await eventTypes(run);
+    expect(types).toContain('SignalDelivered');
+    expect(types).not.toContain('RemoteAnswerRequested');
   });
 
   it('lets the handler wait for a step and a signal before it answers', async () => {
@@ -338,6 +368,45 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(await run.app.answer(inputId, { action: 'accept', content: { a: { pattern: 'x' } } })).toBe(true);
   });
 
+  it('is told of a wrong answer in a text of a few KiB, whatever the schema lists', async () => {
+    const values = Array.from({ length: 300 }, (_, n) => `value number ${n}`);
+    const schema = { properties: { a: { items: { enum: values } } } };
+    const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema }] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    const wrong = run.app.answer(inputId, { action: 'accept', content: { a: Array.from({ length: 400 }, () => 1) } });
+    const { message } = (await wrong.catch((error: unknown) => error)) as Error;
+    expect(message).toMatch(/^the content does not fit the schema of the question: a: .*; a\.0: .*; and 790 more$/);
+    expect(message.length).toBeLessThan(5_000);
+  });
+
+  it('is not held to a schema that takes minutes to check', async () => {
+    const anyOf = Array.from({ length: 3_000 }, (_, n) => ({ const: n }));
+    const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema: { items: { anyOf } } }] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    const content = Array.from({ length: 15_000 }, () => 'x');
+    expect(await run.app.answer(inputId, { action: 'accept', content })).toBe(true);
+  });
+
+  it('gets a page of large questions in parts', async () => {
+    const asks = Array.from({ length: 60 }, (_, n) => ({ message: `${n}?`, schema: { title: 'x'.repeat(60_000) } }));
+    const flow = aFlow((ctx) => Promise.all(asks.map((ask) => ctx.ask(ask))));
+    const { app } = await started(flow);
+    await app.settleDown();
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await listInputs(app.deps, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+      seen.push(...page.inputs.map(({ message }) => message));
+      sizes.push(JSON.stringify(page).length);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(new Set(seen).size).toBe(60);
+    expect(Math.max(...sizes)).toBeLessThan(3 * 1024 * 1024);
+  });
+
   it('fails the call when nobody answers in time (C35)', async () => {
     const run = await asking(aCall(askPerson({ timeout: { hours: 1 } })), { asks: [approval] });
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_TIMED_OUT' } });
@@ -358,6 +427,26 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'cancelled' });
     expect(await run.app.inputs()).toEqual([]);
     expect(run.server.answers).toEqual([]);
+  });
+
+  it('is the only one who can accept: a relay or an operator settles no question with a result', async () => {
+    const run = await started(aFlow((ctx) => ctx.ask({ message: 'Ship it?' })));
+    await run.app.settleDown();
+    const { deps } = run.app;
+    const completed = { kind: 'completed', result: 'yes', isError: false } as const;
+    await expect(settleWait(deps, run.runId, '1', completed)).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: 'this wait is a question: it takes an answer, not a result',
+    });
+    expect(await run.app.inputs()).toHaveLength(1);
+    expect(await externalWaitsOf(deps, run.runId)).toEqual([]);
+    const failed = { kind: 'failed', message: 'nobody is there' } as const;
+    expect(await settleWait(deps, run.runId, '1', failed)).toEqual({ settled: true });
+    expect(await run.app.runToEnd(run.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'EXTERNAL_FAILED', message: 'nobody is there' },
+    });
+    expect(await settleWait(deps, run.runId, '1', completed)).toMatchObject({ settled: false });
   });
 
   it('can be asked by a workflow alone', async () => {

@@ -2,6 +2,8 @@ import { RemoteTaskError, type RemoteCall } from 'outwait';
 import type { ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { PollReply } from '../../lib/remote/transport.js';
+import { formatWhy } from '../../lib/cli/format.js';
+import { explainRun } from '../../lib/operations/explain-run.js';
 import { pollRemoteTask } from '../../lib/operations/remote-tasks.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 
@@ -57,6 +59,17 @@ describe('a task that its server does not know', () => {
     });
     expect(secondsOf(reports)).toEqual([5, 15, 35, 75, 155, 315]);
     expect(reports.cancels).toBe(0);
+  });
+
+  it('is explained meanwhile: reads that failed, and how often its server said so (EN-12)', async () => {
+    const { app, runId } = await started(flow, { reports: new WatchedServer({ read: () => missing }) });
+    await app.pass({ seconds: 60 });
+    expect((await explainRun(app.deps, runId)).waits).toMatchObject([{ kind: 'remoteTask', failedReads: 3 }]);
+    expect((await explainRun(app.deps, runId)).waits[0]).not.toHaveProperty('sightings');
+    await app.pass({ seconds: 100 });
+    const why = await explainRun(app.deps, runId);
+    expect(why.waits).toMatchObject([{ failedReads: 5, sightings: { of: 'missing', count: 2 } }]);
+    expect(formatWhy(why)).toContain('5 reads failed, its server says that it has no such task: 2 of 3 times in a row');
   });
 
   it.each<[string, PollReply | undefined]>([

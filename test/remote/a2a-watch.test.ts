@@ -69,6 +69,26 @@ describe('watching a task', () => {
     expect(supplier.calls()[0]!.headers.accept).toBe('text/event-stream');
   });
 
+  it('S2-20: a chunk to append to an artifact that nobody has seen is the first of it', async () => {
+    const supplier = await agent(jsonRpc, streaming);
+    supplier.answer = (request, response) => {
+      stream(response, request, [chunk('1', true, false), chunk('2', true, true), statusUpdate('TASK_STATE_COMPLETED')]);
+    };
+    expect(await watched(supplier)).toMatchObject([{ append: false }, { append: true }, { kind: 'status' }]);
+  });
+
+  it('S0-43: is not held up by 30,000 artifacts in one stream', async () => {
+    const supplier = await agent(jsonRpc, streaming);
+    supplier.answer = (request, response) => {
+      const artifact = (n: number) => ({ artifactUpdate: { taskId: 't1', artifact: { artifactId: n, parts: [] } } });
+      stream(response, request, [
+        ...Array.from({ length: 30_000 }, (_, n) => artifact(n)),
+        statusUpdate('TASK_STATE_COMPLETED'),
+      ]);
+    };
+    expect(await watched(supplier)).toHaveLength(30_001);
+  });
+
   it('over HTTP+JSON and over 0.3', async () => {
     const http = await agent(rest, streaming);
     http.answer = (request, response) => {

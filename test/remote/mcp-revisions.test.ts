@@ -101,6 +101,7 @@ describe('which revision a server speaks', () => {
       'REMOTE_UNREACHABLE',
     ],
     ['MCP-51: 401', httpStatus(401), 'refused', 'REMOTE_START_REFUSED'],
+    ['MCP-51: -32601 under 401', rpcError(-32601, 'no', { status: 401 }), 'refused', 'REMOTE_START_REFUSED'],
     ['403', httpStatus(403), 'refused', 'REMOTE_START_REFUSED'],
     ['MCP-09: a redirect', httpStatus(307), 'refused', 'REMOTE_START_REFUSED'],
     ['MCP-52: -32020', rpcError(-32020, 'Mcp-Method is missing', { status: 400 }), 'refused', 'CONFIG_INVALID'],
@@ -149,6 +150,16 @@ describe('which revision a server speaks', () => {
     const { transport, methods } = await aPeer({ 'tools/call': started });
     expect(await transport.start(startOf('x'))).toEqual({ kind: 'started', handle: modernHandle });
     expect(methods()).toEqual(['server/discover', 'initialize', 'tools/call']);
+  });
+
+  it.each([401, 403, 503])('MCP-51: a server that knows no discover, and says %i to initialize, says nothing', async (status) => {
+    const peer = await aPeer({
+      'server/discover': rpcError(-32601, 'no', { status: 404 }),
+      initialize: rpcError(-32601, 'no', { status }),
+      'tools/call': started,
+    });
+    expect((await peer.transport.start(startOf('x'))).kind).toBe(status === 503 ? 'retry' : 'refused');
+    expect(peer.methods()).toEqual(['server/discover', 'initialize']);
   });
 
   it('an address without an MCP server is named as such', async () => {

@@ -128,9 +128,9 @@ it('a live result is a copy: what the workflow does to it does not reach the eve
   expect(event).toMatchObject({ result: { rows: [1] } });
 });
 
-it('a settlement of a wait that was never asked for changes nothing', async () => {
-  const run: Run = async (ctx) => ctx.step('a', () => 1);
-  const execution = await replay(run, [runStarted(), stepRequested('1', 'a'), tokenSettled('9'), tokenSettled('1')], {
+it('a settlement of a wait that was never asked for, or that has no token, changes nothing', async () => {
+  const run: Run = async (ctx) => ctx.sleep({ minutes: 1 });
+  const execution = await replay(run, [runStarted(), timerStarted('1'), tokenSettled('9'), tokenSettled('1')], {
     settlements: { 9: { kind: 'timed_out' }, 1: { kind: 'timed_out' } },
   });
   expect(execution.status).toEqual({ kind: 'waiting' });

@@ -466,6 +466,11 @@ describe('what came in place of a result', () => {
   it.each([
     [error(200, -32001), 'missing'],
     [error(404, -32001), 'missing'],
+    // As gateways say it: of a credential, a limit, a failure of their own, not of the task.
+    [error(401, -32001), 'unreadable'],
+    [error(403, -32001), 'unreadable'],
+    [error(429, -32001), 'unreadable'],
+    [error(502, -32001), 'unreadable'],
     [error(200, -32603), 'unreadable'],
     [{ kind: 'http_error', status: 401 }, 'unreadable'],
     [{ kind: 'http_error', status: 404 }, 'unreadable'],
@@ -478,6 +483,9 @@ describe('what came in place of a result', () => {
     [error(200, -32001), 'done'],
     [error(200, -32002), 'refused'],
     [error(200, -32004), 'refused'],
+    [error(401, -32001), 'retry'],
+    [error(403, -32004), 'retry'],
+    [error(502, -32001), 'retry'],
     [error(200, -32603), 'retry'],
     [{ kind: 'http_error', status: 503 }, 'retry'],
   ] as const)('A2A-C30, A2A-C31: a cancel with %j is %s', (exchange, kind) => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { normalPart, problemWithPart } from '../../lib/remote/a2a/normal-form.js';
 import { answerParts } from '../../lib/remote/a2a/question.js';
-import { withChunk } from '../../lib/remote/a2a/streamed-artifacts.js';
 
 describe('a part of a message', () => {
   it.each([
@@ -73,30 +72,5 @@ describe('the parts of an answer', () => {
     ],
   ] as const)('GB-02: of %j', (answer, parts) => {
     expect(answerParts(answer)).toEqual(parts);
-  });
-});
-
-describe('artifacts that come in chunks', () => {
-  const chunk = (artifactId: string, text: string, append: boolean) => ({
-    artifact: { artifactId, parts: [{ text }] },
-    append,
-  });
-
-  it('S2-20: a chunk is put behind the artifact of its id, part by part', () => {
-    const chunks = [chunk('a', '1', false), chunk('b', '2', false), chunk('a', '3', true)];
-    expect(chunks.reduce(withChunk, [])).toEqual([
-      { artifactId: 'a', parts: [{ text: '1' }, { text: '3' }] },
-      { artifactId: 'b', parts: [{ text: '2' }] },
-    ]);
-  });
-
-  it('S2-20: without append it takes the place of the artifact', () => {
-    expect([chunk('a', '1', false), chunk('a', '2', false)].reduce(withChunk, [])).toEqual([
-      { artifactId: 'a', parts: [{ text: '2' }] },
-    ]);
-  });
-
-  it('S2-20: a chunk for an unknown artifact is its first', () => {
-    expect([chunk('a', '1', true)].reduce(withChunk, [])).toEqual([{ artifactId: 'a', parts: [{ text: '1' }] }]);
   });
 });

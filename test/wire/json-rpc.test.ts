@@ -121,4 +121,14 @@ describe('EventStreamSearch for the request "7"', () => {
     const search = new EventStreamSearch('7');
     expect(['data: ', response, '\n', '\n'].map((piece) => search.push(piece))).toEqual([false, false, false, true]);
   });
+
+  it.each([
+    ['CR', '\r'.repeat(4 * 1024 * 1024)],
+    ['LF, and one CR', `${'\n'.repeat(4 * 1024 * 1024)}\r`],
+  ])('S0-43: is not held up by 4 MiB of empty lines that end in %s', (_name, lines) => {
+    const search = new EventStreamSearch('7');
+    search.push(lines);
+    search.push(`data: ${response}\r\r`);
+    expect(search.finish()).toBe(response);
+  });
 });

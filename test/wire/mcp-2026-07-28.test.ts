@@ -212,6 +212,16 @@ describe('the result of tasks/get', () => {
     ['MCP-32: resultType "task"', { ...task, resultType: 'task' }, { kind: 'working', state: 'working' }],
     ['no resultType', { taskId: 't1', status: 'working' }, { kind: 'working', state: 'working' }],
     [
+      'a time that no table can hold',
+      { ...task, status: 'working', ttlMs: 1e300 },
+      { kind: 'working', state: 'working', ttlMs: 9_007_199_254_740_991 },
+    ],
+    [
+      'a time of almost nothing',
+      { ...task, status: 'working', ttlMs: 1e-200 },
+      { kind: 'working', state: 'working', ttlMs: 1 },
+    ],
+    [
       'S0-24, S0-51: failed with a status message',
       { ...task, status: 'failed', statusMessage: 'upstream quota', error: { code: -32603, message: 'exhausted' } },
       failed('REMOTE_TASK_FAILED', 'remote task failed: upstream quota', {
@@ -329,6 +339,10 @@ describe('what came in place of a result', () => {
     [{ kind: 'http_error', status: 401 }],
     [{ kind: 'http_error', status: 503 }],
     [rpc(200, -32603)],
+    [rpc(401, -32602)],
+    [rpc(403, -32602)],
+    [rpc(429, -32602)],
+    [rpc(502, -32602)],
     [rpc(400, -32020)],
     [rpc(400, -32022)],
   ] as const)('S0-75: a read with %j leaves the task alone', (exchange) => {
@@ -338,6 +352,8 @@ describe('what came in place of a result', () => {
   it.each([
     [{ kind: 'result', result: { resultType: 'complete' } }, 'done'],
     [rpc(200, -32602), 'done'],
+    [rpc(401, -32602), 'retry'],
+    [rpc(502, -32602), 'retry'],
     [rpc(404, -32601), 'retry'],
     [{ kind: 'http_error', status: 503 }, 'retry'],
     [{ kind: 'no_answer', error: sent }, 'retry'],

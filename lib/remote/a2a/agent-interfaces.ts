@@ -7,6 +7,7 @@ import type { A2aAgentConfig } from '../../workflow/app.js';
 import type { Send } from '../endpoint.js';
 import { handleProblem } from '../handle.js';
 import { remoteError, violationError } from '../remote-error.js';
+import { SingleFlight } from '../single-flight.js';
 import type { Trouble } from '../trouble.js';
 import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard, type CardRule } from './agent-card.js';
 import { callFor } from './call.js';
@@ -76,8 +77,8 @@ export class CardInterfaces implements AgentInterfaces {
   readonly #clock: Clock;
   readonly #source:
     { readonly kind: 'url'; readonly url: string } | { readonly kind: 'inline'; readonly card: JsonValue };
+  readonly #reading = new SingleFlight<Known | Trouble>();
   #known: Known | undefined;
-  #underWay: Promise<Known | Trouble> | undefined;
 
   constructor(config: A2aAgentConfig, card: NonNullable<A2aAgentConfig['card']>, clock: Clock) {
     this.#config = config;
@@ -106,10 +107,7 @@ export class CardInterfaces implements AgentInterfaces {
 
   async #read(send: Send, isFresh: (known: Known) => boolean): Promise<Known | Trouble> {
     if (this.#known !== undefined && isFresh(this.#known)) return this.#known;
-    this.#underWay ??= this.#readAnew(send, this.#known).finally(() => {
-      this.#underWay = undefined;
-    });
-    return this.#underWay;
+    return this.#reading.run(() => this.#readAnew(send, this.#known));
   }
 
   async #readAnew(send: Send, before: Known | undefined): Promise<Known | Trouble> {

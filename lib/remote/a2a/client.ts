@@ -7,6 +7,7 @@ import type { Exchange } from '../exchange.js';
 import { rpcRequest } from '../json-rpc.js';
 import { remoteError } from '../remote-error.js';
 import type {
+  AdoptedTask,
   AnswerReply,
   CancelReply,
   FindReply,
@@ -20,7 +21,7 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import { answerTrouble, cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { answerTrouble, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor } from './call.js';
@@ -155,7 +156,7 @@ export class A2aTransport implements RemoteTaskTransport {
     });
   }
 
-  async adopt(task: { readonly taskId: string; readonly contextId?: string }): Promise<StartReply> {
+  async adopt(task: AdoptedTask): Promise<StartReply> {
     return this.#endpoint.converse('GetTask', async (send) => {
       const found = await this.#interfaces.forStart(send);
       const { exchange, origin } = await this.#perform(send, found, { kind: 'get', taskId: task.taskId });
@@ -218,7 +219,7 @@ export class A2aTransport implements RemoteTaskTransport {
   ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
     const first = await this.#call(send, found, operation, options);
     const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';
-    if (found.kind === 'none' || !isBasic || !isOutdated(first.exchange)) return first;
+    if (found.kind === 'none' || !isBasic || !isErrorOf(first.exchange, outdatedCodes)) return first;
     const other = await this.#interfaces.insteadOf(found.to, send);
     return other.kind === 'none' ? first : this.#call(send, other, operation, options);
   }
@@ -261,10 +262,6 @@ function asPlain({ method, params, headers }: WireCall, url: string, id: string)
 
 function ignored(): Exchange {
   return { kind: 'result', result: null };
-}
-
-function isOutdated(exchange: Exchange): boolean {
-  return exchange.kind === 'rpc_error' && outdatedCodes.includes(exchange.code);
 }
 
 /** What came of SendMessage. Pure. */

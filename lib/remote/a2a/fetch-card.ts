@@ -7,7 +7,7 @@ import type { PlainCall, Send } from '../endpoint.js';
 import { isJsonReply, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
-import { retryAfterMs } from '../retry-after.js';
+import { waitIn } from '../retry-after.js';
 import { isTransient, type Trouble } from '../trouble.js';
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
@@ -65,11 +65,8 @@ function usableEtag(etag: string | undefined): string | undefined {
 
 function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
-  const { status, headers, text } = reply;
-  if (status !== 200) {
-    const after = retryAfterMs(headers['retry-after'], nowMs);
-    return { kind: 'http_error', status, ...(after === undefined ? {} : { retryAfterMs: after }) };
-  }
+  const { status, text } = reply;
+  if (status !== 200) return { kind: 'http_error', status, ...waitIn(reply, nowMs) };
   try {
     if (isJsonReply(reply)) return { kind: 'result', result: parseBoundedJson(text) };
   } catch {

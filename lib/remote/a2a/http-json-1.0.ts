@@ -8,7 +8,7 @@ import type { PlainCall } from '../endpoint.js';
 import { isJsonReply, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
-import { retryAfterMs } from '../retry-after.js';
+import { waitIn } from '../retry-after.js';
 import type { A2aInterface } from './interface.js';
 import { listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
 import { headersFor10, sendParams10 } from './wire-1.0.js';
@@ -69,8 +69,7 @@ export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   const body = bodyOf(reply);
   if (status >= 200 && status < 300)
     return body.kind === 'json' ? { kind: 'result', result: body.value } : { kind: 'unusable', error: body.error };
-  const after = retryAfterMs(reply.headers['retry-after'], nowMs);
-  const wait = after === undefined ? {} : { retryAfterMs: after };
+  const wait = waitIn(reply, nowMs);
   const error = body.kind === 'json' ? errorIn(body.value) : undefined;
   if (error === undefined) return { kind: 'http_error', status, ...wait };
   return { kind: 'rpc_error', status, ...error, ...wait };

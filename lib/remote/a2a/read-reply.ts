@@ -1,10 +1,10 @@
 // What the answers of an agent mean, in whatever version they came. Pure.
 
-import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureArtifactsMaxBytes, remoteIdMaxBytes, remoteStateMaxChars } from '../../base/limits.js';
+import { failureArtifactsMaxBytes, remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import { remoteError, violationError } from '../remote-error.js';
+import { isUsableId } from '../handle.js';
+import { remoteError, unknown, unreadable, violationError } from '../remote-error.js';
 import type { AnswerReply, FindReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
 import { normalMessage, normalTask } from './normal-form.js';
@@ -77,10 +77,6 @@ function handleOf(
 ): RemoteTaskHandle | undefined {
   if (!isUsableId(id)) return undefined;
   return { ...origin, taskId: id, ...(isUsableId(contextId) ? { contextId } : {}) };
-}
-
-function isUsableId(id: JsonValue | undefined): id is string {
-  return typeof id === 'string' && id !== '' && utf8Bytes(id) <= remoteIdMaxBytes;
 }
 
 /** The result of GetTask for the task of `handle`, bare or as `{ task }`. Another task's state settles nothing. */
@@ -217,12 +213,4 @@ function stateOf(task: JsonObject): JsonValue | undefined {
 export function displayState(state: JsonValue | undefined): string {
   const text = typeof state === 'string' ? state : JSON.stringify(state ?? null);
   return text.slice(0, remoteStateMaxChars);
-}
-
-function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
-  return { kind: 'unknown', error: violationError(problem) };
-}
-
-function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
-  return { kind: 'unreadable', error: violationError(problem) };
 }

@@ -1,15 +1,14 @@
-import { createParser } from 'eventsource-parser';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteErrorTextBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
+import { eventStream } from '../event-stream.js';
 import { mediaTypeOf } from '../exchange.js';
 import type { HttpHead } from '../http.js';
 import { readRpcReply } from '../json-rpc.js';
 import type { WatchEvent } from '../transport.js';
 import { normalArtifact, normalStatus, normalTask } from './normal-form.js';
 import { displayState } from './read-reply.js';
-import { artifactsIn, withChunk } from './streamed-artifacts.js';
 import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';
 
@@ -21,8 +20,9 @@ export class TaskStream {
   readonly #handle: RemoteTaskHandle;
   readonly #rpcId: string | undefined;
   readonly #onEvent: (event: WatchEvent) => void;
-  readonly #parser;
-  #artifacts: readonly JsonObject[] = [];
+  readonly #feed;
+  /** Ids of the artifacts so far. */
+  readonly #artifacts = new Set<JsonValue | undefined>();
   #isOver = false;
 
   /** `rpcId`: of the request, where each event is a JSON-RPC response. */
@@ -30,17 +30,15 @@ export class TaskStream {
     this.#handle = handle;
     this.#rpcId = rpcId;
     this.#onEvent = onEvent;
-    this.#parser = createParser({
-      onEvent: ({ data }) => {
-        if (!this.#isOver && data.trim() !== '') this.#isOver = !this.#take(data);
-      },
+    this.#feed = eventStream((data) => {
+      if (!this.#isOver && data.trim() !== '') this.#isOver = !this.#take(data);
     });
   }
 
   /** For `HttpRequest.enough`: true once nothing more can be learned. */
   readonly push = (head: HttpHead, piece: string): boolean => {
     if (head.status !== 200 || mediaTypeOf(head) !== 'text/event-stream') return true;
-    this.#parser.feed(piece);
+    this.#feed(piece);
     return this.#isOver;
   };
 
@@ -74,10 +72,12 @@ export class TaskStream {
   }
 
   #takeTask(task: JsonObject): boolean {
-    this.#artifacts = artifactsIn(task);
     const goesOn = this.#takeStatus(task['status']);
-    for (const artifact of this.#artifacts)
+    this.#artifacts.clear();
+    for (const artifact of artifactsIn(task)) {
+      this.#artifacts.add(artifact['artifactId']);
       this.#onEvent({ kind: 'artifact', artifact, append: false, lastChunk: true });
+    }
     return goesOn;
   }
 
@@ -95,10 +95,11 @@ export class TaskStream {
   #takeArtifact({ artifact: came, append, lastChunk }: JsonObject): boolean {
     if (!isJsonObject(came)) return true;
     const artifact = normalArtifact(came);
-    const isKnown = this.#artifacts.some(({ artifactId }) => artifactId === artifact['artifactId']);
-    const chunk = { artifact, append: append === true && isKnown };
-    this.#artifacts = withChunk(this.#artifacts, chunk);
-    this.#onEvent({ kind: 'artifact', ...chunk, lastChunk: lastChunk === true });
+    const { artifactId } = artifact;
+    // A chunk for an artifact that nobody has seen is the first of it.
+    const isKnown = this.#artifacts.has(artifactId);
+    this.#artifacts.add(artifactId);
+    this.#onEvent({ kind: 'artifact', artifact, append: append === true && isKnown, lastChunk: lastChunk === true });
     return true;
   }
 }
@@ -135,4 +136,8 @@ function streamItem(value: JsonValue): StreamItem | undefined {
   if (only === undefined || present.length > 1) return undefined;
   const inner = value[only[0]];
   return isJsonObject(inner) ? { kind: only[1], value: inner } : undefined;
+}
+
+function artifactsIn({ artifacts }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(artifacts) ? (artifacts as readonly JsonValue[]).filter(isJsonObject) : [];
 }

@@ -2,6 +2,7 @@ import { oauthScopesMax, oauthTokenMarginMs } from '../../base/limits.js';
 import { oauthScope, type OAuthClient } from '../../workflow/server-auth.js';
 import type { HttpHead } from '../http.js';
 import { remoteError } from '../remote-error.js';
+import { SingleFlight } from '../single-flight.js';
 import { readChallenge, type BearerChallenge } from './challenge.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';
@@ -27,11 +28,11 @@ export class OAuthCredentials implements Credentials {
   readonly #client: OAuthClient;
   readonly #serverUrl: string;
   readonly #deps: TokenDeps;
+  readonly #asking = new SingleFlight<TokenReply>();
   #grant: Grant | undefined;
   #firstIssuer: string | undefined;
   #scopes: readonly string[];
   #token: AccessToken | undefined;
-  #asking: Promise<TokenReply> | undefined;
   readonly #shown: string[] = [];
 
   constructor(client: OAuthClient, serverUrl: string, deps: TokenDeps) {
@@ -85,12 +86,7 @@ export class OAuthCredentials implements Credentials {
 
   /** One request at a time; whoever comes meanwhile gets its answer. */
   async #ask(challenge: BearerChallenge | undefined): Promise<TokenReply> {
-    this.#asking ??= this.#askAnew(challenge);
-    try {
-      return await this.#asking;
-    } finally {
-      this.#asking = undefined;
-    }
+    return this.#asking.run(() => this.#askAnew(challenge));
   }
 
   async #askAnew(challenge: BearerChallenge | undefined): Promise<TokenReply> {

@@ -1,9 +1,10 @@
-import { parseBoundedJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import { oauthRequestTimeoutMs } from '../../base/limits.js';
 import type { HttpClient } from '../http.js';
 import { remoteError } from '../remote-error.js';
+import { isTransient } from '../trouble.js';
+import { jsonDocument } from './json-document.js';
 
 /** Where tokens for a server come from. */
 export interface TokenSource {
@@ -110,25 +111,16 @@ async function firstDocument(
     });
     if (reply.kind !== 'reply')
       return { kind: 'failed', error: { ...reply.error, message: `${what}: ${reply.error.message}` } };
-    if (reply.status >= 500 || reply.status === 429)
+    if (isTransient(reply.status))
       return {
         kind: 'failed',
         error: remoteError('REMOTE_UNREACHABLE', `${what}: answered with status ${reply.status}`),
       };
     if (reply.status !== 200) continue;
-    const document = objectIn(reply.text);
+    const document = jsonDocument(reply.text);
     return document === undefined ? refused(`${what} are not a JSON object`) : { kind: 'found', value: document };
   }
   return refused(`${what} are not where they should be; name the issuer or the tokenUrl of the authorization server`);
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = parseBoundedJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function textsIn<Name extends string>(

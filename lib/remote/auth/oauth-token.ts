@@ -1,8 +1,7 @@
 import type { JWK } from 'jose';
-import { parseBoundedJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
-import { isJsonObject, type JsonObject } from '../../base/json.js';
+import type { JsonObject } from '../../base/json.js';
 import {
   oauthAssertionLifeMs,
   oauthRequestTimeoutMs,
@@ -13,6 +12,8 @@ import type { Clock, EpochMs } from '../../base/time.js';
 import type { OAuthClient, PrivateKey } from '../../workflow/server-auth.js';
 import type { HttpClient } from '../http.js';
 import { remoteError } from '../remote-error.js';
+import { isTransient } from '../trouble.js';
+import { jsonDocument } from './json-document.js';
 import type { TokenSource } from './oauth-discovery.js';
 import { Secret } from './secret.js';
 import type { SecretReader } from './secret-reader.js';
@@ -65,10 +66,10 @@ export async function requestToken(deps: TokenDeps, request: TokenRequest): Prom
     timeoutMs: oauthRequestTimeoutMs,
   });
   if (reply.kind !== 'reply') return failed(reply.error.code, `no token could be had: ${reply.error.message}`);
-  const body = objectIn(reply.text);
+  const body = jsonDocument(reply.text);
   if (reply.status === 200) return tokenIn(body, deps.clock.nowMs());
   const problem = `the authorization server answered with status ${reply.status}${errorCodeIn(body)}`;
-  if (reply.status >= 500 || reply.status === 429 || reply.status === 408) return failed('REMOTE_UNREACHABLE', problem);
+  if (isTransient(reply.status)) return failed('REMOTE_UNREACHABLE', problem);
   return { ...failed('CONFIG_INVALID', `no token could be had: ${problem}`), isRefusal: true };
 }
 
@@ -163,15 +164,6 @@ const errorCodes: readonly unknown[] = [
 function errorCodeIn(body: JsonObject | undefined): string {
   const code = body?.['error'];
   return typeof code === 'string' && errorCodes.includes(code) ? ` (${code})` : '';
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = parseBoundedJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function noProof(problem: string): Proof {

@@ -5,6 +5,7 @@ import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
 import { RemoteEndpoint, type TransportDeps } from '../endpoint.js';
 import { remoteError } from '../remote-error.js';
 import type {
+  AdoptedTask,
   AnswerReply,
   CancelReply,
   PollReply,
@@ -100,14 +101,15 @@ export class McpTransport implements RemoteTaskTransport {
     return dialect.answer(handle, question.key, answer, idempotencyKey);
   }
 
-  async adopt({ taskId }: { readonly taskId: string }): Promise<StartReply> {
+  async adopt({ taskId, answersQuestions = false }: AdoptedTask): Promise<StartReply> {
     const untilMs = this.#clock.nowMs() + requestTimeoutMs;
     const found = await this.#revision.find(untilMs);
     if (found.kind === 'unready') return notStarted(found);
     const dialect = this.#dialects[found.revision];
     const handle = await dialect.handleOf(taskId, untilMs);
     if ('kind' in handle) return notStarted(handle);
-    return adopted(await dialect.get(handle, untilMs), handle);
+    const asking = answersQuestions ? { ...handle, answersQuestions } : handle;
+    return adopted(await dialect.get(asking, untilMs), asking);
   }
 
   #dialectOf({ protocol, wire }: RemoteTaskHandle): McpDialect | undefined {

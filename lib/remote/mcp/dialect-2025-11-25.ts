@@ -3,7 +3,7 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, TransportDeps, WireCall } from '../endpoint.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
-import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import {
   notStarted,
   outlasted,
@@ -78,8 +78,7 @@ export class LegacyDialect implements McpDialect {
   #readStart({ exchange, session }: UnderSession, asTask: boolean): StartReply | OtherRevision {
     if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session);
     const reply = startTrouble(exchange);
-    if (exchange.kind === 'rpc_error' && exchange.status < 500 && modernCodes.includes(exchange.code))
-      return { kind: 'other_revision', error: reply.error };
+    if (isErrorOf(exchange, modernCodes)) return { kind: 'other_revision', error: reply.error };
     return asTask ? reply : outlasted(reply);
   }
 

@@ -6,7 +6,7 @@ import type { RemoteEndpoint, Send, TransportDeps } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
-import { cancelTrouble, pollTrouble, startTrouble } from '../trouble.js';
+import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { notStarted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
 import { supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
@@ -62,14 +62,14 @@ export class ModernDialect implements McpDialect {
     let exchange = await this.#call(send, call, known.headers);
 
     // Both errors come before anything is run, so the start can be repeated towards any server.
-    if (isError(exchange, headerMismatchCode)) {
+    if (isErrorOf(exchange, [headerMismatchCode])) {
       const listed = await this.#tools.read(toolsList, untilMs);
       if (listed.kind === 'unready') return notStarted(listed);
       const read = this.#headersOf(call);
       if (read.kind === 'refused') return read;
       if (Object.keys(read.headers).length > 0) exchange = await this.#call(send, call, read.headers);
     }
-    if (isError(exchange, versionUnsupportedCode)) {
+    if (isErrorOf(exchange, [versionUnsupportedCode])) {
       if (!(supportedIn(exchange.data)?.includes(mcpWire) ?? false))
         return { kind: 'other_revision', error: startTroubleOf(exchange) };
       exchange = await this.#call(send, call, this.#headersOf(call).headers);
@@ -115,7 +115,7 @@ export class ModernDialect implements McpDialect {
   ): Promise<AnswerReply> {
     return this.#endpoint.converse<AnswerReply>('tasks/update', async (send) => {
       const { exchange } = await send(tasksUpdate(handle.taskId, key, answer, idempotencyKey));
-      if (!isError(exchange, invalidParamsCode)) return classifyAnswer(exchange);
+      if (!isErrorOf(exchange, [invalidParamsCode])) return classifyAnswer(exchange);
       // Either the task is gone or the answer does not please. The task itself knows.
       const read = await send(tasksGet({ ...handle, answersQuestions: true }));
       const task = classifyPoll(read.exchange, handle);
@@ -154,10 +154,6 @@ type ParamHeaders = { readonly headers: Readonly<Record<string, string>> } & (
 
 type RpcError = Extract<Exchange, { kind: 'rpc_error' }>;
 
-function isError(exchange: Exchange, code: number): exchange is RpcError {
-  return exchange.kind === 'rpc_error' && exchange.code === code && exchange.status < 500;
-}
-
 function startTroubleOf(exchange: RpcError) {
   return startTrouble(exchange).error;
 }
@@ -184,7 +180,7 @@ export function classifyCancel(exchange: Exchange): CancelReply {
 /** What came of `tasks/update`: servers ignore keys that are not open, so any result will do. Pure. */
 export function classifyAnswer(exchange: Exchange): AnswerReply {
   if (exchange.kind === 'result') return { kind: 'done' };
-  if (isError(exchange, methodUnknownCode) || isError(exchange, missingCapabilityCode))
+  if (isErrorOf(exchange, [methodUnknownCode, missingCapabilityCode]))
     return { kind: 'refused', error: startTroubleOf(exchange) };
   return cancelTrouble(exchange, []);
 }

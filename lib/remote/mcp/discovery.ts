@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.j
 import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
+import { saysNothing } from '../trouble.js';
 import { unready, type Unready } from './dialect.js';
 import { earlierVersions } from './wire-2025-11-25.js';
 import {
@@ -32,10 +33,10 @@ export type Discovery =
  * |---|---|
  * | a result whose `supportedVersions` has 2026-07-28 | modern |
  * | any other result | legacy |
- * | -32022 under a status below 500 | the best common revision of `data.supported`; none: for good |
+ * | -32022 | the best common revision of `data.supported`; none: for good |
  * | -32020, -32021 | modern, and something in between breaks our requests: for good |
  * | -32601 | `initialize` decides |
- * | 401, 403, 408, 425, 429, 3xx, 5xx, no connection, no answer, a reply that is none | says nothing |
+ * | whatever comes under 401, 403, 408, 425, 429, 3xx, 5xx; no connection, no answer, a reply that is none | says nothing |
  * | every other 4xx or JSON-RPC error | legacy |
  */
 export function readDiscovery(exchange: Exchange): Discovery {
@@ -51,10 +52,6 @@ export function readDiscovery(exchange: Exchange): Discovery {
     case 'unusable':
       return unready(exchange);
   }
-}
-
-function saysNothing(status: number): boolean {
-  return (status >= 300 && status < 400) || [401, 403, 408, 425, 429].includes(status) || status >= 500;
 }
 
 function readResult(result: JsonValue): Discovery {

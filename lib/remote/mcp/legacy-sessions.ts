@@ -4,8 +4,9 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { RemoteEndpoint } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
+import { SingleFlight } from '../single-flight.js';
+import { isErrorOf } from '../trouble.js';
 import { unready, type Unready } from './dialect.js';
-import { SingleFlight } from './single-flight.js';
 import { initialize, initialized, legacyWire, readInitialize, type Session } from './wire-2025-11-25.js';
 import {
   headerMismatchCode,
@@ -72,13 +73,11 @@ const modernCodes: readonly number[] = [
 ];
 
 function noSession(exchange: Exclude<Exchange, { kind: 'result' }>): NoSession {
-  if (exchange.kind === 'rpc_error' && exchange.status < 500)
-    return { ...unready(exchange), otherRevision: modernCodes.includes(exchange.code) };
   if (exchange.kind === 'http_error' && [400, 404, 405, 406, 415].includes(exchange.status))
     return forGood(
       `there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
     );
-  return { ...unready(exchange), otherRevision: false };
+  return { ...unready(exchange), otherRevision: isErrorOf(exchange, modernCodes) };
 }
 
 function forGood(problem: string): NoSession {

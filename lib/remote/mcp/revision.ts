@@ -3,10 +3,10 @@ import type { Clock, EpochMs } from '../../base/time.js';
 import type { McpRevision } from '../../workflow/app.js';
 import type { RemoteEndpoint } from '../endpoint.js';
 import { remoteError } from '../remote-error.js';
+import { SingleFlight } from '../single-flight.js';
 import type { Unready } from './dialect.js';
 import { readDiscovery, type Discovery } from './discovery.js';
 import type { LegacySessions } from './legacy-sessions.js';
-import { SingleFlight } from './single-flight.js';
 import { mcpWire, serverDiscover } from './wire-2026-07-28.js';
 
 /** What a server speaks, and what it says of itself. */

@@ -3,8 +3,8 @@ import { sideRequestTimeoutMs, toolListAgeMs, toolListPagesMax } from '../../bas
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteEndpoint, TransportDeps, WireCall } from '../endpoint.js';
 import { violationError } from '../remote-error.js';
+import { SingleFlight } from '../single-flight.js';
 import { unready, type Unready } from './dialect.js';
-import { SingleFlight } from './single-flight.js';
 import { readToolPage, type ListedTool } from './tool-list.js';
 
 export interface ListedTools {

@@ -2,22 +2,19 @@
 
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { violationError } from '../remote-error.js';
+import { unknown } from '../remote-error.js';
 import type { StartReply } from '../transport.js';
 
 /** A tool that answered at once. `isError` is an outcome like any other: the tool ran and says that it could not do it. */
 export function readToolResult(result: JsonObject): StartReply {
   const { content, structuredContent } = result;
   if (!Array.isArray(content) && structuredContent === undefined)
-    return {
-      kind: 'unknown',
-      error: violationError('the result of the call has neither content nor structuredContent'),
-    };
+    return unknown('the result of the call has neither content nor structuredContent');
   const isError = result['isError'] === true;
   if (!isError && isTaskInDisguise(structuredContent ?? textAsJson(content))) {
     const problem =
       'the tool answered with the id of a task that is under way, in place of a task of the protocol, which alone can be followed';
-    return { kind: 'unknown', error: violationError(problem) };
+    return unknown(problem);
   }
   return { kind: 'ended', end: { kind: 'completed', result, isError } };
 }

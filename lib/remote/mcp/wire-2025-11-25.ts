@@ -6,6 +6,8 @@ import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, WireCall } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
+import { isUsableId } from '../handle.js';
+import { unknown, unreadable } from '../remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
 import { pollTrouble } from '../trouble.js';
 import type { ToolStart } from './dialect.js';
@@ -18,12 +20,11 @@ import {
   invalidParamsCode,
   isPositive,
   isTerminal,
-  isUsableId,
   methodUnknownCode,
   noteOf,
+  ttlOf,
+  wholeMs,
   textOf,
-  unknown,
-  unreadable,
 } from './wire-2026-07-28.js';
 
 export const legacyWire = '2025-11-25';
@@ -122,7 +123,7 @@ export function readCallResult(result: JsonValue, server: string, session: Sessi
     protocol: 'mcp',
     wire: legacyWire,
     taskId,
-    ...(isPositive(ttl) ? { ttlMs: ttl } : {}),
+    ...(isPositive(ttl) ? { ttlMs: wholeMs(ttl) } : {}),
     ...(session.id === undefined ? {} : { session: session.id }),
   };
   return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval)) };
@@ -138,7 +139,7 @@ export function readTask(
   const state = textOf(task['status']);
   switch (state) {
     case 'working':
-      return { kind: 'working', state, ...hintOf(task['pollInterval']), ...noteOf(task) };
+      return { kind: 'working', state, ...hintOf(task['pollInterval']), ...noteOf(task), ...ttlOf(task['ttl']) };
     case 'input_required':
       // Its question comes as a request on a stream that nobody holds open.
       return {

@@ -1,11 +1,11 @@
 // MCP revision 2026-07-28 with the tasks extension: what is sent, and what the answers mean. Pure.
 
-import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureDataMaxBytes, requestStateMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { failureDataMaxBytes, requestStateMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { WireCall } from '../endpoint.js';
-import { remoteError, violationError } from '../remote-error.js';
+import { isUsableId } from '../handle.js';
+import { remoteError, unknown, unreadable } from '../remote-error.js';
 import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import type { ToolStart } from './dialect.js';
 import { inputResponse, readInputRequests } from './elicitation.js';
@@ -145,7 +145,7 @@ function readCreatedTask(task: JsonObject, server: string, answersQuestions: boo
     protocol: 'mcp',
     wire: mcpWire,
     taskId,
-    ...(ttlMs === null ? {} : { ttlMs }),
+    ...(ttlMs === null ? {} : { ttlMs: wholeMs(ttlMs) }),
     ...(answersQuestions ? { answersQuestions } : {}),
   } as const;
   // The reply to the call never carries the result, so it is read at once.
@@ -160,13 +160,14 @@ export function readTask(task: JsonValue, taskId: string, server: string): PollR
   if (resultType !== 'complete' && resultType !== 'task') return unreadable('the task has an unknown resultType');
   if (task['taskId'] !== taskId) return unreadable('the task is not the one that was asked for');
   const status = textOf(task['status']);
+  const hints = { ...hintOf(task['pollIntervalMs']), ...noteOf(task), ...ttlOf(task['ttlMs']) };
   switch (status) {
     case 'working':
-      return { kind: 'working', state: status, ...hintOf(task['pollIntervalMs']), ...noteOf(task) };
+      return { kind: 'working', state: status, ...hints };
     case 'input_required': {
       const { questions } = readInputRequests(task['inputRequests']);
       const asked = questions.length === 0 ? {} : { questions };
-      return { kind: 'working', state: status, ...hintOf(task['pollIntervalMs']), ...noteOf(task), ...asked };
+      return { kind: 'working', state: status, ...hints, ...asked };
     }
     case 'completed':
       return readCompleted(task, taskId);
@@ -228,13 +229,20 @@ export function hintOf(intervalMs: JsonValue | undefined): { readonly pollAfterM
   return isPositive(intervalMs) ? { pollAfterMs: Math.ceil(intervalMs) } : {};
 }
 
+/** How long the server keeps the task from now on; what is no length of time is not heard. */
+export function ttlOf(ttlMs: JsonValue | undefined): { readonly ttlMs?: number | null } {
+  if (ttlMs === null) return { ttlMs };
+  return isPositive(ttlMs) ? { ttlMs: wholeMs(ttlMs) } : {};
+}
+
+/** A length of time as a number that the table can hold, which not every one is. */
+export function wholeMs(positive: number): number {
+  return Math.min(Math.ceil(positive), Number.MAX_SAFE_INTEGER);
+}
+
 export function noteOf(task: JsonObject): { readonly note?: string } {
   const note = messageIn(task['statusMessage']);
   return note === undefined ? {} : { note };
-}
-
-export function isUsableId(taskId: JsonValue | undefined): taskId is string {
-  return typeof taskId === 'string' && taskId !== '' && utf8Bytes(taskId) <= remoteIdMaxBytes;
 }
 
 export function isPositive(value: JsonValue | undefined): value is number {
@@ -252,12 +260,4 @@ function messageIn(value: JsonValue | undefined): string | undefined {
 
 function refused(problem: string): StartReply {
   return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
-}
-
-export function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
-  return { kind: 'unknown', error: violationError(problem) };
-}
-
-export function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
-  return { kind: 'unreadable', error: violationError(problem) };
 }

@@ -93,7 +93,15 @@ describe('the state of a run', () => {
   });
 
   it('looks for no task any more once the server has asked before it makes one', () => {
-    const lost = { type: 'RemoteTaskStartLost', atMs: 7, waitId: '3', attempt: 1, error, look: 1, lookAtMs: 9 } as const;
+    const lost = {
+      type: 'RemoteTaskStartLost',
+      atMs: 7,
+      waitId: '3',
+      attempt: 1,
+      error,
+      look: 1,
+      lookAtMs: 9,
+    } as const;
     const asked = { type: 'RemoteTaskStartAsked', atMs: 8, waitId: '3', attempt: 1, round: 1 } as const;
     const wait = after(remoteRequested, lost, asked).open.get('3');
     expect(wait).toMatchObject({ failedAttempts: 1, rounds: 1 });
