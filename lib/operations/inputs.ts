@@ -1,9 +1,15 @@
 import { Validator, type Schema, type ValidationResult } from '@cfworker/json-schema';
-import { EngineError } from '../base/errors.js';
+import { EngineError, isUnreadable } from '../base/errors.js';
 import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
+import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import { answerMaxBytes } from '../base/limits.js';
+import {
+  answerCheckPairsMax,
+  answerMaxBytes,
+  failureTextBytes,
+  historyPageBytes,
+  inputsReadInParallel,
+} from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
@@ -23,14 +29,40 @@ export interface InputView extends InputForm {
 
 export type AnswerResult = { readonly answered: true } | { readonly answered: false; readonly reason: Refusal };
 
-/** Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100. */
+/**
+ * Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100; a
+ * page of large ones ends sooner and has a next one. A question that cannot be read is left out, with a warning.
+ */
 export async function listInputs(
   deps: Deps,
-  page: { readonly limit: number; readonly cursor?: string },
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<{ readonly inputs: readonly InputView[]; readonly cursor?: string }> {
-  const { rows, cursor } = await deps.store.listInputs(page.limit, page.cursor);
-  const tokens = await Promise.all(rows.map(({ runId, waitId }) => deps.store.readToken(runId, waitId)));
-  return { inputs: tokens.flatMap(toInput), ...(cursor === undefined ? {} : { cursor }) };
+  const inputs: InputView[] = [];
+  let bytes = 0;
+  let next = cursor;
+  for (let left = limit; left > 0 && bytes < historyPageBytes; left -= inputsReadInParallel) {
+    const page = await deps.store.listInputs(Math.min(left, inputsReadInParallel), next);
+    const tokens = await Promise.all(page.rows.map((row) => readableToken(deps, row)));
+    const read = tokens.flatMap(toInput);
+    inputs.push(...read);
+    bytes += jsonBytes(read as unknown as JsonValue);
+    next = page.cursor;
+    if (next === undefined) break;
+  }
+  return { inputs, ...(next === undefined ? {} : { cursor: next }) };
+}
+
+async function readableToken(
+  deps: Deps,
+  { runId, waitId }: { readonly runId: RunId; readonly waitId: WaitId },
+): Promise<TokenRecord | undefined> {
+  try {
+    return await deps.store.readToken(runId, waitId);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    deps.log.warn('question skipped: it cannot be read', { runId, waitId, code: error.code, reason: error.message });
+    return undefined;
+  }
 }
 
 /** @throws EngineError `INPUT_NOT_FOUND` */
@@ -42,7 +74,8 @@ export async function showInput(deps: Deps, inputId: string): Promise<InputView>
 
 /**
  * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
- * changes nothing and says why. The content of an accepted answer must fit the schema of the question.
+ * changes nothing and says why. The content of an accepted answer must fit the schema of the question, if that can be
+ * checked in reasonable time.
  * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`: the question stays open
  */
 export async function answerInput(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
@@ -90,17 +123,31 @@ function checkContent(schema: JsonObject | undefined, content: JsonValue | undef
   const { valid, errors } = validate(schema, content ?? {});
   if (valid) return;
   // The deepest one says what is wrong, those around it only that something is.
-  const problems = errors.filter(({ keyword }) => keyword !== 'properties').map(problemText);
-  throw new EngineError('INPUT_INVALID', `the content does not fit the schema of the question: ${problems.join('; ')}`);
+  const problems = errors.filter(({ keyword }) => keyword !== 'properties');
+  const shown = problems.slice(0, problemsShown).map(problemText);
+  const more = problems.length > problemsShown ? `; and ${problems.length - problemsShown} more` : '';
+  const text = `${cutUtf8(shown.join('; '), failureTextBytes)}${more}`;
+  throw new EngineError('INPUT_INVALID', `the content does not fit the schema of the question: ${text}`);
 }
 
+const problemsShown = 10;
+
 function validate(schema: JsonObject, content: JsonValue): ValidationResult {
+  const unchecked = { valid: true, errors: [] };
+  // The validator may hold each part of the one against each part of the other, and of a list each item against each.
+  const parts = partsIn(content);
+  if (parts * Math.max(parts, partsIn(schema)) > answerCheckPairsMax) return unchecked;
   try {
     return new Validator(harmless(schema) as Schema, '2020-12', false).validate(content);
   } catch {
     // The validator stumbles over what is no JSON Schema, and no answer can be held to that.
-    return { valid: true, errors: [] };
+    return unchecked;
   }
+}
+
+function partsIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, inner: JsonValue) => sum + partsIn(inner), 1);
 }
 
 function problemText({ instanceLocation, error }: { instanceLocation: string; error: string }): string {

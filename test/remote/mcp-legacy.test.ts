@@ -210,7 +210,11 @@ describe('a start over 2025-11-25', () => {
 
 describe('reads over 2025-11-25', () => {
   it.each([
-    ['working', { ...legacyTask, statusMessage: 'row 7' }, { state: 'working', note: 'row 7', pollAfterMs: 1_000 }],
+    [
+      'working',
+      { ...legacyTask, statusMessage: 'row 7' },
+      { state: 'working', note: 'row 7', ttlMs: 300_000, pollAfterMs: 1_000 },
+    ],
     [
       'input_required, which is not answered',
       { ...legacyTask, status: 'input_required' },

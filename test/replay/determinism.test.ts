@@ -136,6 +136,14 @@ it('a settlement of a wait that was never asked for, or that has no token, chang
   expect(execution.status).toEqual({ kind: 'waiting' });
 });
 
+it('a settlement of a step that the history does not have as long changes nothing', async () => {
+  const run: Run = async (ctx) => ctx.step('a', () => 1);
+  const execution = await replay(run, [runStarted(), stepRequested('1', 'a'), tokenSettled('1')], {
+    settlements: { 1: { kind: 'timed_out' } },
+  });
+  expect(execution.status).toEqual({ kind: 'waiting' });
+});
+
 it('a second end of one wait changes nothing', async () => {
   const run: Run = async (ctx) => {
     const outcome = await ctx.callRemoteTask({ server: 'reports', tool: 'export', arguments: { month: '2026-10' } });

@@ -193,6 +193,9 @@ describe('the result of tasks/get', () => {
   });
 
   it.each([
+    ['MCP-34: a longer life', { ...task, ttlMs: 90_000 }, { kind: 'working', state: 'working', ttlMs: 90_000 }],
+    ['MCP-34: a life without end', { ...task, ttlMs: null }, { kind: 'working', state: 'working', ttlMs: null }],
+    ['MCP-34: no length of time', { ...task, ttlMs: -1 }, { kind: 'working', state: 'working' }],
     ['S0-53: working', { ...task, pollIntervalMs: 7_000 }, { kind: 'working', state: 'working', pollAfterMs: 7_000 }],
     [
       'S0-53: input_required',
