@@ -1,5 +1,7 @@
 import { apiHandler } from '../lib/aws/api-handler.js';
-import { readManagementToken } from '../lib/aws/env.js';
+import { readManagementAccess } from '../lib/aws/env.js';
+import { managementAccess } from '../lib/aws/management-access.js';
+import { systemClock } from '../lib/aws/system.js';
 import { getDeps } from './deps.js';
 
-export const handler = apiHandler(getDeps, { managementToken: () => readManagementToken(process.env) });
+export const handler = apiHandler(getDeps, managementAccess(readManagementAccess(process.env), systemClock));

@@ -1,7 +1,14 @@
 import app from 'outwait:app';
 import { createDeps } from '../lib/aws/deps.js';
 import { readEnv } from '../lib/aws/env.js';
-import { once } from '../lib/aws/get-deps.js';
+import { once, withTokens } from '../lib/aws/get-deps.js';
+import { tokenKeyReader } from '../lib/aws/token-keys.js';
 
-/** Made at the first event; a warm instance keeps it. */
-export const getDeps = once(() => createDeps(readEnv(process.env), app));
+/** Made at the first event; a warm instance keeps it, with token keys that are looked at again. */
+export const getDeps = withTokens(
+  once(() => {
+    const env = readEnv(process.env);
+    const deps = createDeps(env, app);
+    return { deps, readTokens: tokenKeyReader(env.tokenKeys, deps) };
+  }),
+);

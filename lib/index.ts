@@ -1,7 +1,7 @@
 // What a workflow author imports.
 
 export { defineApp, mcpServer, a2aAgent } from './workflow/app.js';
-export type { A2aAgentConfig, App, AppConfig, McpServerConfig, ServerConfig } from './workflow/app.js';
+export type { A2aAgentConfig, App, AppConfig, McpRevision, McpServerConfig, ServerConfig } from './workflow/app.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';
 export type {
   OAuthClient,
@@ -63,6 +63,8 @@ export {
   StepFailed,
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
+export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
+export type { InputForm } from './history/input-form.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 export type { JsonObject, JsonValue } from './base/json.js';
 export type { Duration } from './base/time.js';

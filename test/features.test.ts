@@ -3,21 +3,33 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { featureIds, notDone } from './feature-ids.js';
+import { a2aCaseIds, featureIds, mcpCaseIds, notDone } from './feature-ids.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** The names of the tests of a file, and of the groups that they are in, as they are written. */
+/** The names of the tests of a file, and of the groups that they are in, as they are written; of a table its rows too. */
 function testNames(path: string): readonly string[] {
   const names: string[] = [];
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
   const visit = (node: ts.Node): void => {
     const [name] = ts.isCallExpression(node) && isTest(node.expression) ? node.arguments : [];
     if (name !== undefined && (ts.isStringLiteralLike(name) || ts.isTemplateExpression(name)))
       names.push(name.getText());
+    if (ts.isArrayLiteralExpression(node)) {
+      const [first] = node.elements;
+      if (first !== undefined && ts.isStringLiteralLike(first) && isInTable(node)) names.push(first.getText());
+    }
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true));
+  visit(source);
   return names;
+}
+
+/** A row of `it.each([…])`, or of a list that has a name and may be one. */
+function isInTable({ parent }: ts.Node): boolean {
+  if (!ts.isArrayLiteralExpression(parent)) return false;
+  const holder = ts.isAsExpression(parent.parent) ? parent.parent.parent : parent.parent;
+  return (ts.isCallExpression(holder) && isTest(holder.expression)) || ts.isVariableDeclaration(holder);
 }
 
 /** `it`, `it.each`, `it.each([…])` and the like. */
@@ -30,20 +42,22 @@ const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.ts') && path !== 'features.test.ts')
   .flatMap((path) => testNames(join(folder, path)));
 
+const ids = [...featureIds, ...mcpCaseIds, ...a2aCaseIds];
+
 const isCited = (id: string): boolean => names.some((name) => new RegExp(`\\b${id}\\b`).test(name));
 
-describe('the features of the first release', () => {
+describe('the features and cases of the first release', () => {
   it('are read from many names', () => {
     expect(names.length).toBeGreaterThan(500);
     expect(isCited('S0-999')).toBe(false);
   });
 
-  it.each(featureIds.filter((id) => notDone[id] === undefined))('%s is cited by a test', (id) => {
+  it.each(ids.filter((id) => notDone[id] === undefined))('%s is cited by a test', (id) => {
     expect(isCited(id), `no test has ${id} in its name`).toBe(true);
   });
 
   it.each(Object.keys(notDone))('%s, which is not done, is listed and cited nowhere', (id) => {
-    expect(featureIds).toContain(id);
+    expect(ids).toContain(id);
     expect(isCited(id), `${id} is cited, so it is done`).toBe(false);
   });
 });

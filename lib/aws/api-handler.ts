@@ -2,21 +2,50 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import { problemResponse } from '../http/problem.js';
 import { createRoutes, type RouteOptions } from '../http/routes.js';
 import type { Deps } from '../operations/deps.js';
-import type { GetDeps } from './get-deps.js';
+import { type GetDeps, once } from './get-deps.js';
 import { toRequest, toResult } from './http-event.js';
+
+export interface ApiOptions extends RouteOptions {
+  /**
+   * An authorizer of the gateway decides about management requests: those that have passed it are served, others are
+   * refused. Default false.
+   */
+  readonly byAuthorizer?: boolean;
+}
 
 export type ApiHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
 /** Serves the HTTP API. Answers every request, also one that cannot be served; throws only when it has no dependencies. */
-export function apiHandler(getDeps: GetDeps, options: RouteOptions = {}): ApiHandler {
-  let served: { readonly deps: Deps; readonly routes: ReturnType<typeof createRoutes> } | undefined;
+export function apiHandler(getDeps: GetDeps, { byAuthorizer, ...options }: ApiOptions = {}): ApiHandler {
+  let served: Served | undefined;
   return async (event) => {
     const deps = await getDeps();
-    if (served?.deps !== deps) served = { deps, routes: createRoutes(deps, options) };
+    if (served?.deps !== deps) served = serve(deps, byAuthorizer === true ? refuseAll : options);
     try {
-      return await toResult(await served.routes.fetch(toRequest(event)));
+      const routes = byAuthorizer === true && hasPassed(event) ? served.openRoutes() : served.routes;
+      return await toResult(await routes.fetch(toRequest(event)));
     } catch (error) {
       return toResult(problemResponse(error, deps.log));
     }
   };
+}
+
+interface Served {
+  readonly deps: Deps;
+  readonly routes: Routes;
+  /** For requests that have been let through already. */
+  readonly openRoutes: () => Routes;
+}
+type Routes = ReturnType<typeof createRoutes>;
+
+/** A route that the gateway leads here without its authorizer is none of the management's. */
+const refuseAll: RouteOptions = { managementToken: () => undefined };
+
+function serve(deps: Deps, options: RouteOptions): Served {
+  return { deps, routes: createRoutes(deps, options), openRoutes: once(() => createRoutes(deps)) };
+}
+
+/** The gateway says what its authorizer has found out, and a client cannot. */
+function hasPassed({ requestContext }: APIGatewayProxyEventV2): boolean {
+  return (requestContext as { readonly authorizer?: unknown }).authorizer !== undefined;
 }

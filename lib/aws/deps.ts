@@ -1,8 +1,7 @@
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
-import { createSqsClient } from '../queue/sqs-client.js';
-import { SqsQueues } from '../queue/sqs-queues.js';
-import { GuardedHttpClient } from '../remote/http.js';
+import { lateSqsQueues } from '../queue/late-queues.js';
+import { lateHttpClient } from '../remote/late-http.js';
 import { protectTransports } from '../remote/protection.js';
 import { createTransports } from '../remote/transports.js';
 import { createDynamoDbClient } from '../store/dynamodb/client.js';
@@ -11,23 +10,24 @@ import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import type { App } from '../workflow/app.js';
 import type { Env } from './env.js';
-import { createPayloadCipher, parseTokenKeys } from './keys.js';
+import { createPayloadCipher } from './keys.js';
 import { createLog } from './log.js';
+import { createMetrics } from './metrics.js';
 import { hasHeapToSpare, system } from './system.js';
 
-/** What the operations need, from the services of AWS. @throws EngineError `CONFIG_INVALID` */
-export function createDeps(env: Env, app: App): Deps {
+/** What the operations need, from the services of AWS, but for the token keys, which can change. @throws EngineError `CONFIG_INVALID` */
+export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)));
-  const transports = createTransports(app.servers, { ...system, http: new GuardedHttpClient(), readSecret, log });
+  const transports = createTransports(app.servers, { ...system, http: lateHttpClient(), readSecret, log });
   return {
     ...system,
     app,
     log,
     store,
-    queues: new SqsQueues(createSqsClient(), {
+    queues: lateSqsQueues({
       turn: env.turnQueueUrl,
       work: env.workQueueUrl,
       step: env.stepQueueUrl,
@@ -37,7 +37,7 @@ export function createDeps(env: Env, app: App): Deps {
       states: store.servers,
       log,
     }),
-    tokens: parseTokenKeys(env.tokenKeys),
+    metrics: createMetrics({ table: env.table, clock: system.clock }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };
 }

@@ -8,12 +8,18 @@ export const envNames = {
   stepQueueUrl: 'OUTWAIT_STEP_QUEUE_URL',
   /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays for good. */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
+  /** In its place: id or ARN of a secret of Secrets Manager with such a text, or with one key alone, whose id is then `k1`. */
+  tokenKeysSecret: 'OUTWAIT_TOKEN_KEYS_SECRET',
   /** The same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored as they are. */
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
   /** Id, ARN or alias of a key of KMS, whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones. */
   payloadKmsKey: 'OUTWAIT_PAYLOAD_KMS_KEY',
-  /** Bearer token of the management routes; without it they refuse every request. */
+  /** Bearer token of the management routes, or several with commas between them; without it they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
+  /** In its place: id or ARN of a secret of Secrets Manager that holds it. */
+  managementTokenSecret: 'OUTWAIT_MANAGEMENT_TOKEN_SECRET',
+  /** `token` (the default): management requests need the bearer token. `authorizer`: they need to have passed one of the gateway. */
+  managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
   /** `debug`, `info`, `warn` or `error`; default `info`. */
   logLevel: 'OUTWAIT_LOG_LEVEL',
 } as const;
@@ -21,15 +27,18 @@ export const envNames = {
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** A secret text: as it is, or kept in Secrets Manager. */
+export type TextSource =
+  { readonly kind: 'text'; readonly text: string } | { readonly kind: 'secret'; readonly secretId: string };
+
 export interface Env {
   readonly table: string;
   readonly turnQueueUrl: string;
   readonly workQueueUrl: string;
   readonly stepQueueUrl: string;
-  readonly tokenKeys: string;
+  readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
-  readonly managementToken: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -37,18 +46,21 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /** @throws EngineError `CONFIG_INVALID` that names every variable that is missing or wrong, and no value */
 export function readEnv(variables: Variables): Env {
-  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'tokenKeys'] as const;
-  const missing = required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === '');
-  if (missing.length > 0)
+  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl'] as const;
+  const tokenKeys = readText(variables, envNames.tokenKeys, envNames.tokenKeysSecret);
+  const missing = [
+    ...required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === ''),
+    ...(tokenKeys === undefined ? [envNames.tokenKeys] : []),
+  ];
+  if (tokenKeys === undefined || missing.length > 0)
     throw new EngineError('CONFIG_INVALID', `environment variables are missing: ${missing.join(', ')}`);
   return {
     table: variables[envNames.table] ?? '',
     turnQueueUrl: variables[envNames.turnQueueUrl] ?? '',
     workQueueUrl: variables[envNames.workQueueUrl] ?? '',
     stepQueueUrl: variables[envNames.stepQueueUrl] ?? '',
-    tokenKeys: variables[envNames.tokenKeys] ?? '',
+    tokenKeys,
     ...readPayloadKeySources(variables),
-    managementToken: readManagementToken(variables),
     logLevel: readLogLevel(variables),
   };
 }
@@ -56,6 +68,30 @@ export function readEnv(variables: Variables): Env {
 /** Undefined when it is not set, or empty. */
 export function readManagementToken(variables: Variables): string | undefined {
   return optional(variables, envNames.managementToken);
+}
+
+export type ManagementAccess =
+  /** Undefined: there is no token, and every request is refused. */
+  | { readonly kind: 'token'; readonly token: TextSource | undefined }
+  | { readonly kind: 'authorizer' };
+
+/** Who may use the management routes of a deployment. @throws EngineError `CONFIG_INVALID` */
+export function readManagementAccess(variables: Variables): ManagementAccess {
+  const kind = optional(variables, envNames.managementAccess) ?? 'token';
+  if (kind === 'authorizer') return { kind };
+  if (kind !== 'token')
+    throw new EngineError('CONFIG_INVALID', `${envNames.managementAccess} must be one of token, authorizer`);
+  return { kind, token: readText(variables, envNames.managementToken, envNames.managementTokenSecret) };
+}
+
+/** @throws EngineError `CONFIG_INVALID` when both are set */
+function readText(variables: Variables, textName: string, secretName: string): TextSource | undefined {
+  const text = optional(variables, textName);
+  const secretId = optional(variables, secretName);
+  if (text !== undefined && secretId !== undefined)
+    throw new EngineError('CONFIG_INVALID', `only one of ${textName} and ${secretName} may be set`);
+  if (secretId !== undefined) return { kind: 'secret', secretId };
+  return text === undefined ? undefined : { kind: 'text', text };
 }
 
 /** Each undefined when it is not set, or empty. */

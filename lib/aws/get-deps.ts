@@ -1,4 +1,5 @@
 import type { Deps } from '../operations/deps.js';
+import type { TokenKeys } from '../tokens/token-keys.js';
 
 /** Where a handler gets its dependencies: called for each event, so that a cold start that fails is tried again. */
 export type GetDeps = () => Deps | Promise<Deps>;
@@ -7,4 +8,20 @@ export type GetDeps = () => Deps | Promise<Deps>;
 export function once<Value>(create: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => (made ??= { value: create() }).value;
+}
+
+interface WithoutTokens {
+  readonly deps: Omit<Deps, 'tokens'>;
+  readonly readTokens: () => Promise<TokenKeys>;
+}
+
+/** Reads the token keys for each event. Gives the same dependencies for as long as the keys are the same. */
+export function withTokens(getWorld: () => WithoutTokens): () => Promise<Deps> {
+  let current: Deps | undefined;
+  return async () => {
+    const { deps, readTokens } = getWorld();
+    const tokens = await readTokens();
+    if (current?.tokens !== tokens) current = { ...deps, tokens };
+    return current;
+  };
 }

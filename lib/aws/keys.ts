@@ -19,6 +19,11 @@ export function parseTokenKeys(text: string): TokenKeys {
   return new TokenKeys(parseKeys(text, 'token'));
 }
 
+/** The same from a secret, which may also be one key alone, as Secrets Manager generates it: that one is `k1`. */
+export function parseTokenKeySecret(text: string): TokenKeys {
+  return parseTokenKeys(text.includes(':') ? text : `k1:${text}`);
+}
+
 export interface PayloadKeySources {
   /** Keys in the same form, 32 bytes each: the first encrypts, all decrypt. */
   readonly payloadKeys: string | undefined;

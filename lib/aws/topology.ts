@@ -1,6 +1,7 @@
 // What a deployment consists of, as data: the CDK stack builds it, local mode imitates it.
 
 export { tableIndexes } from '../store/table.js';
+import type { MetricName } from '../base/metrics.js';
 import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 
 /** A message that this many receives did not get done is put aside. Throttled receives count, so it is more than a few. */
@@ -27,6 +28,12 @@ export interface QueueTopology {
 export interface FunctionTopology {
   readonly timeoutMs: number;
   readonly memoryMb: number;
+  /**
+   * Lambda counts how often one event has led to a function again, by way of queues, and stops it at about 16. A run that
+   * goes from turn to poll to turn, or to a step and back, does so as often as its workflow waits, within one such chain;
+   * what bounds it is the workflow. `terminate` is for functions that no message leads to.
+   */
+  readonly recursiveLoop: 'allow' | 'terminate';
 }
 
 export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule';
@@ -63,29 +70,73 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
 
 export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
   // An HTTP API answers for us after 30 s.
-  api: { timeoutMs: 29_000, memoryMb: 512 },
-  turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024 },
-  poll: { timeoutMs: pollTimeoutMs, memoryMb: 512 },
-  step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024 },
-  schedule: { timeoutMs: 60_000, memoryMb: 512 },
+  api: { timeoutMs: 29_000, memoryMb: 512, recursiveLoop: 'terminate' },
+  turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
+  // It also delays itself, at most 10 times within one claim.
+  poll: { timeoutMs: pollTimeoutMs, memoryMb: 512, recursiveLoop: 'allow' },
+  step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
+  schedule: { timeoutMs: 60_000, memoryMb: 512, recursiveLoop: 'terminate' },
 };
 
-export const schedule = { everyMs: sweepIntervalMs } as const;
+export const schedule = {
+  everyMs: sweepIntervalMs,
+  /** A tick that is older has been made up for by the next one. */
+  eventMaxAgeMs: 2 * sweepIntervalMs,
+  eventRetries: 2,
+  deadLetterRetentionDays: 14,
+} as const;
 
-/** Paths of the HTTP API that lead to the `api` function, any method: it answers 404 and 405 in its own form. */
-export const httpPaths = [
-  '/healthz',
-  '/runs',
-  '/runs/{proxy+}',
-  '/servers',
-  '/remote-tasks',
-  '/schedules',
-  '/schedules/{proxy+}',
-  '/inputs',
-  '/inputs/{proxy+}',
-  '/activities/external',
-  '/activities/external/{proxy+}',
-] as const;
+/** Metrics that the functions write themselves. */
+export const metrics = {
+  namespace: 'Outwait',
+  dimension: 'Table',
+  units: { OldestDueAgeMs: 'Milliseconds', SweepLagMs: 'Milliseconds', BlockedRuns: 'Count' },
+} as const satisfies {
+  readonly namespace: string;
+  readonly dimension: string;
+  readonly units: Readonly<Record<MetricName, string>>;
+};
+
+export interface HttpPath {
+  readonly path: string;
+  /** `capability`: the token in the path is the credential, so no authorizer may stand before it. */
+  readonly access: 'open' | 'management' | 'capability';
+}
+
+/** Paths of the HTTP API that lead to the `api` function, any method: it answers 405 in its own form. */
+export const httpPaths: readonly HttpPath[] = [
+  { path: '/healthz', access: 'open' },
+  { path: '/runs', access: 'management' },
+  { path: '/runs/{runId}', access: 'management' },
+  { path: '/runs/{runId}/why', access: 'management' },
+  { path: '/runs/{runId}/history', access: 'management' },
+  { path: '/runs/{runId}/result', access: 'management' },
+  { path: '/runs/{runId}/events', access: 'management' },
+  { path: '/runs/{runId}/cancel', access: 'management' },
+  { path: '/runs/{runId}/terminate', access: 'management' },
+  { path: '/runs/{runId}/pause', access: 'management' },
+  { path: '/runs/{runId}/resume', access: 'management' },
+  { path: '/runs/{runId}/retry-now', access: 'management' },
+  { path: '/runs/{runId}/signals/{name}', access: 'management' },
+  { path: '/runs/{runId}/queries/{name}', access: 'management' },
+  { path: '/runs/{runId}/waits/{waitId}/settle', access: 'management' },
+  { path: '/runs/{runId}/waits/{waitId}/poll', access: 'management' },
+  { path: '/runs/{runId}/waits/{waitId}/cancel-remote', access: 'management' },
+  { path: '/remote-tasks', access: 'management' },
+  { path: '/inputs', access: 'management' },
+  { path: '/inputs/{inputId}', access: 'management' },
+  { path: '/servers', access: 'management' },
+  { path: '/schedules', access: 'management' },
+  { path: '/schedules/{name}/pause', access: 'management' },
+  { path: '/schedules/{name}/resume', access: 'management' },
+  { path: '/activities/external', access: 'management' },
+  { path: '/activities/external/{token}/complete', access: 'capability' },
+  { path: '/activities/external/{token}/fail', access: 'capability' },
+  { path: '/activities/external/{token}/heartbeat', access: 'capability' },
+];
+
+/** Requests of all callers together. Beyond it API Gateway answers 429. */
+export const httpThrottle = { perSecond: 200, burst: 400 } as const;
 
 /** API Gateway and Lambda refuse a larger request. */
 export const gatewayBodyMaxBytes = 6 * 1024 * 1024;

@@ -1,11 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
 
-/** @throws EngineError `UNAUTHORIZED` unless the request carries `token` as its bearer token, and always without one. */
-export function requireBearer(request: Request, token: string | undefined): void {
+/**
+ * `tokens`: one, or several with commas between them, as while one is being replaced.
+ * @throws EngineError `UNAUTHORIZED` unless the request carries one of them as its bearer token, and always without any
+ */
+export function requireBearer(request: Request, tokens: string | undefined): void {
   const given = /^Bearer +([^ ]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-  // Digests have equal length, and comparing them tells nothing about the token.
-  if (token === undefined || given === undefined || !timingSafeEqual(sha256(given), sha256(token))) {
+  const accepted = (tokens ?? '').split(',').map((token) => token.trim());
+  // Digests have equal length, and comparing them tells nothing about the token. An empty one is none.
+  if (given === undefined || !accepted.some((token) => token !== '' && timingSafeEqual(sha256(given), sha256(token)))) {
     throw new EngineError('UNAUTHORIZED', 'a valid bearer token is needed');
   }
 }

@@ -1,10 +1,12 @@
+// Not `z.locales`, which brings fifty of them.
+import english from 'zod/v4/locales/en.js';
 import * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import { cutUtf8, type JsonValue } from '../base/json.js';
 
 // Messages of zod/mini come from a locale; it is passed with each call, because the configuration of zod is global and
 // the app's workflows may use the same copy.
-const { localeError } = z.locales.en();
+const { localeError } = english();
 
 const issuesMax = 20;
 const issueTextBytes = 200;

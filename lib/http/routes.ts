@@ -12,10 +12,10 @@ import * as servers from './server-routes.js';
 
 export interface RouteOptions {
   /**
-   * Gives the bearer token that the management routes ask for, read for each request; with none to give they refuse
-   * every request. Leave the option out to have them open, for a server that only this machine can reach.
+   * Gives the bearer token that the management routes ask for, or several with commas between them, read for each
+   * request; with none to give they refuse every request. Leave the option out to have them open, for a server that only this machine can reach.
    */
-  readonly managementToken?: () => string | undefined;
+  readonly managementToken?: () => string | undefined | Promise<string | undefined>;
   /** Refuse requests that a web page of another site could send. For local mode. Default false. */
   readonly loopbackOnly?: boolean;
 }
@@ -82,7 +82,7 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   for (const route of routes) {
     app.on(route.method, route.path, async (context) => {
       if (route.access === 'management' && options.managementToken !== undefined) {
-        requireBearer(context.req.raw, options.managementToken());
+        requireBearer(context.req.raw, await options.managementToken());
       }
       return route.handle(deps, context);
     });

@@ -13,6 +13,7 @@ export async function blockRun(deps: Deps, head: RunHead, seq: number, error: St
   const since = blocked?.details?.['sinceMs'];
   const sinceMs = typeof since === 'number' ? since : nowMs;
   deps.log.error('run blocked', { runId, workflow, code: error.code, reason: error.message });
+  deps.metrics?.put('BlockedRuns', 1);
   const stored = { ...error, details: { ...error.details, sinceMs } };
   return deps.store.setBlocked(runId, seq, stored, blockedRetryAtMs(sinceMs, nowMs));
 }

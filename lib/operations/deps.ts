@@ -1,5 +1,6 @@
 import type { Random } from '../base/ids.js';
 import type { Log } from '../base/log.js';
+import type { Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
 import type { Queues } from '../queue/queue.js';
 import type { RemoteTransports } from '../remote/transport.js';
@@ -24,6 +25,8 @@ export interface Deps {
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   readonly log: Log;
+  /** Default: measured by nobody. */
+  readonly metrics?: Metrics;
   /** What this process remembers of runs between turns. Default: nothing, every turn reads its run whole. */
   readonly warmRuns?: WarmRuns;
 }

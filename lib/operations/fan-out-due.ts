@@ -11,6 +11,8 @@ interface Swept {
   readonly polls: number;
   /** Attempts of long steps. */
   readonly steps: number;
+  /** How long the oldest that was due had been so; 0 when nothing was. */
+  readonly oldestDueAgeMs: number;
 }
 
 /**
@@ -34,8 +36,9 @@ export async function fanOutDue(deps: Deps): Promise<Swept> {
             wakes: sum.wakes + shard.value.wakes,
             polls: sum.polls + shard.value.polls,
             steps: sum.steps + shard.value.steps,
+            oldestDueAgeMs: Math.max(sum.oldestDueAgeMs, shard.value.oldestDueAgeMs),
           },
-    { wakes: 0, polls: 0, steps: 0 },
+    { wakes: 0, polls: 0, steps: 0, oldestDueAgeMs: 0 },
   );
 }
 
@@ -43,12 +46,14 @@ async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swe
   const woken = new Set<RunId>();
   let polls = 0;
   let steps = 0;
+  let oldestDueAgeMs = 0;
   let cursor: string | undefined;
   do {
     const page = await deps.store.listDue(shard, nowMs + sweepIntervalMs, pageSize, cursor);
     // Side by side, so that the queues can carry many in one request.
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
+      oldestDueAgeMs = Math.max(oldestDueAgeMs, nowMs - entry.dueAtMs);
       if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
         sends.push(stepAt(deps, { runId: entry.runId, waitId: entry.waitId, dueAtMs: entry.dueAtMs }, entry.dueAtMs));
         steps++;
@@ -66,7 +71,7 @@ async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swe
     await Promise.all(sends);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return { wakes: woken.size, polls, steps };
+  return { wakes: woken.size, polls, steps, oldestDueAgeMs };
 }
 
 async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>, nowMs: number): Promise<void> {

@@ -29,7 +29,7 @@ export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promis
     };
   }
   const transport = deps.transports.get(server);
-  const problem = problemWith(transport, request);
+  const problem = await problemWith(transport, request);
   if (problem !== undefined) {
     const error = storedError('CONFIG_INVALID', `the call to "${server}" cannot be made: ${problem}`);
     return { kind: 'refused', error };
@@ -68,7 +68,10 @@ export function callKeyOf(deps: Pick<Deps, 'digest'>, runId: RunId, { waitId, ke
   return key ?? remoteKeyOf(runId, waitId, deps.digest);
 }
 
-function problemWith(transport: RemoteTaskTransport, request: StartRemoteTask['request']): string | undefined {
+async function problemWith(
+  transport: RemoteTaskTransport,
+  request: StartRemoteTask['request'],
+): Promise<string | undefined> {
   if (request.kind !== 'attach') return transport.problemWith(request);
   return transport.adopt === undefined ? 'it takes over no tasks that others have started' : undefined;
 }

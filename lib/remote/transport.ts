@@ -117,7 +117,7 @@ export interface RemoteTaskTransport {
   /** The same, with what the server says of itself; asked once in a while. Without it, `dedupes` is all there is. */
   traits?(): Promise<ServerTraits>;
   /** Why this request cannot go to this server (a skill for an MCP server), if so. */
-  problemWith(request: RemoteRequest): string | undefined;
+  problemWith(request: RemoteRequest): string | undefined | Promise<string | undefined>;
   /** May the server be called now? To be asked before a start or a read; whoever is admitted leaves. Without it, always. */
   admit?(purpose: 'start' | 'read'): Promise<Admission>;
   /** One attempt, at most 30 s. Never waits for the task to end. */

@@ -1,10 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import type { ServerConfig } from '../workflow/app.js';
-import { A2aTransport } from './a2a/client.js';
-import { awsSecrets } from './auth/aws-secrets.js';
-import { defaultAwsIdentity } from './auth/sigv4-credentials.js';
 import type { TransportDeps } from './endpoint.js';
-import { McpTransport } from './mcp/client.js';
+import { lateTransport } from './late-transport.js';
 import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
 
 /** The remote servers of an app by name; each transport is made at its first use and kept. */
@@ -13,13 +10,14 @@ export function createTransports(
   deps: TransportDeps,
 ): RemoteTransports {
   const made = new Map<string, RemoteTaskTransport>();
-  // One client of AWS for all servers.
-  const shared = { awsSecrets: awsSecrets(), awsIdentity: defaultAwsIdentity(), ...deps };
+  let maker: Promise<(server: string, config: ServerConfig) => RemoteTaskTransport> | undefined;
+  const loadMaker = () => (maker ??= import('./protocols.js').then(({ transportMaker }) => transportMaker(deps)));
   return {
     get(server) {
       let transport = made.get(server);
       if (transport === undefined) {
-        transport = createTransport(server, servers, shared);
+        const config = configOf(server, servers);
+        transport = lateTransport(config, async () => (await loadMaker())(server, config));
         made.set(server, transport);
       }
       return transport;
@@ -27,23 +25,12 @@ export function createTransports(
   };
 }
 
-function createTransport(
-  server: string,
-  servers: Readonly<Record<string, ServerConfig>>,
-  deps: TransportDeps,
-): RemoteTaskTransport {
+function configOf(server: string, servers: Readonly<Record<string, ServerConfig>>): ServerConfig {
   const config = Object.hasOwn(servers, server) ? servers[server] : undefined;
-  if (config === undefined) {
-    const known = Object.keys(servers).sort().join(', ');
-    throw new EngineError(
-      'SERVER_NOT_FOUND',
-      `no server is named "${server}"; the app configures ${known === '' ? 'none' : known}`,
-    );
-  }
-  switch (config.protocol) {
-    case 'mcp':
-      return new McpTransport(server, config, deps);
-    case 'a2a':
-      return new A2aTransport(server, config, deps);
-  }
+  if (config !== undefined) return config;
+  const known = Object.keys(servers).sort().join(', ');
+  throw new EngineError(
+    'SERVER_NOT_FOUND',
+    `no server is named "${server}"; the app configures ${known === '' ? 'none' : known}`,
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readEnv, readPayloadKeySources } from '../../lib/aws/env.js';
+import { readEnv, readManagementAccess, readPayloadKeySources } from '../../lib/aws/env.js';
 import { createPayloadCipher, parseTokenKeys } from '../../lib/aws/keys.js';
 
 const complete = {
@@ -17,8 +17,7 @@ describe('the environment of a function', () => {
       turnQueueUrl: 'https://sqs.example.com/1/turn.fifo',
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
-      tokenKeys: `k1:${'A'.repeat(43)}`,
-      managementToken: undefined,
+      tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
       logLevel: 'info',
     });
   });
@@ -29,11 +28,35 @@ describe('the environment of a function', () => {
     );
   });
 
-  it('refuses a log level that is none, and takes an empty management token for none', () => {
+  it('has token keys as a text or in a secret, and not both', () => {
+    const { OUTWAIT_TOKEN_KEYS: text, ...others } = complete;
+    const secret = { ...others, OUTWAIT_TOKEN_KEYS_SECRET: 'outwait/tokens' };
+    expect(readEnv(secret).tokenKeys).toEqual({ kind: 'secret', secretId: 'outwait/tokens' });
+    expect(() => readEnv({ ...secret, OUTWAIT_TOKEN_KEYS: text })).toThrow(
+      'only one of OUTWAIT_TOKEN_KEYS and OUTWAIT_TOKEN_KEYS_SECRET may be set',
+    );
+  });
+
+  it('says who may use the management routes: nobody, the holder of a token, or whom an authorizer lets through', () => {
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: '' })).toEqual({ kind: 'token', token: undefined });
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: 'm1' })).toEqual({
+      kind: 'token',
+      token: { kind: 'text', text: 'm1' },
+    });
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN_SECRET: 'outwait/management' })).toEqual({
+      kind: 'token',
+      token: { kind: 'secret', secretId: 'outwait/management' },
+    });
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_ACCESS: 'authorizer' })).toEqual({ kind: 'authorizer' });
+    expect(() => readManagementAccess({ OUTWAIT_MANAGEMENT_ACCESS: 'everybody' })).toThrow(
+      'OUTWAIT_MANAGEMENT_ACCESS must be one of token, authorizer',
+    );
+  });
+
+  it('refuses a log level that is none', () => {
     expect(() => readEnv({ ...complete, OUTWAIT_LOG_LEVEL: 'loud' })).toThrow(
       'OUTWAIT_LOG_LEVEL must be one of debug, info, warn, error',
     );
-    expect(readEnv({ ...complete, OUTWAIT_MANAGEMENT_TOKEN: '' }).managementToken).toBeUndefined();
   });
 });
 

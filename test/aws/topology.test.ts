@@ -35,12 +35,28 @@ describe('the topology', () => {
     expect(queues.step.maxReceiveCount).toBeGreaterThanOrEqual(5);
   });
 
-  it('leads every route to the function', () => {
-    const patterns = httpPaths.map((path) => new RegExp(`^${path.replace('{proxy+}', '.+')}$`));
-    const paths = createRoutes(aWorld().deps)
-      .routes.map(({ path }) => path)
-      .filter((path) => path !== '/*');
-    expect(paths.length).toBeGreaterThan(9);
-    expect(paths.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
+  it('leads every route to the function, and nothing else', () => {
+    const routes = new Set(
+      createRoutes(aWorld().deps)
+        .routes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
+        .filter((path) => path !== '/*'),
+    );
+    expect(routes.size).toBeGreaterThan(20);
+    expect(httpPaths.map(({ path }) => path).sort()).toEqual([...routes].sort());
+  });
+
+  it('puts every path before an authorizer that the function asks a bearer token for, and no other', async () => {
+    const routes = createRoutes(aWorld().deps, { managementToken: () => undefined });
+    for (const { path, access } of httpPaths) {
+      const url = new URL(path.replaceAll(/\{\w+\}/g, 'x'), 'https://api.example.com');
+      const answers = await Promise.all(['GET', 'POST'].map((method) => routes.request(url, { method })));
+      const isRefused = answers.some(({ status }) => status === 401);
+      expect([path, access === 'management']).toEqual([path, isRefused]);
+    }
+  });
+
+  it('lets Lambda cut no chain of a run, which is as long as its workflow', () => {
+    const looping = Object.entries(functions).filter(([, { recursiveLoop }]) => recursiveLoop === 'allow');
+    expect(looping.map(([name]) => name)).toEqual(['turn', 'poll', 'step']);
   });
 });

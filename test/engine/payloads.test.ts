@@ -44,7 +44,7 @@ describe.each([
     expect(shown?.status === 'completed' && shown.result === large).toBe(true);
   });
 
-  it('as the result of a remote task', async () => {
+  it('as the result of a remote task (A2A-C39)', async () => {
     const reports = new WatchedServer({ task: { after: { minutes: 1 }, result: { large } } });
     const flow = aFlow(
       async (ctx) =>

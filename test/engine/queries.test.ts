@@ -1,6 +1,6 @@
-import type { TestApp } from 'outwait/testing';
+import { replayHistory, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { aFlow, anApp, started } from './support.js';
+import { aFlow, anApp, started, WatchedServer } from './support.js';
 
 describe('a query', () => {
   const flow = aFlow(async (ctx) => {
@@ -30,6 +30,27 @@ describe('a query', () => {
     expect(await app.history(runId)).toEqual(before);
     await app.pass({ hours: 1 });
     expect(await app.query(runId, 'done')).toEqual(['a', 'slept']);
+  });
+
+  it('replays remote calls without calling anybody, as does the replay of a history (MCP-49, A2A-C51)', async () => {
+    const calling = aFlow(async (ctx) => {
+      const { result } = await ctx.callRemoteTask({ server: 'reports', tool: 'export' });
+      ctx.onQuery('result', () => result);
+      return result;
+    });
+    const reports = new WatchedServer({ task: { after: { minutes: 9 }, result: 'rows' } });
+    const { app, runId } = await started(calling, { reports });
+    await app.runToEnd(runId);
+    const calls = () => [reports.starts.length, reports.reads, reports.cancels, reports.looks];
+    const [before, history] = [calls(), await app.history(runId)];
+    expect(before[0]).toBe(1);
+    expect(await app.query(runId, 'result')).toBe('rows');
+    expect(await replayHistory(anApp(calling), history)).toEqual({
+      kind: 'clean',
+      outcome: { status: 'completed', result: 'rows' },
+    });
+    expect(calls()).toEqual(before);
+    expect(await app.history(runId)).toEqual(history);
   });
 
   it('is answered after the end, and of a cancelled run', async () => {

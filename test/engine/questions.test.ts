@@ -1,6 +1,8 @@
 import { answerWith, askPerson, hasCode, type InputHandler, type JsonObject } from 'outwait';
 import { scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import { formatWhy } from '../../lib/cli/format.js';
+import { explainRun } from '../../lib/operations/explain-run.js';
 import { listInputs } from '../../lib/operations/inputs.js';
 import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
 import { settleWait } from '../../lib/operations/settle-wait.js';
@@ -310,7 +312,17 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     ]);
   });
 
-  it('wins once when two answer at the same time (C33)', async () => {
+  it('is told of it by the run, which says what is asked and where an answer goes (EN-12)', async () => {
+    const run = await asking(aCall(askPerson()), { asks: [approval] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId } = await onlyInput(run);
+    const why = await explainRun(run.app.deps, run.runId);
+    expect(why.waits).toMatchObject([{ questions: ['Release 412 rows?'] }, { question: 'Release 412 rows?', inputId }]);
+    expect(formatWhy(why)).toContain('asks: Release 412 rows?');
+    expect(formatWhy(why)).toContain(`"Release 412 rows?" (outwait answer ${inputId})`);
+  });
+
+  it('wins once when two answer at the same time (A2A-C33)', async () => {
     const run = await asking(aCall(askPerson()), { asks: [approval] });
     await run.app.pass({ minutes: 1 });
     const { inputId } = await onlyInput(run);
@@ -407,7 +419,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(Math.max(...sizes)).toBeLessThan(3 * 1024 * 1024);
   });
 
-  it('fails the call when nobody answers in time (C35)', async () => {
+  it('fails the call when nobody answers in time (A2A-C35)', async () => {
     const run = await asking(aCall(askPerson({ timeout: { hours: 1 } })), { asks: [approval] });
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_TIMED_OUT' } });
     expect(run.server.cancels).toBe(1);
@@ -420,7 +432,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(run.server.answers).toEqual([{ key: 'question-1', answer: { action: 'decline' } }]);
   });
 
-  it('is not asked any more when the run was cancelled (C57)', async () => {
+  it('is not asked any more when the run was cancelled (A2A-C57)', async () => {
     const run = await asking(aCall(askPerson()), { asks: [approval] });
     await run.app.pass({ minutes: 1 });
     await run.app.cancel(run.runId);

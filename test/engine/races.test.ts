@@ -1,5 +1,6 @@
 import { defineWorkflow, hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
+import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { aFlow, started, startedIn, statusesOf, WatchedServer } from './support.js';
 
@@ -22,6 +23,29 @@ describe('a race (EN-2)', () => {
     expect(reports.cancels).toBe(1);
     const readAtMs = reports.readAtMs.at(-1) ?? 0;
     expect(readAtMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('that a timer wins over twenty remote tasks cancels each once, and ends that come later are told so (A2A-C52)', async () => {
+    const supplier = new WatchedServer({ protocol: 'a2a' });
+    const flow = aFlow(async (ctx) => {
+      const quotes = Array.from(
+        { length: 20 },
+        (_, n) => async (c: typeof ctx) => c.callRemoteTask({ server: 'supplier', skill: 'quote', arguments: { n } }),
+      );
+      await ctx.race<unknown>([...quotes, async (c) => c.sleep({ hours: 1 })]);
+      await ctx.sleep({ days: 1 });
+    });
+    const { app, runId } = await started(flow, { supplier });
+    await app.pass({ minutes: 30 });
+    const tokens = (await externalWaitsOf(app.deps, runId)).map(({ token }) => token);
+    expect(tokens).toHaveLength(20);
+    await app.pass({ hours: 1 });
+    expect(supplier.cancels).toBe(20);
+    const outcome = { kind: 'completed', result: 1, isError: false } as const;
+    const late = await Promise.all(tokens.map((token) => settleToken(app.deps, { token, outcome })));
+    expect(late.filter(({ settled }) => settled)).toEqual([]);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed' });
+    expect(supplier.cancels).toBe(20);
   });
 
   it('won by a remote task leaves no timer that fires (GB-01)', async () => {

@@ -67,7 +67,7 @@ describe('a task whose wait ends first', () => {
     expect(await orphansOf(run)).toHaveLength(1 - cancels);
   });
 
-  it('is left when it loses a race, where the call says so, while the run goes on (GB-04, A2A-C52)', async () => {
+  it('is left when it loses a race, where the call says so, while the run goes on (GB-04)', async () => {
     const reports = new WatchedServer();
     const run = await started(losing({ onCancel: 'leave' }), { reports });
     await run.app.pass({ hours: 2 });

@@ -29,12 +29,12 @@ async function waiting(): Promise<Started & { readonly reports: SlowServer; read
   return { ...run, reports, poke: { kind: 'poll', runId: run.runId, waitId: '1', server: 'reports' } };
 }
 
-/** A worker begins to read; its claim has run out when the next one comes. */
-async function begin({ app, reports, poke }: Awaited<ReturnType<typeof waiting>>) {
+/** A worker begins to read, for so long that its claim runs out unless another length is given. */
+async function begin({ app, reports, poke }: Awaited<ReturnType<typeof waiting>>, forMs = 90_000) {
   const before = reports.unanswered.length;
   const result = pollTask(app.deps, poke);
   while (reports.unanswered.length === before) await eventLoop();
-  app.clock.moveTo(app.clock.nowMs() + 90_000);
+  app.clock.moveTo(app.clock.nowMs() + forMs);
   const answer = reports.unanswered[before]!;
   return async (reply: PollReply) => {
     answer(reply);
@@ -64,7 +64,7 @@ describe('of two workers that read one task', () => {
 describe('an end that is seen late settles nothing', () => {
   it('after the run was cancelled (MCP-38, A2A-C15)', async () => {
     const run = await waiting();
-    const answer = await begin(run);
+    const answer = await begin(run, 0);
     await run.app.cancel(run.runId);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'cancelled' });
     expect(await answer(completed('late'))).toBe('stale');

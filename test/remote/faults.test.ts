@@ -71,7 +71,7 @@ type Fault = readonly [
 
 const rejectedReplies: readonly Fault[] = [
   [
-    'MCP-01, A2A C2: another id',
+    'MCP-01, A2A-C2: another id',
     (p, r, s) => {
       json(s, { jsonrpc: '2.0', id: `${r.body.id}x`, result: p.started });
     },
@@ -79,7 +79,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'A2A C2: a number as id',
+    'A2A-C2: a number as id',
     (p, _r, s) => {
       json(s, { jsonrpc: '2.0', id: 1, result: p.started });
     },
@@ -87,7 +87,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'A2A C2: no id with a result',
+    'A2A-C2: no id with a result',
     (p, _r, s) => {
       json(s, { jsonrpc: '2.0', id: null, result: p.started });
     },
@@ -103,7 +103,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP-02, A2A C3: result and error',
+    'MCP-02, A2A-C3: result and error',
     (p, r, s) => {
       json(s, { jsonrpc: '2.0', id: r.body.id, result: p.started, error: { code: 1, message: 'x' } });
     },
@@ -111,7 +111,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP-03, A2A C43: HTML with 200',
+    'MCP-03, A2A-C43: HTML with 200',
     (_p, _r, s) => {
       json(s, '<html>', 200, { 'content-type': 'text/html' });
     },
@@ -119,7 +119,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'A2A C43: 204',
+    'A2A-C43: 204',
     (_p, _r, s) => {
       s.writeHead(204).end();
     },
@@ -127,7 +127,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'A2A C43: truncated JSON',
+    'A2A-C43: truncated JSON',
     (p, r, s) => {
       json(s, answered(r, p.started).slice(0, -3));
     },
@@ -135,7 +135,7 @@ const rejectedReplies: readonly Fault[] = [
     'REMOTE_PROTOCOL_VIOLATION',
   ],
   [
-    'MCP-08, A2A C38: a body of 5 MiB',
+    'MCP-08, A2A-C38: a body of 5 MiB',
     (_p, r, s) => {
       json(s, answered(r, { text: 'x'.repeat(5 * 1024 * 1024) }));
     },
@@ -218,7 +218,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     },
   );
 
-  it('MCP-28, A2A C1: the state of another task settles nothing', async () => {
+  it('MCP-28, A2A-C1: the state of another task settles nothing', async () => {
     const server = await serving((request, response) => {
       result(response, request, protocol.ended('t2'));
     });
@@ -257,7 +257,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
     expect(first!.body.params).toEqual(second!.body.params);
   });
 
-  it('MCP-09, A2A C44: a redirect is refused and its target sees nothing', async () => {
+  it('MCP-09, A2A-C44: a redirect is refused and its target sees nothing', async () => {
     const target = await serving((request, response) => {
       result(response, request, protocol.started);
     });
@@ -279,7 +279,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
   it.each([
     [429, '120', 120_000],
     [503, 'Sun, 29 Nov 2026 10:02:00 GMT', 120_000],
-  ])('A2A C45, MCP-36: %i with Retry-After %s is repeated no sooner', async (status, header, retryAfterMs) => {
+  ])('A2A-C45, MCP-36: %i with Retry-After %s is repeated no sooner', async (status, header, retryAfterMs) => {
     const server = await serving((_, response) => {
       json(response, {}, status, { 'retry-after': header });
     });

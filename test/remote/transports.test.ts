@@ -66,8 +66,8 @@ describe('createTransports', () => {
       { kind: 'message', parts: [{ kind: 'text' }] },
       'part 0 of the message must have exactly one of text, raw, url, data',
     ],
-  ] as const)('S0-08, C41: on %s the request %j has the problem %j', (server, request, problem) => {
-    expect(transportsFor(servers).get(server).problemWith(request)).toBe(problem);
+  ] as const)('S0-08, A2A-C41: on %s the request %j has the problem %j', async (server, request, problem) => {
+    expect(await transportsFor(servers).get(server).problemWith(request)).toBe(problem);
   });
 });
 
@@ -97,7 +97,7 @@ describe('credentials', () => {
     expect(server.received[0]!.headers['transfer-encoding']).toBeUndefined();
   });
 
-  it('C53: a rotated secret is used by the next request', async () => {
+  it('A2A-C53: a rotated secret is used by the next request', async () => {
     const server = await working();
     let token = 'old-token';
     const transport = transportsFor(

@@ -1,0 +1,26 @@
+import { EngineError } from '../base/errors.js';
+import type { Clock } from '../base/time.js';
+import { awsSecrets, type AwsSecrets } from '../remote/auth/aws-secrets.js';
+import { SecretReader } from '../remote/auth/secret-reader.js';
+import type { TextSource } from './env.js';
+
+/**
+ * Gives the reader of a secret text. One of Secrets Manager is kept for a minute, and for up to an hour while it cannot be
+ * read again, so that a new value needs no deployment. Undefined: there is no such secret, or it is empty.
+ * The reader throws EngineError `STORE_UNAVAILABLE` that names no secret and no value.
+ */
+export function textReader(
+  source: TextSource,
+  clock: Clock,
+  aws: AwsSecrets = awsSecrets(),
+): () => Promise<string | undefined> {
+  if (source.kind === 'text') return async () => source.text;
+  const reader = new SecretReader({ clock, readSecret: () => undefined, aws });
+  return async () => {
+    try {
+      return (await reader.read({ kind: 'secretsManager', name: source.secretId }))?.reveal();
+    } catch (error) {
+      throw new EngineError('STORE_UNAVAILABLE', 'a secret of the deployment cannot be read', { cause: error });
+    }
+  };
+}

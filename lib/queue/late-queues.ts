@@ -1,0 +1,18 @@
+import type { Queues } from './queue.js';
+import type { SqsQueueUrls } from './sqs-queues.js';
+
+/** Sends to SQS. The client is loaded at the first message: many invocations send none. Throws what `SqsQueues` throws. */
+export function lateSqsQueues(urls: SqsQueueUrls): Queues {
+  let loading: Promise<Queues> | undefined;
+  const queues = () => (loading ??= openQueues(urls));
+  return {
+    sendTurn: async (...given) => (await queues()).sendTurn(...given),
+    sendWork: async (...given) => (await queues()).sendWork(...given),
+    sendStep: async (...given) => (await queues()).sendStep(...given),
+  };
+}
+
+async function openQueues(urls: SqsQueueUrls): Promise<Queues> {
+  const [{ createSqsClient }, { SqsQueues }] = await Promise.all([import('./sqs-client.js'), import('./sqs-queues.js')]);
+  return new SqsQueues(createSqsClient(), urls);
+}
