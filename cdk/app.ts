@@ -1,7 +1,9 @@
-import { App } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { parseSettings } from './settings.js';
 import { OutwaitStack } from './stack.js';
 
-// `cdk deploy -c config=path/to/outwait.config.ts`
+// What `cdk.json` says; `cdk deploy -c app=path/to/outwait.config.ts` for another app.
 const app = new App();
-const config: unknown = app.node.tryGetContext('config');
-new OutwaitStack(app, 'Outwait', { config: typeof config === 'string' ? config : 'examples/outwait.config.ts' });
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+new OutwaitStack(app, parseSettings(app.node.tryGetContext('outwait'), app.node.tryGetContext('app')));

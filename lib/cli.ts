@@ -4,6 +4,7 @@ import { addDevCommand } from './cli/dev-command.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
 import { plainJson, plainLines } from './cli/plain.js';
 import { addDoctorCommand } from './cli/doctor-command.js';
+import { addExportCommand } from './cli/export-command.js';
 import { addInitCommand } from './cli/init-command.js';
 import { addInputCommands } from './cli/input-commands.js';
 import { addLintCommand } from './cli/lint-command.js';
@@ -32,6 +33,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRemoteCommands(program);
   addScheduleCommands(program);
   addServersCommand(program);
+  addExportCommand(program);
   addReplayCommand(program);
   addDoctorCommand(program);
   addInitCommand(program, version);

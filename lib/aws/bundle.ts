@@ -3,6 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildFailure, formatMessages, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
+import { otherCredentials } from './other-credentials.js';
+import { packageParts } from './package-parts.js';
+import { pinoParts } from './pino-parts.js';
 import { bundling } from './topology.js';
 import { undiciParts } from './undici-parts.js';
 
@@ -12,6 +15,8 @@ export interface BundleOptions {
   readonly outDir: string;
   /** Files that import `outwait:app`, by the name of the bundle that each becomes. Default: `app`, which exports the app. */
   readonly entries?: Readonly<Record<string, string>>;
+  /** Packages that stay outside and are found when the bundle runs, as patterns. Default none. */
+  readonly external?: readonly string[];
   /** Is given what went into the bundles, for whoever measures them. */
   readonly onMetafile?: (metafile: Metafile) => void;
 }
@@ -25,6 +30,7 @@ export async function bundle({
   configFile,
   outDir,
   entries = { app: appEntry },
+  external = [],
   onMetafile,
 }: BundleOptions): Promise<Record<string, string>> {
   const config = resolve(configFile);
@@ -39,11 +45,17 @@ export async function bundle({
       mainFields: [...mainFields],
       banner: { js: banner },
       bundle: true,
+      external: [...external],
       entryPoints: { ...entries },
       outdir: outDir,
       outExtension: { '.js': '.mjs' },
       logLevel: 'silent',
-      plugins: [resolveNames(config), undiciParts()],
+      plugins: [
+        resolveNames(config),
+        packageParts(ownFolder, undiciParts),
+        packageParts(ownFolder, pinoParts),
+        otherCredentials(),
+      ],
     });
     onMetafile?.(metafile);
   } catch (error) {
@@ -71,10 +83,12 @@ function resolveNames(configFile: string): Plugin {
   };
 }
 
-/** A public module of this package, beside this file: TypeScript in a clone, JavaScript when built. */
+const here = fileURLToPath(import.meta.url);
+const ownFolder = resolve(dirname(here), '..');
+
+/** A public module of this package: TypeScript in a clone, JavaScript when built. */
 function ownFile(name: 'index' | 'testing'): string {
-  const here = fileURLToPath(import.meta.url);
-  return resolve(dirname(here), '..', `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
+  return join(ownFolder, `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
 }
 
 async function textOf(error: unknown): Promise<string> {

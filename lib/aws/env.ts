@@ -72,8 +72,7 @@ export function readManagementToken(variables: Variables): string | undefined {
 
 export type ManagementAccess =
   /** Undefined: there is no token, and every request is refused. */
-  | { readonly kind: 'token'; readonly token: TextSource | undefined }
-  | { readonly kind: 'authorizer' };
+  { readonly kind: 'token'; readonly token: TextSource | undefined } | { readonly kind: 'authorizer' };
 
 /** Who may use the management routes of a deployment. @throws EngineError `CONFIG_INVALID` */
 export function readManagementAccess(variables: Variables): ManagementAccess {

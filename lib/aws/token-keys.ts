@@ -26,7 +26,8 @@ export function tokenKeyReader(source: TextSource, { clock, log, aws }: TokenKey
     const text = await read();
     if (current !== undefined && current.text === text) return current.keys;
     try {
-      if (text === undefined) throw new EngineError('CONFIG_INVALID', 'the secret of the token keys is not there, or empty');
+      if (text === undefined)
+        throw new EngineError('CONFIG_INVALID', 'the secret of the token keys is not there, or empty');
       current = { text, keys: parse(text) };
     } catch (error) {
       if (current === undefined) throw error;

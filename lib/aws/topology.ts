@@ -1,8 +1,11 @@
 // What a deployment consists of, as data: the CDK stack builds it, local mode imitates it.
 
-export { tableIndexes } from '../store/table.js';
+export { tableIndexes, tableKey } from '../store/table.js';
 import type { MetricName } from '../base/metrics.js';
 import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+
+/** Seconds since 1970 after which DynamoDB may delete an item. Nothing sets it yet; a table has one such attribute for good. */
+export const tableTtlAttribute = 'expiresAtS';
 
 /** A message that this many receives did not get done is put aside. Throttled receives count, so it is more than a few. */
 const maxReceiveCount = 5;

@@ -16,7 +16,8 @@ const defaultLimits: JsonLimits = { maxDepth: jsonMaxDepth, maxKeys: jsonMaxKeys
 
 /**
  * Parses JSON that came from outside. Depth and keys are counted on the text, before anything is built from it; the
- * length of the text is for the caller to bound. Keys that could reach a prototype are dropped.
+ * length of the text is for the caller to bound. Keys that could reach a prototype are dropped. A number beyond those of
+ * JavaScript is refused.
  * @throws EngineError `INPUT_INVALID` that names the limit, or says that it is not JSON; never quotes the text
  */
 export function parseBoundedJson(text: string, limits: JsonLimits = defaultLimits): JsonValue {
@@ -28,7 +29,14 @@ export function parseBoundedJson(text: string, limits: JsonLimits = defaultLimit
     // The message of a SyntaxError quotes the text.
     throw new EngineError('INPUT_INVALID', 'not valid JSON');
   }
+  // It would be stored as null.
+  if (holdsInfinity(value)) throw new JsonBeyondLimits('INPUT_INVALID', 'JSON has a number that is too large');
   return suspectKey.test(text) ? withoutPrototypeKeys(value) : value;
+}
+
+function holdsInfinity(value: JsonValue): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity);
 }
 
 const quote = 0x22;

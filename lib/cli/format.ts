@@ -9,7 +9,9 @@ import type { ServerView } from '../operations/list-servers.js';
 import type { RemoteTaskPage } from '../operations/remote-tasks.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/read-runs.js';
 import type { ScheduleView } from '../operations/schedules.js';
+import type { Exported } from './export-command.js';
 import { plain, plainJson } from './plain.js';
+import type { ReplayedFile } from './replay-command.js';
 
 // What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
 
@@ -235,6 +237,33 @@ export function formatSchedules(schedules: readonly ScheduleView[]): string {
       optionalTime(schedule.waitingTickAtMs),
     ]),
   ]);
+}
+
+/** How many fit, by workflow and version, then each that does not. */
+export function formatReplays(results: readonly ReplayedFile[]): string {
+  if (results.length === 0) return 'no histories';
+  const groups = new Map<string, ReplayedFile[]>();
+  for (const result of results) {
+    const key = JSON.stringify([result.workflow, result.version]);
+    groups.set(key, [...(groups.get(key) ?? []), result]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const fit = group.filter(({ kind }) => kind === 'clean').length;
+    const { workflow = '', version = '' } = group[0] ?? {};
+    return [workflow, version, String(group.length), String(fit), String(group.length - fit)];
+  });
+  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
+  const faults = results.flatMap(({ file, error }) =>
+    error === undefined ? [] : [plain(`${file}: ${error.message} (${error.code})`)],
+  );
+  return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
+}
+
+export function formatExport({ folder, histories, failed }: Exported): string {
+  return [
+    plain(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
+    ...failed.map(({ runId, reason }) => plain(`not exported: ${runId}: ${reason}`)),
+  ].join('\n');
 }
 
 export function formatServers(servers: readonly ServerView[]): string {

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../operations/explain-run.js';
 import type { ExternalWaitPage } from '../operations/list-external-waits.js';
-import type { HistoryPage } from '../operations/page-history.js';
-import { listStatuses, type HistoryView, type RunList, type RunView } from '../operations/read-runs.js';
+import { listStatuses, type RunList, type RunView } from '../operations/read-runs.js';
 import { ApiClient } from './api-client.js';
 import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from './arguments.js';
 import { common, type CommonFlags } from './common-options.js';
 import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from './format.js';
 import { print } from './output.js';
+import { readWholeHistory } from './whole-history.js';
 
 /** The commands that change nothing. */
 export function addReadCommands(program: Command): void {
@@ -81,17 +81,4 @@ async function why(runId: string, flags: CommonFlags): Promise<void> {
 async function history(runId: string, flags: CommonFlags): Promise<void> {
   const view = await readWholeHistory(new ApiClient(flags), runId);
   print(flags, view, () => formatHistory(view));
-}
-
-/** All pages as one view. */
-async function readWholeHistory(client: ApiClient, runId: string): Promise<HistoryView> {
-  const { nextAfter: second, ...view } = await client.get<HistoryPage>(`/runs/${runId}/history`);
-  const events = [...view.events];
-  for (let after = second; after !== undefined;) {
-    const page: HistoryPage = await client.get<HistoryPage>(`/runs/${runId}/history?after=${after}`);
-    events.push(...page.events);
-    // Always further on, whatever answers.
-    after = page.nextAfter !== undefined && page.nextAfter > after ? page.nextAfter : undefined;
-  }
-  return { ...view, events };
 }

@@ -18,6 +18,8 @@ export interface RemoteTaskHandle {
   readonly ttlMs?: number;
   /** A2A: over which interface of its card the task was started. Missing: JSON-RPC. */
   readonly binding?: 'JSONRPC' | 'HTTP+JSON';
+  /** A2A: the tenant under which the task was started, where the agent has tenants. */
+  readonly tenant?: string;
   /** MCP 2025-11-25: the session in which the task was started, where the server has sessions. */
   readonly session?: string;
   /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares the same. */

@@ -7,7 +7,6 @@ import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/explain-run.js';
 import { followRun } from '../operations/follow-run.js';
 import { pageHistory } from '../operations/page-history.js';
-import { queryRun } from '../operations/query-run.js';
 import { listRuns, showRun } from '../operations/read-runs.js';
 import { requestControl, requestStop, signalRun } from '../operations/send-to-inbox.js';
 import { startNamedRun } from '../operations/start-named-run.js';
@@ -145,6 +144,8 @@ export async function query(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const name = nameIn(context, 'query');
   const { input } = await bodyIn(context, queryBody, { emptyAllowed: true });
+  // Loaded late: it brings all that runs a workflow.
+  const { queryRun } = await import('../operations/query-run.js');
   return json(200, given({ result: await queryRun(deps, runId, name, input) }));
 }
 

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { bundle } from '../aws/bundle.js';
 import { EngineError, isEngineError } from '../base/errors.js';
 import type { App } from '../workflow/app.js';
+import { checkSchedules } from '../workflow/schedule.js';
 
 /**
  * Bundles the configuration as a deployment would and gives the app that it exports.
@@ -24,6 +25,7 @@ export async function loadApp(configFile: string, buildFolder: string): Promise<
   let exported: unknown;
   try {
     exported = ((await import(url.href)) as { default?: unknown }).default;
+    if (isApp(exported)) await checkSchedules(exported.schedules);
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it threw something that is no error';
     throw new EngineError(

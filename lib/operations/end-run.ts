@@ -107,6 +107,7 @@ async function startNextRun(
     previousRunId: head.runId,
     inboxCount: unread.length,
     dueSeq: 0,
+    blocks: 0,
     dueAtMs: nowMs,
   };
   const { created } = await deps.store.createRun(next, deps.random.hex(16));

@@ -1,6 +1,6 @@
 import { isUnreadable, toStoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
-import { pollHopsMax } from '../base/limits.js';
+import { pollHopsMax, questionsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { claimUntilMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../decide/poll.js';
 import { outcomeOf } from '../decide/outcome.js';
@@ -104,8 +104,9 @@ async function handleReply(
       const newTtlMs = changedTtlMs(token, reply.ttlMs);
       if (token.answersQuestions === true && reply.questions !== undefined) {
         const questions = unseenQuestions(token.questions, reply.questions);
-        if (questions !== undefined) {
-          const recorded = (token.questions?.recorded ?? 0) + 1;
+        const recorded = (token.questions?.recorded ?? 0) + 1;
+        // Each time there was a new one, and a call takes no more than that.
+        if (questions !== undefined && recorded <= questionsMax) {
           const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
           if (await deps.store.recordQuestions(runId, waitId, asked)) {
             await wakeRunFor(deps, runId, { waitId });

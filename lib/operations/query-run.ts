@@ -6,6 +6,7 @@ import type { EpochMs } from '../base/time.js';
 import { foldHistory } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { RunRecords } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import { openExecution } from './open-execution.js';
 
@@ -41,7 +42,7 @@ export async function replayRecords(
   { head, commits, tokens, inbox }: RunRecords,
   untilMs: EpochMs = Infinity,
 ): Promise<Execution> {
-  const workflow = deps.app.workflows.get(head.workflow);
+  const workflow = workflowOf(deps.app, head);
   if (workflow === undefined) {
     throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${head.workflow}" in this deployment`);
   }

@@ -4,6 +4,7 @@ import type { JsonValue } from '../base/json.js';
 import { filteredPageRows, listPagesMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
+import { historyFormat } from '../history/codec.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
@@ -113,6 +114,8 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
 }
 
 export interface HistoryView {
+  /** Of the events. Missing: 1. */
+  readonly format?: number;
   readonly runId: RunId;
   readonly workflow: string;
   readonly version: string;
@@ -134,6 +137,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
   const records = await load(deps, runId);
   const { head } = records;
   return {
+    format: historyFormat,
     runId,
     workflow: head.workflow,
     version: head.version,

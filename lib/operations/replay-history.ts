@@ -1,9 +1,11 @@
-import { storedError, type StoredError } from '../base/errors.js';
+import { storedError, type StoredError, toStoredError } from '../base/errors.js';
+import type { JsonValue } from '../base/json.js';
+import { decodeEvents } from '../history/codec.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import { foldHistory } from '../history/run-state.js';
 import { silentLog } from '../base/log.js';
 import { Execution } from '../replay/execution.js';
-import type { App } from '../workflow/app.js';
+import { type App, workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import type { HistoryView } from './read-runs.js';
 
@@ -22,7 +24,9 @@ export async function replayHistory(
   app: App,
   history: HistoryView,
 ): Promise<ReplayedHistory> {
-  const workflow = app.workflows.get(history.workflow);
+  const unknown = unknownForm(history);
+  if (unknown !== undefined) return { kind: 'differs', error: unknown };
+  const workflow = workflowOf(app, history);
   if (workflow === undefined) {
     return { kind: 'differs', error: storedError('WORKFLOW_NOT_FOUND', `no workflow is named "${history.workflow}"`) };
   }
@@ -53,6 +57,16 @@ export async function replayHistory(
   });
   for (const event of events) await execution.apply(event);
   return compare(execution, events);
+}
+
+/** Of a newer version: replaying it would skip what this one does not know. */
+function unknownForm({ format = 1, events }: HistoryView): StoredError | undefined {
+  try {
+    decodeEvents({ format, events: events as unknown as JsonValue });
+    return undefined;
+  } catch (error) {
+    return toStoredError(error, 'HISTORY_FORMAT_UNKNOWN');
+  }
 }
 
 function compare({ status }: Execution, events: readonly HistoryEvent[]): ReplayedHistory {

@@ -1,6 +1,7 @@
 import type { RunId } from '../base/ids.js';
 import type { News } from '../queue/queue.js';
 import type { RunRecords } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import type { KnownRun } from './known-run.js';
 import { newInbox } from './take-in.js';
@@ -31,12 +32,13 @@ export async function resumeRun(
   return { head: newer.head, state, tokens, inbox, execution, commits: [] };
 }
 
-function isAsLeft(deps: Deps, { workflow, execution, state }: WarmRun, { head, commits }: RunRecords): boolean {
+function isAsLeft(deps: Deps, { workflow, execution, state, blocks }: WarmRun, { head, commits }: RunRecords): boolean {
   return (
     commits.length === 0 &&
     head.status === 'running' &&
     head.dueSeq <= state.seq &&
-    deps.app.workflows.get(head.workflow) === workflow &&
+    head.blocks === blocks &&
+    workflowOf(deps.app, head) === workflow &&
     // Code that waits for something of its own may have gone on meanwhile.
     execution.status.kind === 'waiting'
   );

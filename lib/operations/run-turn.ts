@@ -9,6 +9,7 @@ import {
 import type { RunId } from '../base/ids.js';
 import type { News, TurnMessage } from '../queue/queue.js';
 import type { RunHead } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun } from './end-run.js';
@@ -75,7 +76,7 @@ interface PassOptions {
 /** False: another owner or an unknown result came in between, read again. */
 async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
   const warm = await resumeRun(deps, runId, options.news);
-  if (warm !== undefined) return new Turn(deps, warm, options).run(deps.app.workflows.get(warm.head.workflow));
+  if (warm !== undefined) return new Turn(deps, warm, options).run(workflowOf(deps.app, warm.head));
   const records = await deps.store.readRun(runId);
   if (records === undefined) {
     deps.log.warn('turn for an unknown run', { runId });
@@ -90,5 +91,5 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
     await finishRun(deps, runId, options.limits);
     return true;
   }
-  return new Turn(deps, knownRun(records, state), options).run(deps.app.workflows.get(records.head.workflow));
+  return new Turn(deps, knownRun(records, state), options).run(workflowOf(deps.app, records.head));
 }

@@ -73,9 +73,9 @@ async function change(
   throw new EngineError('STORE_UNAVAILABLE', 'the schedule is being changed by others');
 }
 
-function toView(deps: Deps, schedule: Schedule, state: ScheduleState): ScheduleView {
+async function toView(deps: Deps, schedule: Schedule, state: ScheduleState): Promise<ScheduleView> {
   const { pausedAtMs, tickAtMs, runId, waitingTickAtMs } = state;
-  const nextTickAtMs = pausedAtMs === undefined ? schedule.nextAfterMs(deps.clock.nowMs()) : undefined;
+  const nextTickAtMs = pausedAtMs === undefined ? await schedule.nextAfterMs(deps.clock.nowMs()) : undefined;
   return {
     name: schedule.name,
     workflow: schedule.workflow.name,

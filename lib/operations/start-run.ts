@@ -104,6 +104,7 @@ export async function newHead(
     ...(tags === undefined ? {} : { tags }),
     inboxCount: 0,
     dueSeq: 0,
+    blocks: 0,
     // Guards the first wake.
     dueAtMs: startAtMs ?? nowMs,
   };

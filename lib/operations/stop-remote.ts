@@ -6,6 +6,7 @@ import { foldHistory } from '../history/run-state.js';
 import type { StartReply } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
 import type { RemoteCancel, RunRecords, TokenRecord } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import { openExecution } from './open-execution.js';
 import { callKeyOf, traitsOf } from './remote-target.js';
@@ -115,7 +116,7 @@ async function commandOf(
   { head, commits, tokens, inbox }: RunRecords,
   waitId: WaitId,
 ): Promise<StartRemoteTask | undefined> {
-  const workflow = deps.app.workflows.get(head.workflow);
+  const workflow = workflowOf(deps.app, head);
   if (workflow === undefined) return undefined;
   const execution = openExecution(
     deps,

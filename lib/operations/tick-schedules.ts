@@ -68,17 +68,17 @@ class Sweep {
     if (waitingTickAtMs !== undefined && (await runUnderWay(this.#deps, this.#state.runId)) === undefined) {
       await this.#start(waitingTickAtMs, { waitingTickAtMs: undefined });
     }
-    for (const tickAtMs of this.#dueTicks()) await this.#tick(tickAtMs);
+    for (const tickAtMs of await this.#dueTicks()) await this.#tick(tickAtMs);
     return this.#started;
   }
 
-  #dueTicks(): readonly EpochMs[] {
+  async #dueTicks(): Promise<readonly EpochMs[]> {
     const { fromMs = 0, tickAtMs = 0 } = this.#state;
     const ticks: EpochMs[] = [];
-    let at = this.#schedule.nextAfterMs(Math.max(fromMs, tickAtMs, this.#nowMs - this.#schedule.catchUpMs));
+    let at = await this.#schedule.nextAfterMs(Math.max(fromMs, tickAtMs, this.#nowMs - this.#schedule.catchUpMs));
     while (at !== undefined && at <= this.#nowMs && ticks.length < ticksPerSweep) {
       ticks.push(at);
-      at = this.#schedule.nextAfterMs(at);
+      at = await this.#schedule.nextAfterMs(at);
     }
     return ticks;
   }

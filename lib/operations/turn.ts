@@ -532,7 +532,8 @@ export class Turn {
     }
     const dueAtMs = this.#nextDueAtMs();
     if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
-      await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs);
+      const isSet = await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs, this.#head.blocks);
+      if (!isSet) await wakeRun(this.#deps, runId);
     }
     if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
       await wakeRunAt(this.#deps, runId, dueAtMs);
@@ -553,7 +554,7 @@ export class Turn {
     for (const waitId of this.#tokens.keys()) if (!openTokens.has(waitId)) this.#tokens.delete(waitId);
     for (const inboxId of this.#inbox.keys()) if (takenInbox.has(inboxId)) this.#inbox.delete(inboxId);
     const { state, tokens, inbox } = this.#from;
-    warmRuns.keep(this.#head.runId, { workflow, execution, state, tokens, inbox });
+    warmRuns.keep(this.#head.runId, { workflow, execution, state, tokens, inbox, blocks: this.#head.blocks });
   }
 
   #dueInstants(): readonly EpochMs[] {
@@ -586,7 +587,7 @@ export class Turn {
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
   async #restUntil(untilMs: EpochMs): Promise<boolean> {
     const dueAtMs = Math.min(untilMs, this.#head.deadlineAtMs ?? Infinity);
-    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, dueAtMs);
+    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, dueAtMs, this.#head.blocks);
     await this.#clearMarkers(
       (token) => token.settlement !== undefined,
       () => true,

@@ -13,6 +13,8 @@ export interface WarmRun {
   readonly state: RunState;
   /** Those that the log waits for. The execution looks settlements up here. */
   readonly tokens: Map<WaitId, TokenRecord>;
+  /** How often it had been blocked. Whoever blocks a run takes away the markers of what has come. */
+  readonly blocks: number;
   /** Those that are not taken in. The execution looks payloads up here. */
   readonly inbox: Map<string, InboxRecord>;
 }

@@ -131,10 +131,13 @@ export function toHead(item: Item): RunHead {
     ...optional('tags', tagsOf(item)),
     inboxCount: number(item, 'inboxCount'),
     dueSeq: number(item, 'dueSeq'),
+    blocks: blocksOf(item),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...optional('blocked', payload(item, 'blocked') as StoredError | undefined),
   };
 }
+
+export const blocksOf = (head: Item): number => optionalNumber(head, 'blocks') ?? 0;
 
 export function toCommit(item: Item): Commit {
   return { seq: Number(item.sk.slice(commitPrefix.length)), events: decodeEvents(decodePayload(text(item, 'events'))) };

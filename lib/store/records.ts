@@ -52,6 +52,8 @@ export interface RunHead extends Marker {
   readonly inboxCount: number;
   /** Commit that the head's marker was computed from. */
   readonly dueSeq: number;
+  /** How often it was blocked. */
+  readonly blocks: number;
   /** Why the run cannot go on until a fixed deploy, if so. */
   readonly blocked?: StoredError;
 }

@@ -55,6 +55,7 @@ const inboxCountIs = (count: number): Condition => ({ kind: 'equals', attribute:
 const afterAllRounds = startRoundsMax + 1;
 /** The marker on the head was not computed from a newer commit. */
 const markerNotNewerThan = (seq: number): Condition => ({ kind: 'absentOrAtMost', attribute: 'dueSeq', value: seq });
+const noBlockSince = (blocks: number): Condition => ({ kind: 'absentOrAtMost', attribute: 'blocks', value: blocks });
 
 /** A commit that a turn wants to append. */
 export interface NewCommit {
@@ -605,15 +606,20 @@ export class RunStore {
 
   // ----- markers -----
 
-  /** Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's stands. Clears `blocked`. */
-  async setHeadMarker(runId: RunId, seq: number, dueAtMs: EpochMs | undefined): Promise<void> {
-    await this.#table.write({
+  /**
+   * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's stands. Clears `blocked`.
+   * False, and nothing is changed, when the run has been blocked since its head was read with `blocks`: whoever blocked
+   * it may have seen what this turn has not, and has left no other marker for it.
+   */
+  async setHeadMarker(runId: RunId, seq: number, dueAtMs: EpochMs | undefined, blocks: number): Promise<boolean> {
+    const result = await this.#table.write({
       kind: 'update',
       key: items.headKey(runId),
       set: { dueSeq: seq, ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)) },
       remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
-      conditions: [itemExists, markerNotNewerThan(seq)],
+      conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
+    return result.ok || result.old === undefined || items.blocksOf(result.old) <= blocks;
   }
 
   /** Says on the head why the run cannot go on, and when to try again. False: a newer commit's marker stands. */
@@ -622,6 +628,7 @@ export class RunStore {
       kind: 'update',
       key: items.headKey(runId),
       set: { dueSeq: seq, blocked: encodePayload(blocked as unknown as JsonValue), ...items.marker(runId, dueAtMs) },
+      increment: { blocks: 1 },
       conditions: [itemExists, markerNotNewerThan(seq)],
     });
     return result.ok;

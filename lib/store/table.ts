@@ -47,6 +47,9 @@ export type TransactResult =
   /** Per write, in order: `undefined` if its own condition held. */
   | { readonly ok: false; readonly refused: readonly ({ readonly old: Item | undefined } | undefined)[] };
 
+/** The attributes of the key; both are texts. */
+export const tableKey = { partition: 'pk', sort: 'sk' } as const;
+
 /** Both indexes are sparse: an item is in one as long as it has both attributes. */
 export const tableIndexes = {
   due: {

@@ -323,9 +323,12 @@ export class TestApp {
     const pages = await Promise.all(
       Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
     );
+    const ticks = await Promise.all(
+      this.deps.app.schedules.map((schedule) => schedule.nextAfterMs(this.#lastSweepAtMs)),
+    );
     const earliestDueAtMs = Math.min(
       ...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)),
-      ...this.deps.app.schedules.map((schedule) => schedule.nextAfterMs(this.#lastSweepAtMs) ?? Infinity),
+      ...ticks.map((atMs) => atMs ?? Infinity),
     );
     const nextAtMs = this.#lastSweepAtMs + sweepIntervalMs;
     const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);

@@ -23,7 +23,7 @@ export type McpRevision = (typeof mcpRevisions)[number];
 export interface McpServerConfig extends ServerOptions {
   readonly protocol: 'mcp';
   readonly url: string;
-  /** The revision that new calls speak. Default: the server is asked, once in the life of a process. */
+  /** The revision that new calls speak. Default: the server is asked before the first start of a process. */
   readonly protocolVersion?: McpRevision;
 }
 
@@ -68,6 +68,8 @@ export function a2aAgent(config: A2aOptions & A2aPlace): A2aAgentConfig {
 
 export interface AppConfig {
   readonly workflows: readonly AnyWorkflow[];
+  /** Former versions, each kept for the runs that were started with it. They start no runs. */
+  readonly earlier?: readonly AnyWorkflow[];
   /** By the name that workflows use. The name is in the history; URL and credentials are not. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Runs that start by the clock. */
@@ -76,7 +78,10 @@ export interface AppConfig {
 
 /** What a deployment runs: workflows and the remote servers that they may call. */
 export interface App {
+  /** By name: what new runs are started with. */
   readonly workflows: ReadonlyMap<string, AnyWorkflow>;
+  /** By name and version, see `workflowOf`. */
+  readonly earlier: ReadonlyMap<string, AnyWorkflow>;
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
 }
@@ -95,12 +100,55 @@ export function defineApp(config: AppConfig): App {
   for (const [name, server] of Object.entries(servers)) {
     if (!serverName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
+    checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
     if (server.protocol === 'a2a') checkAgent(`servers.${name}`, server);
     else checkMcpServer(`servers.${name}`, server);
   }
-  return { workflows, servers, schedules: toSchedules(config.schedules ?? [], workflows) };
+  return {
+    workflows,
+    earlier: toEarlier(config.earlier ?? [], workflows),
+    servers,
+    schedules: toSchedules(config.schedules ?? [], workflows),
+  };
+}
+
+/** Whose code goes on with a run: that of its version where it is kept, else that which its workflow has now. */
+export function workflowOf(
+  app: App,
+  { workflow, version }: { readonly workflow: string; readonly version: string },
+): AnyWorkflow | undefined {
+  const current = app.workflows.get(workflow);
+  return current?.version === version ? current : (app.earlier.get(versionKey(workflow, version)) ?? current);
+}
+
+// A name has no "@".
+const versionKey = (name: string, version: string): string => `${name}@${version}`;
+
+function toEarlier(
+  earlier: readonly AnyWorkflow[],
+  workflows: ReadonlyMap<string, AnyWorkflow>,
+): ReadonlyMap<string, AnyWorkflow> {
+  if (!isList(earlier)) throw invalid('earlier must be a list of workflows');
+  const kept = new Map<string, AnyWorkflow>();
+  for (const workflow of earlier) {
+    const { name, version } = workflow;
+    const key = versionKey(name, version);
+    if (kept.has(key) || workflows.get(name)?.version === version)
+      throw invalid(`two workflows are named "${name}" and have the version "${version}"`);
+    kept.set(key, workflow);
+  }
+  return kept;
+}
+
+/** A text such as "false" counts as true, and that would repeat a start, or open a private network. */
+function checkFlags(field: string, server: object): void {
+  for (const flag of ['dedupes', 'allowPrivateAddresses', 'extendedCard', 'probeByContext']) {
+    const value = (server as Readonly<Record<string, unknown>>)[flag];
+    if (value !== undefined && typeof value !== 'boolean')
+      throw invalid(`${field}.${flag} must be true or false, got ${JSON.stringify(value)}`);
+  }
 }
 
 function checkMcpServer(field: string, { url, protocolVersion }: McpServerConfig): void {

@@ -1,4 +1,3 @@
-import { Cron } from 'croner';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
@@ -50,8 +49,8 @@ export interface Schedule {
   readonly overlap: OverlapPolicy;
   readonly catchUpMs: number;
   readonly jitterMs: number;
-  /** The first tick after an instant; undefined when there is none. */
-  nextAfterMs(atMs: number): number | undefined;
+  /** The first tick after an instant; undefined when there is none. Throws `CONFIG_INVALID` as `checkSchedules` does. */
+  nextAfterMs(atMs: number): Promise<number | undefined>;
 }
 
 const minuteMs = 60_000;
@@ -59,7 +58,7 @@ const catchUpMaxMs = 24 * 60 * minuteMs;
 const jitterMaxMs = 24 * 60 * minuteMs;
 const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** @throws EngineError `CONFIG_INVALID` */
+/** Checks all but what `checkSchedules` does. @throws EngineError `CONFIG_INVALID` */
 export function defineSchedule(config: ScheduleConfig): Schedule {
   const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
   if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
@@ -77,21 +76,42 @@ export function defineSchedule(config: ScheduleConfig): Schedule {
 function cronTicks(name: string, pattern: string, timeZone = 'UTC'): Schedule['nextAfterMs'] {
   if (pattern.trim().split(/\s+/).length !== 5)
     throw invalid(`"${name}": cron must have five fields, to the minute, got "${pattern}"`);
+  if (!isTimeZone(timeZone)) throw invalid(`"${name}": timeZone must be an IANA name, got "${timeZone}"`);
+  let next: ReturnType<typeof openCron> | undefined;
+  return async (atMs) => (await (next ??= openCron(name, pattern, timeZone)))(atMs);
+}
+
+function isTimeZone(name: string): boolean {
+  if (name === 'UTC') return true;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Loads the library now: of the functions of a deployment, those that run workflows never ask when the next tick is. */
+async function openCron(name: string, pattern: string, timeZone: string) {
+  const { Cron } = await import('croner');
   try {
     const cron = new Cron(pattern, { timezone: timeZone });
-    // Also finds a wrong time zone, which croner looks up late.
-    cron.nextRun(new Date(0));
-    return (atMs) => cron.nextRun(new Date(atMs))?.getTime();
+    return (atMs: number) => cron.nextRun(new Date(atMs))?.getTime();
   } catch (error) {
     throw invalid(`"${name}": ${error instanceof Error ? error.message : 'cron is not valid'}`);
   }
+}
+
+/** Reads the patterns of `cron`. @throws EngineError `CONFIG_INVALID` that names the first schedule whose pattern is wrong */
+export async function checkSchedules(schedules: readonly Schedule[]): Promise<void> {
+  for (const schedule of schedules) await schedule.nextAfterMs(0);
 }
 
 function intervalTicks(name: string, every: Duration): Schedule['nextAfterMs'] {
   const everyMs = toMs(every, `schedule "${name}": every`);
   if (everyMs < minuteMs || everyMs % minuteMs !== 0)
     throw invalid(`"${name}": every must be whole minutes, at least one`);
-  return (atMs) => (Math.floor(atMs / everyMs) + 1) * everyMs;
+  return async (atMs) => (Math.floor(atMs / everyMs) + 1) * everyMs;
 }
 
 function toMs(duration: Duration, what: string): number {

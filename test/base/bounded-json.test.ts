@@ -40,6 +40,17 @@ describe('parseBoundedJson', () => {
     expect(JSON.stringify(parseBoundedJson(`[${text}]`))).toBe('[{}]');
   });
 
+  it.each(['1e999', '[1,-1e400]', '{"a":[{"n":1e309}]}', `1${'0'.repeat(309)}`])(
+    'refuses %s, which would be stored as null',
+    (text) => {
+      expect(() => parseBoundedJson(text)).toThrow('JSON has a number that is too large');
+    },
+  );
+
+  it('takes the largest number, and text that looks like a larger one', () => {
+    expect(parseBoundedJson('[1.7976931348623157e308,"1e999",1e-999]')).toEqual([Number.MAX_VALUE, '1e999', 0]);
+  });
+
   it('keeps the ordinary word "constructor"', () => {
     expect(parseBoundedJson('{"constructor":"Ferrari"}')).toEqual({ constructor: 'Ferrari' });
     expect(JSON.stringify(parseBoundedJson('{"constructor":{"name":"Ferrari"}}'))).toBe(

@@ -1,140 +1,400 @@
-import { App, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import type { Template } from 'aws-cdk-lib/assertions';
+import { Match } from 'aws-cdk-lib/assertions';
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { OutwaitStack } from '../../cdk/stack.js';
+import { resourceOf, statementsOf, synthesize } from './synthesis.js';
 
-describe('the stack', () => {
-  let template: Template;
+let template: Template;
 
-  beforeAll(() => {
-    // Bundles are tested elsewhere; without them a synth takes seconds less.
-    const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-    template = Template.fromStack(new OutwaitStack(app, 'Test', { config: 'examples/outwait.config.ts' }));
+beforeAll(() => {
+  ({ template } = synthesize());
+});
+
+interface Resource {
+  readonly Type: string;
+  readonly DeletionPolicy?: string;
+  readonly Properties: Readonly<Record<string, unknown>>;
+}
+
+function all(type: string): readonly (readonly [string, Resource])[] {
+  return Object.entries(template.findResources(type) as Record<string, Resource>);
+}
+
+/** The one of this type whose logical id begins so. */
+function one(type: string, id: string): Resource['Properties'] {
+  const found = all(type).filter(([logicalId]) => new RegExp(`^${id}[0-9A-F]{8}$`).test(logicalId));
+  expect(found).toHaveLength(1);
+  return found[0]![1].Properties;
+}
+
+describe('what must not be lost', () => {
+  test('keeps its logical ids: another id is another table', () => {
+    const stateful = ['AWS::DynamoDB::GlobalTable', 'AWS::SQS::Queue', 'AWS::SecretsManager::Secret'];
+    expect(stateful.flatMap((type) => all(type).map(([id]) => id)).sort()).toEqual([
+      'OutwaitManagementTokenF491CB95',
+      'OutwaitStepDeadLetters858CFFF2',
+      'OutwaitStepQueue82FBAD31',
+      'OutwaitSweepDeadLetters3D6C650A',
+      'OutwaitTableB6755FAF',
+      'OutwaitTokenKeysA87853B2',
+      'OutwaitTurnDeadLettersA4584795',
+      'OutwaitTurnQueue1642E296',
+      'OutwaitWorkDeadLettersAD78F005',
+      'OutwaitWorkQueue5C3EA705',
+    ]);
   });
 
-  test('keeps the table when the stack goes, and can restore it', () => {
-    template.hasResource('AWS::DynamoDB::GlobalTable', {
-      DeletionPolicy: 'Retain',
-      Properties: Match.objectLike({
-        BillingMode: 'PAY_PER_REQUEST',
-        GlobalSecondaryIndexes: Match.arrayWith([
-          Match.objectLike({
-            IndexName: 'due',
-            KeySchema: [
-              { AttributeName: 'dueShard', KeyType: 'HASH' },
-              { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
-            ],
-          }),
-          Match.objectLike({ IndexName: 'list' }),
-        ]),
-        Replicas: [
-          Match.objectLike({
-            DeletionProtectionEnabled: true,
-            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-          }),
-        ],
-      }),
-    });
+  test('stays when the stack goes: the table and the secrets, and nothing else', () => {
+    const kept = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>)
+      .filter(([, { DeletionPolicy }]) => DeletionPolicy === 'Retain')
+      .map(([id]) => id.slice(0, -8));
+    expect(kept.sort()).toEqual(['OutwaitManagementToken', 'OutwaitTable', 'OutwaitTokenKeys']);
   });
 
-  test('takes turns from a FIFO queue, one run at a time, whose messages outlive a crashed turn', () => {
-    template.hasResourceProperties('AWS::SQS::Queue', {
-      FifoQueue: true,
-      VisibilityTimeout: 90,
-      RedrivePolicy: Match.objectLike({ maxReceiveCount: 5 }),
-    });
-    template.hasResourceProperties('AWS::Lambda::Function', {
-      Timeout: 60,
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-    });
-  });
-
-  test('reports each failed message of a batch on its own', () => {
-    template.resourceCountIs('AWS::Lambda::EventSourceMapping', 3);
-    template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-    });
-  });
-
-  test('gives every queue that is received from a dead-letter queue that is kept for 14 days', () => {
-    const queues = Object.values(template.findResources('AWS::SQS::Queue')) as {
-      Properties: Record<string, unknown>;
-    }[];
-    expect(queues.filter((queue) => queue.Properties['RedrivePolicy'] !== undefined)).toHaveLength(3);
-    expect(queues.filter((queue) => queue.Properties['MessageRetentionPeriod'] === 1_209_600)).toHaveLength(3);
-  });
-
-  test('runs long steps for up to 15 minutes, from a standard queue whose messages outlive that six times', () => {
-    template.hasResourceProperties('AWS::SQS::Queue', { FifoQueue: Match.absent(), VisibilityTimeout: 5_400 });
-    template.hasResourceProperties('AWS::Lambda::Function', {
-      Timeout: 900,
-      Environment: { Variables: Match.objectLike({ OUTWAIT_STEP_QUEUE_URL: Match.anyValue() }) },
-    });
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      BatchSize: 1,
-      ScalingConfig: { MaximumConcurrency: 20 },
-    });
-  });
-
-  test('sweeps every minute', () => {
-    template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(1 minute)' });
-  });
-
-  test('lets the sweep read the table, and write the runs that schedules start', () => {
-    const actions = actionsOf(template, 'schedule');
-    expect(actions).toEqual(expect.arrayContaining(['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem']));
-    expect(actions.filter((action) => action.endsWith('Table') && action !== 'dynamodb:DescribeTable')).toEqual([]);
-  });
-
-  test.each([
-    ['api', ['turnQueue', 'workQueue']],
-    ['turn', ['turnQueue', 'workQueue', 'stepQueue']],
-    ['poll', ['turnQueue', 'workQueue']],
-    ['step', ['turnQueue', 'stepQueue']],
-    ['schedule', ['turnQueue', 'workQueue', 'stepQueue']],
-  ])('lets the function %s send to the queues that it sends to', (name, targets) => {
-    const sends = statementsOf(template, name).filter(({ Action }) => [Action].flat().includes('sqs:SendMessage'));
-    const ids = sends.map(({ Resource }) => (Resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'][0]);
-    expect(ids.map((id) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(targets);
-  });
-
-  test('has no key for payloads unless one is given', () => {
-    expect(JSON.stringify(template.toJSON())).not.toContain('OUTWAIT_PAYLOAD_KMS_KEY');
-  });
-
-  test('with a key for payloads lets every function make and open data keys, and nothing more', () => {
-    const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-    const payloadKey = new Key(new Stack(app, 'Keys'), 'Payload');
-    const encrypted = Template.fromStack(
-      new OutwaitStack(app, 'Encrypted', { config: 'examples/outwait.config.ts', payloadKey }),
-    );
-    for (const name of ['api', 'turn', 'poll', 'step', 'schedule']) {
-      const actions = actionsOf(encrypted, name).filter((action) => action.startsWith('kms:'));
-      expect([name, actions]).toEqual([name, ['kms:GenerateDataKey', 'kms:Decrypt']]);
-    }
-    encrypted.hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: Match.objectLike({ OUTWAIT_PAYLOAD_KMS_KEY: Match.anyValue() }) },
+  test('is in a table that is paid per request, protected and can be restored, with both indexes and a time to live', () => {
+    template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      TimeToLiveSpecification: { AttributeName: 'expiresAtS', Enabled: true },
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'due',
+          KeySchema: [
+            { AttributeName: 'dueShard', KeyType: 'HASH' },
+            { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['settledAtMs', 'server', 'stepFailures'] },
+        },
+        {
+          IndexName: 'list',
+          KeySchema: [
+            { AttributeName: 'listPartition', KeyType: 'HASH' },
+            { AttributeName: 'listSort', KeyType: 'RANGE' },
+          ],
+          Projection: {
+            ProjectionType: 'INCLUDE',
+            NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+          },
+        },
+      ],
+      Replicas: [
+        Match.objectLike({
+          DeletionProtectionEnabled: true,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        }),
+      ],
     });
   });
 });
 
-interface Statement {
-  readonly Action: string | string[];
-  readonly Resource: unknown;
-}
+describe('queues', () => {
+  test.each([
+    // The turn: the timeout of 60 s and 30 s. A crashed turn keeps its run locked that long.
+    ['OutwaitTurnQueue', { FifoQueue: true, VisibilityTimeout: 90 }, 'OutwaitTurnDeadLetters'],
+    // The others: at least six times the timeout, and the window.
+    ['OutwaitWorkQueue', { VisibilityTimeout: 1_082 }, 'OutwaitWorkDeadLetters'],
+    ['OutwaitStepQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStepDeadLetters'],
+  ])('%s hides a message while it is worked on, and puts it aside after five receives', (id, expected, deadLetters) => {
+    expect(one('AWS::SQS::Queue', id)).toEqual({
+      ...expected,
+      RedrivePolicy: {
+        maxReceiveCount: 5,
+        deadLetterTargetArn: { 'Fn::GetAtt': [expect.stringMatching(`^${deadLetters}`), 'Arn'] },
+      },
+    });
+  });
 
-/** What the role of a function may do. */
-function statementsOf(template: Template, name: string): readonly Statement[] {
-  const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
-    string,
-    { Properties: { PolicyDocument: { Statement: Statement[] } } },
-  ][];
-  const policy = policies.find(([id]) => id.startsWith(name))?.[1];
-  return policy?.Properties.PolicyDocument.Statement ?? [];
-}
+  test.each(['Turn', 'Work', 'Step', 'Sweep'])(
+    'dead letters of the %s are kept for 14 days and raise an alarm',
+    (name) => {
+      const queue = one('AWS::SQS::Queue', `Outwait${name}DeadLetters`);
+      expect(queue['MessageRetentionPeriod']).toBe(1_209_600);
+      expect(one('AWS::CloudWatch::Alarm', `Outwait${name}DeadLettersAlarm`)).toMatchObject({
+        MetricName: 'ApproximateNumberOfMessagesVisible',
+        Dimensions: [
+          {
+            Name: 'QueueName',
+            Value: { 'Fn::GetAtt': [expect.stringMatching(`^Outwait${name}DeadLetters`), 'QueueName'] },
+          },
+        ],
+        ComparisonOperator: 'GreaterThanThreshold',
+        Threshold: 0,
+        EvaluationPeriods: 1,
+      });
+    },
+  );
 
-function actionsOf(template: Template, name: string): readonly string[] {
-  return statementsOf(template, name).flatMap(({ Action }) => Action);
-}
+  test('refuse whoever does not use TLS', () => {
+    expect(all('AWS::SQS::QueuePolicy')).toHaveLength(7);
+    template.allResourcesProperties('AWS::SQS::QueuePolicy', {
+      PolicyDocument: Match.objectLike({
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+        ]),
+      }),
+    });
+  });
+
+  test.each([
+    ['Turn', 'Turn', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 100 } }],
+    ['Work', 'Poll', { BatchSize: 40, MaximumBatchingWindowInSeconds: 2, ScalingConfig: { MaximumConcurrency: 20 } }],
+    ['Step', 'Step', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 20 } }],
+  ])('the %s queue leads to the function %s, which reports each failed message on its own', (queue, name, expected) => {
+    const sources = all('AWS::Lambda::EventSourceMapping').map(([, { Properties }]) => Properties);
+    expect(sources).toHaveLength(3);
+    expect(sources).toContainEqual({
+      ...expected,
+      EventSourceArn: { 'Fn::GetAtt': [expect.stringMatching(`^Outwait${queue}Queue`), 'Arn'] },
+      FunctionName: { Ref: expect.stringMatching(`^Outwait${name}Function`) as unknown },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+  });
+});
+
+describe('functions', () => {
+  test.each([
+    ['Api', 29, 512, 'Terminate'],
+    ['Turn', 60, 1_024, 'Allow'],
+    ['Poll', 180, 512, 'Allow'],
+    ['Step', 900, 1_024, 'Allow'],
+    ['Schedule', 60, 512, 'Terminate'],
+  ])('%s has %i s, %i MB, and a loop by way of queues is to %s', (name, timeout, memory, loop) => {
+    expect(one('AWS::Lambda::Function', `Outwait${name}Function`)).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      Timeout: timeout,
+      MemorySize: memory,
+      RecursiveLoop: loop,
+    });
+  });
+
+  test('have no secret in their environment, only where it is', () => {
+    for (const name of ['Turn', 'Poll', 'Step', 'Schedule']) {
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({
+        Variables: {
+          OUTWAIT_TABLE: { Ref: 'OutwaitTableB6755FAF' },
+          OUTWAIT_TURN_QUEUE_URL: { Ref: 'OutwaitTurnQueue1642E296' },
+          OUTWAIT_WORK_QUEUE_URL: { Ref: 'OutwaitWorkQueue5C3EA705' },
+          OUTWAIT_STEP_QUEUE_URL: { Ref: 'OutwaitStepQueue82FBAD31' },
+          OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
+        },
+      });
+    }
+    expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toMatchObject({
+      Variables: { OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
+    });
+    expect(JSON.stringify(template.toJSON())).not.toMatch(/\{\{resolve:/);
+  });
+
+  test('keep their logs for a month', () => {
+    expect(all('AWS::Logs::LogGroup')).toHaveLength(6);
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
+  });
+
+  const items = 'dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem dynamodb:Query';
+  const receive =
+    'sqs:ReceiveMessage sqs:ChangeMessageVisibility sqs:GetQueueUrl sqs:DeleteMessage sqs:GetQueueAttributes';
+  const log = 'logs:CreateLogStream logs:PutLogEvents';
+  const read = 'secretsmanager:GetSecretValue';
+  test.each([
+    [
+      'Api',
+      [
+        [log, 'OutwaitApiFunctionLog'],
+        [items, 'OutwaitTable'],
+        ['dynamodb:Query', 'OutwaitTable/index/list'],
+        ['sqs:SendMessage', 'OutwaitTurnQueue'],
+        ['sqs:SendMessage', 'OutwaitWorkQueue'],
+        [read, 'OutwaitTokenKeys'],
+        [read, 'OutwaitManagementToken'],
+      ],
+    ],
+    [
+      'Turn',
+      [
+        [log, 'OutwaitTurnFunctionLog'],
+        [items, 'OutwaitTable'],
+        ['sqs:SendMessage', 'OutwaitTurnQueue'],
+        ['sqs:SendMessage', 'OutwaitWorkQueue'],
+        ['sqs:SendMessage', 'OutwaitStepQueue'],
+        [read, 'OutwaitTokenKeys'],
+        [receive, 'OutwaitTurnQueue'],
+      ],
+    ],
+    [
+      'Poll',
+      [
+        [log, 'OutwaitPollFunctionLog'],
+        [items, 'OutwaitTable'],
+        ['sqs:SendMessage', 'OutwaitTurnQueue'],
+        ['sqs:SendMessage', 'OutwaitWorkQueue'],
+        [read, 'OutwaitTokenKeys'],
+        [receive, 'OutwaitWorkQueue'],
+      ],
+    ],
+    [
+      'Step',
+      [
+        [log, 'OutwaitStepFunctionLog'],
+        [items, 'OutwaitTable'],
+        ['sqs:SendMessage', 'OutwaitTurnQueue'],
+        ['sqs:SendMessage', 'OutwaitStepQueue'],
+        [read, 'OutwaitTokenKeys'],
+        [receive, 'OutwaitStepQueue'],
+      ],
+    ],
+    [
+      'Schedule',
+      [
+        [log, 'OutwaitScheduleFunctionLog'],
+        [items, 'OutwaitTable'],
+        ['dynamodb:Query', 'OutwaitTable/index/due'],
+        ['sqs:SendMessage', 'OutwaitTurnQueue'],
+        ['sqs:SendMessage', 'OutwaitWorkQueue'],
+        ['sqs:SendMessage', 'OutwaitStepQueue'],
+        [read, 'OutwaitTokenKeys'],
+        ['sqs:SendMessage sqs:GetQueueAttributes sqs:GetQueueUrl', 'OutwaitSweepDeadLetters'],
+      ],
+    ],
+  ])('%s may do this and nothing else', (name, expected) => {
+    const statements = statementsOf(template, `Outwait${name}Function`);
+    expect(statements.map((statement) => [[statement.Action].flat().join(' '), resourceOf(statement)])).toEqual(
+      expected,
+    );
+  });
+
+  test('have a role each, without policies of AWS', () => {
+    expect(all('AWS::IAM::Role')).toHaveLength(5);
+    template.allResourcesProperties('AWS::IAM::Role', { ManagedPolicyArns: Match.absent() });
+  });
+});
+
+describe('the sweep', () => {
+  test('runs every minute, is repeated, and what fails for good is put aside', () => {
+    const deadLetters = { 'Fn::GetAtt': ['OutwaitSweepDeadLetters3D6C650A', 'Arn'] };
+    template.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'rate(1 minute)',
+      Targets: [
+        Match.objectLike({
+          DeadLetterConfig: { Arn: deadLetters },
+          RetryPolicy: { MaximumEventAgeInSeconds: 120, MaximumRetryAttempts: 2 },
+        }),
+      ],
+    });
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      DestinationConfig: { OnFailure: { Destination: deadLetters } },
+      MaximumEventAgeInSeconds: 120,
+      MaximumRetryAttempts: 2,
+    });
+  });
+});
+
+describe('the HTTP API', () => {
+  test('has these routes and no others, without an authorizer', () => {
+    const routes = all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
+    expect(routes.map((route) => route['RouteKey']).sort()).toEqual([
+      'ANY /activities/external',
+      'ANY /activities/external/{token}/complete',
+      'ANY /activities/external/{token}/fail',
+      'ANY /activities/external/{token}/heartbeat',
+      'ANY /healthz',
+      'ANY /inputs',
+      'ANY /inputs/{inputId}',
+      'ANY /remote-tasks',
+      'ANY /runs',
+      'ANY /runs/{runId}',
+      'ANY /runs/{runId}/cancel',
+      'ANY /runs/{runId}/events',
+      'ANY /runs/{runId}/history',
+      'ANY /runs/{runId}/pause',
+      'ANY /runs/{runId}/queries/{name}',
+      'ANY /runs/{runId}/result',
+      'ANY /runs/{runId}/resume',
+      'ANY /runs/{runId}/retry-now',
+      'ANY /runs/{runId}/signals/{name}',
+      'ANY /runs/{runId}/terminate',
+      'ANY /runs/{runId}/waits/{waitId}/cancel-remote',
+      'ANY /runs/{runId}/waits/{waitId}/poll',
+      'ANY /runs/{runId}/waits/{waitId}/settle',
+      'ANY /runs/{runId}/why',
+      'ANY /schedules',
+      'ANY /schedules/{name}/pause',
+      'ANY /schedules/{name}/resume',
+      'ANY /servers',
+    ]);
+    expect(routes.every((route) => route['AuthorizationType'] === 'NONE')).toBe(true);
+  });
+
+  test('is throttled, and its log has the route and not the path, in which a token may be', () => {
+    const stage = one('AWS::ApiGatewayV2::Stage', 'OutwaitStage') as {
+      readonly DefaultRouteSettings: object;
+      readonly AccessLogSettings: { readonly Format: string };
+    };
+    expect(stage.DefaultRouteSettings).toEqual({ ThrottlingBurstLimit: 400, ThrottlingRateLimit: 200 });
+    const fields = Object.values(JSON.parse(stage.AccessLogSettings.Format) as Record<string, string>);
+    expect(fields).toContain('$context.routeKey');
+    expect(fields.filter((field) => /path|uri|resourcePath|query/i.test(field))).toEqual([]);
+  });
+});
+
+describe('alarms', () => {
+  test('are these, and each says which section of the runbook to read', () => {
+    const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const anchors = all('AWS::CloudWatch::Alarm').map(
+      ([, { Properties }]) =>
+        / What to do: docs\/operations\.md#([a-z-]+)$/.exec(String(Properties['AlarmDescription']))?.[1],
+    );
+    expect(anchors.sort()).toEqual([
+      'blocked-runs',
+      'oldest-due',
+      'recursion',
+      'step-dead-letters',
+      'sweep-dead-letters',
+      'sweep-lag',
+      'turn-dead-letters',
+      'work-dead-letters',
+    ]);
+    const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) =>
+      heading!.toLowerCase().replaceAll(' ', '-'),
+    );
+    expect(anchors.filter((anchor) => !headings.includes(anchor!))).toEqual([]);
+  });
+
+  test('watch the metrics that the functions write, by the table', () => {
+    const dimension = [{ Name: 'Table', Value: { Ref: 'OutwaitTableB6755FAF' } }];
+    expect(one('AWS::CloudWatch::Alarm', 'OutwaitOldestDueAlarm')).toMatchObject({
+      Namespace: 'Outwait',
+      MetricName: 'OldestDueAgeMs',
+      Dimensions: dimension,
+      Threshold: 300_000,
+      EvaluationPeriods: 3,
+    });
+    // A sweep that does not run says nothing, and that is the worst.
+    expect(one('AWS::CloudWatch::Alarm', 'OutwaitSweepLagAlarm')).toMatchObject({
+      MetricName: 'SweepLagMs',
+      Dimensions: dimension,
+      Threshold: 120_000,
+      TreatMissingData: 'breaching',
+    });
+    // A blocked run is looked at once an hour at least.
+    expect(one('AWS::CloudWatch::Alarm', 'OutwaitBlockedRunsAlarm')).toMatchObject({
+      MetricName: 'BlockedRuns',
+      Dimensions: dimension,
+      Period: 3_600,
+      EvaluationPeriods: 2,
+      DatapointsToAlarm: 1,
+    });
+  });
+
+  test('watch every function for loops that Lambda cuts', () => {
+    const { Metrics } = one('AWS::CloudWatch::Alarm', 'OutwaitRecursionAlarm') as {
+      readonly Metrics: readonly { readonly MetricStat?: { readonly Metric: { readonly MetricName: string } } }[];
+    };
+    const names = Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
+    expect(names).toEqual(Array.from({ length: 5 }, () => 'RecursiveInvocationsDropped'));
+  });
+});

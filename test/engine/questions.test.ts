@@ -6,7 +6,7 @@ import { explainRun } from '../../lib/operations/explain-run.js';
 import { listInputs } from '../../lib/operations/inputs.js';
 import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
 import { settleWait } from '../../lib/operations/settle-wait.js';
-import { aFlow, eventTypes, started, type Flow, type Started } from './support.js';
+import { aFlow, eventTypes, started, WatchedServer, type Flow, type Started } from './support.js';
 
 const costCentre = {
   message: 'Which cost centre?',
@@ -190,6 +190,23 @@ describe('a remote task that asks (GB-02)', () => {
     expect(large).toHaveLength(12);
     const perCommit = large.map(({ seq }) => large.filter((other) => other.seq === seq).length);
     expect(Math.max(...perCommit)).toBe(5);
+  });
+
+  it('has 64 of its questions taken in, and nothing more written for it, if it asks something new at each read', async () => {
+    const server = new WatchedServer({
+      read: (read) => ({
+        kind: 'working',
+        state: 'input_required',
+        questions: [{ key: `q${read}`, kind: 'form', message: `${read}?` }],
+      }),
+    });
+    server.answer = async () => ({ kind: 'done' });
+    const flow = aCall(() => ({ action: 'accept' }));
+    const run = await started(flow, { reports: server });
+    await run.app.pass({ hours: 5 });
+    expect(server.readAtMs.length).toBeGreaterThan(100);
+    expect((await eventTypes(run)).filter((type) => type === 'RemoteQuestionAsked')).toHaveLength(64);
+    expect((await run.app.deps.store.readToken(run.runId, '1'))?.questions).toMatchObject({ recorded: 64 });
   });
 
   it('is noted as taken in once, however often its run goes on while it is open', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import { listSchedules, pauseSchedule, resumeSchedule } from '../../lib/operations/schedules.js';
 import { tickSchedules } from '../../lib/operations/tick-schedules.js';
+import { checkSchedules } from '../../lib/workflow/schedule.js';
 
 const report = defineWorkflow<{ minutes: number }>({
   name: 'report',
@@ -264,7 +265,6 @@ describe('a schedule (EN 22)', () => {
 
   it.each([
     ['a name with a blank', { name: 'a b' }],
-    ['cron with a wrong minute', { name: 'a', cron: '61 * * * *' }],
     ['cron with seconds', { name: 'a', cron: '0 0 2 * * *' }],
     ['an unknown time zone', { name: 'a', cron: '0 2 * * *', timeZone: 'Europe/Nowhere' }],
     ['less than a minute', { name: 'a', every: { seconds: 30 } }],
@@ -280,6 +280,25 @@ describe('a schedule (EN 22)', () => {
     } catch (error) {
       expect(hasCode(error, 'CONFIG_INVALID')).toBe(true);
     }
+  });
+
+  it('with a minute that there is not is refused by whoever asks for its next tick', async () => {
+    const app = scheduled({ name: 'a', cron: '61 * * * *' });
+    const refused = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^schedule "a": .*61/) as unknown }) as unknown;
+    await expect(app.pass({ minutes: 1 })).rejects.toEqual(refused);
+    await expect(checkSchedules(app.deps.app.schedules)).rejects.toEqual(refused);
+  });
+
+  it('with such a minute starts nothing, and the others go on', async () => {
+    const fine = { name: 'fine', workflow: report, input: { minutes: 1 }, every: { minutes: 1 } };
+    const broken = { ...fine, name: 'broken', cron: '61 * * * *' };
+    const { deps } = createTestApp(defineApp({ workflows: [report], schedules: [broken, fine] }));
+    const logged: unknown[] = [];
+    const log = { ...deps.log, error: (event: string, fields?: object) => void logged.push({ event, ...fields }) };
+    expect(await tickSchedules({ ...deps, log })).toEqual({ started: 1 });
+    expect(logged).toEqual([
+      { event: 'schedule failed', schedule: 'broken', error: expect.objectContaining({ code: 'CONFIG_INVALID' }) as unknown },
+    ]);
   });
 
   it('is refused when another has its name, or its workflow is not in the app', () => {

@@ -52,6 +52,16 @@ describe('the app of a configuration', () => {
     expect(execFileSync(process.execPath, [app!], { encoding: 'utf8' })).toBe(`${process.platform}\n`);
   });
 
+  it('has the whole of a package of which outwait itself bundles parts', async () => {
+    const app = await load({
+      'outwait.config.ts':
+        "import { defineApp, defineWorkflow } from 'outwait'; import { fetch, MockAgent } from 'undici'; import { multistream } from 'pino'; const kinds = [fetch, MockAgent, multistream].map((part) => typeof part); export default defineApp({ workflows: [defineWorkflow({ name: kinds.join(' '), run: async () => 1 })] });",
+      // As in a project that has them installed.
+      'node_modules': '',
+    });
+    expect([...app.workflows.keys()]).toEqual(['function function function']);
+  });
+
   it('is loaded anew when the configuration has changed', async () => {
     const folder = await aFolder({});
     const names: string[][] = [];
@@ -86,6 +96,14 @@ describe('the app of a configuration', () => {
           "import { defineApp } from 'outwait'; export default defineApp({ workflows: 7 as never });",
       },
       'is not valid: workflows must be a list of workflows',
+    ],
+    [
+      'with a schedule whose cron is wrong',
+      {
+        'outwait.config.ts':
+          "import { defineApp, defineWorkflow } from 'outwait'; const a = defineWorkflow({ name: 'a', run: async () => 1 }); export default defineApp({ workflows: [a], schedules: [{ name: 'nightly', workflow: a, cron: '61 2 * * *' }] });",
+      },
+      'is not valid: schedule "nightly": ',
     ],
     ['that throws', { 'outwait.config.ts': "throw new Error('boom'); export default 1;" }, 'cannot be loaded: boom'],
     [

@@ -334,7 +334,7 @@ export const mutants: readonly Mutant[] = [
         find: 'if (committed) this.#state.applyCommit(seq, events);',
         replace: `if (committed) {
           this.#state.applyCommit(seq, events);
-          await this.#deps.store.setHeadMarker(this.#head.runId, seq, this.#nextDueAtMs());
+          await this.#deps.store.setHeadMarker(this.#head.runId, seq, this.#nextDueAtMs(), this.#head.blocks);
         }`,
       },
     ],
@@ -347,12 +347,19 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         find: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
-          conditions: [itemExists, markerNotNewerThan(seq)],`,
+          conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],`,
         replace: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
-          conditions: [itemExists],`,
+          conditions: [itemExists, noBlockSince(blocks)],`,
       },
     ],
     caughtBy: rules('markers', 'dueSeq'),
+  },
+  {
+    name: 'head-marker-of-block-removed',
+    rule: 'the head marker of a run that has been blocked since it was read is left standing',
+    file: runStore,
+    edits: [{ find: 'markerNotNewerThan(seq), noBlockSince(blocks)]', replace: 'markerNotNewerThan(seq)]' }],
+    caughtBy: rules('markers', 'blocks'),
   },
   {
     name: 'start-without-marker',
@@ -620,6 +627,13 @@ export const mutants: readonly Mutant[] = [
     file: 'lib/operations/resume-run.ts',
     edits: [{ find: 'commits.length === 0 &&', replace: 'commits.length >= 0 &&' }],
     caughtBy: rules('remembering', 'newer commits'),
+  },
+  {
+    name: 'block-not-noticed',
+    rule: 'a run is read whole when it has been blocked since it was remembered',
+    file: 'lib/operations/resume-run.ts',
+    edits: [{ find: 'head.blocks === blocks &&', replace: '' }],
+    caughtBy: rules('remembering', 'blocks'),
   },
   {
     name: 'inbox-count-not-looked-at',

@@ -321,6 +321,41 @@ describe('an agent that speaks another version than before', () => {
     expect(supplier.trail()).toEqual(['card', 'GET /rest/tasks/t1?historyLength=0', 'tasks/get', 'GetTask']);
   });
 
+  it('A2A-C50: so is its tenant, which the handle says, whatever comes first in the card by then', async () => {
+    const of = (tenant: string) => (origin: string) => ({ ...jsonRpc(origin)[0], tenant });
+    let interfaces = [of('acme'), of('other')];
+    const supplier = await agent((origin) => interfaces.map((make) => make(origin)));
+    supplier.answer = (request, response) => {
+      const { params } = request.body as unknown as { params: { message?: object } };
+      result(response, request, params.message === undefined ? working : { task: working });
+    };
+    const transport = supplier.transport();
+    const reply = await transport.start(start);
+    expect(reply).toEqual({ kind: 'started', handle: { ...handle, tenant: 'acme' } });
+    interfaces = interfaces.reverse();
+    supplier.advance(3_600_000);
+    await transport.get({ ...handle, tenant: 'acme' });
+    await transport.get({ ...handle, tenant: 'gone' });
+    const tenants = supplier
+      .calls()
+      .map(({ body }) => (body as unknown as { params: { tenant: string } }).params.tenant);
+    expect(tenants).toEqual(['acme', 'acme', 'other']);
+  });
+
+  it('A2A-C50: an agent without a card is asked under the tenant of the handle too', async () => {
+    const supplier = await agent(jsonRpc);
+    const { A2aTransport } = await import('../../lib/remote/a2a/client.js');
+    const { transportDeps, httpClient } = await import('./loopback.js');
+    const config = { protocol: 'a2a', url: `${supplier.origin}/rpc`, tenant: 'renamed' } as const;
+    const transport = new A2aTransport('supplier', config, transportDeps(httpClient()));
+    await transport.get({ ...handle, tenant: 'acme' });
+    await transport.get(handle);
+    const tenants = supplier
+      .calls()
+      .map(({ body }) => (body as unknown as { params: { tenant: string } }).params.tenant);
+    expect(tenants).toEqual(['acme', 'renamed']);
+  });
+
   it('an agent without a card is asked in nothing but what its handle says', async () => {
     const supplier = await agent(jsonRpc);
     const { A2aTransport } = await import('../../lib/remote/a2a/client.js');

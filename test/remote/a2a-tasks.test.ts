@@ -334,7 +334,7 @@ describe('a start whose answer was lost', () => {
     const found = await supplier.transport({ probeByContext: true }).find(start);
     expect(found).toEqual({
       kind: 'found',
-      handle: { ...handle, contextId: ids.contextId, binding: 'HTTP+JSON' },
+      handle: { ...handle, contextId: ids.contextId, binding: 'HTTP+JSON', tenant: 'acme' },
     });
   });
 

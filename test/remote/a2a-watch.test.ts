@@ -72,7 +72,11 @@ describe('watching a task', () => {
   it('S2-20: a chunk to append to an artifact that nobody has seen is the first of it', async () => {
     const supplier = await agent(jsonRpc, streaming);
     supplier.answer = (request, response) => {
-      stream(response, request, [chunk('1', true, false), chunk('2', true, true), statusUpdate('TASK_STATE_COMPLETED')]);
+      stream(response, request, [
+        chunk('1', true, false),
+        chunk('2', true, true),
+        statusUpdate('TASK_STATE_COMPLETED'),
+      ]);
     };
     expect(await watched(supplier)).toMatchObject([{ append: false }, { append: true }, { kind: 'status' }]);
   });

@@ -341,6 +341,19 @@ describe('a lost session', () => {
     expect(methods().filter((method) => method === 'tasks/get')).toHaveLength(2);
   });
 
+  it('is opened anew within the time of the read, and no later', async () => {
+    const late = (request: Received, response: ServerResponse): void => {
+      peer.advance(30_000);
+      httpStatus(404)(request, response);
+    };
+    const peer = await legacyPeer({ 'tasks/get': late });
+    expect(await peer.transport.get(legacyHandle)).toMatchObject({
+      kind: 'unreadable',
+      error: { message: 'the time for the attempt was over before the request was sent' },
+    });
+    expect(peer.methods()).toEqual(['tasks/get']);
+  });
+
   it('a handshake that fails says nothing of the task', async () => {
     const { transport } = await legacyPeer({ initialize: httpStatus(503), 'tasks/get': httpStatus(404) });
     expect((await transport.get(legacyHandle)).kind).toBe('unreadable');

@@ -152,15 +152,18 @@ describe('which revision a server speaks', () => {
     expect(methods()).toEqual(['server/discover', 'initialize', 'tools/call']);
   });
 
-  it.each([401, 403, 503])('MCP-51: a server that knows no discover, and says %i to initialize, says nothing', async (status) => {
-    const peer = await aPeer({
-      'server/discover': rpcError(-32601, 'no', { status: 404 }),
-      initialize: rpcError(-32601, 'no', { status }),
-      'tools/call': started,
-    });
-    expect((await peer.transport.start(startOf('x'))).kind).toBe(status === 503 ? 'retry' : 'refused');
-    expect(peer.methods()).toEqual(['server/discover', 'initialize']);
-  });
+  it.each([401, 403, 503])(
+    'MCP-51: a server that knows no discover, and says %i to initialize, says nothing',
+    async (status) => {
+      const peer = await aPeer({
+        'server/discover': rpcError(-32601, 'no', { status: 404 }),
+        initialize: rpcError(-32601, 'no', { status }),
+        'tools/call': started,
+      });
+      expect((await peer.transport.start(startOf('x'))).kind).toBe(status === 503 ? 'retry' : 'refused');
+      expect(peer.methods()).toEqual(['server/discover', 'initialize']);
+    },
+  );
 
   it('an address without an MCP server is named as such', async () => {
     const nothing = httpStatus(404, 'not found');

@@ -45,6 +45,35 @@ test('dueSeq: an owner that wakes up late does not take away the timer of a newe
   expect(unplayed).toEqual([]);
 });
 
+test('blocks: an owner that wakes up late does not take away the marker of a run that was blocked meanwhile', async () => {
+  // The first turn knows of no settlement and is about to remove the head's marker, the only one that the block leaves.
+  const { outcome, endedAtS, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    other: {
+      run: async (_ctx, step) => step('something else'),
+      isDeployed: (seconds) => seconds > 10 && seconds < 1_000,
+    },
+    callers: (world, runId) => {
+      world.settleAt(30, runId, '1', 'pushed');
+    },
+    script: [
+      {
+        who: 'turn 1',
+        at: 'update a dueSeq',
+        what: {
+          // Until the next look at the blocked run is so far away that no message of it is under way.
+          freezeUntil: ({ world, runId }) =>
+            Number(world.items.get(`run#${runId} a`)?.['dueAtMs'] ?? 0) > world.nowMs + 150_000,
+        },
+      },
+    ],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'pushed' });
+  expect(endedAtS).toBeLessThan(2_000);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
 test('start marker: a run whose first wake is lost starts within two sweeps', async () => {
   const { endedAtS, violations, unplayed } = await play({
     run: async () => 'done',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aFlow } from '../engine/support.js';
+import { aFlow, anApp } from '../engine/support.js';
 import { answerTo, TwoProcesses } from '../engine/two-processes.js';
 
 // What a process remembers of a run between turns: only where nobody has gone on without it, and only what is in the log.
@@ -49,4 +49,18 @@ test('inbox count: what came without its news is taken in with what came with it
   await scene.signal('a');
   await scene.turn(scene.a, { inboxId: await scene.signal('b') });
   expect(await scene.outcome()).toEqual({ status: 'completed', result: ['a', 'b'] });
+});
+
+test('blocks: what came to a run while it was blocked is taken in, though its marker is gone and nothing names it', async () => {
+  const scene = new TwoProcesses(
+    aFlow(async (ctx) => {
+      const approved = answerTo(ctx, 'approval');
+      return [await ctx.signal('go'), await approved];
+    }),
+  );
+  await scene.start();
+  await scene.settle('1', 'yes');
+  await scene.turn({ ...scene.b, app: anApp(aFlow(async (ctx) => ctx.sleep({ days: 1 }))) }, { waitId: '1' });
+  await scene.turn(scene.a, { inboxId: await scene.signal('now') });
+  expect(await scene.outcome()).toEqual({ status: 'completed', result: ['now', 'yes'] });
 });

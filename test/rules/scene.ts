@@ -38,6 +38,8 @@ export interface Scene {
   /** How many questions each tool asks before there is a task, and while it runs. */
   readonly asks?: Scenario['asks'];
   readonly callers?: (world: World, runId: string) => void;
+  /** Another version of the workflow, for the invocations that begin while this holds. */
+  readonly other?: { readonly run: Scenario['run']; readonly isDeployed: (seconds: number) => boolean };
   readonly script: readonly Line[];
   readonly endS?: number;
 }
@@ -102,7 +104,16 @@ export async function play(scene: Scene): Promise<Played> {
       scene.callers?.(world, runId);
     },
   };
-  const options = { seed: 1, direct, ...(scene.endS === undefined ? {} : { endS: scene.endS }) };
+  const other = scene.other && {
+    scenario: { ...scenario, run: scene.other.run },
+    shareAt: (seconds: number): number => Number(scene.other?.isDeployed(seconds)),
+  };
+  const options = {
+    seed: 1,
+    direct,
+    ...(other && { other }),
+    ...(scene.endS === undefined ? {} : { endS: scene.endS }),
+  };
   // How late a run ends is for each test to say.
   const { world, runId, endedAtMs } = await simulate(scenario, options, Infinity);
   return {

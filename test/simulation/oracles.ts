@@ -8,6 +8,7 @@ import { toHead, toInbox, toToken } from '../../lib/store/items.js';
 import type { RunHead, Settlement, TokenRecord } from '../../lib/store/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Item } from '../../lib/store/table.js';
+import type { App } from '../../lib/workflow/app.js';
 import type { World } from './world.js';
 
 const isEnded = (status: unknown): boolean => status !== 'running' && status !== 'ending';
@@ -147,6 +148,7 @@ function eventsOf(item: Item, world: World): readonly HistoryEvent[] {
 /** What may be in a history only once. */
 export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'StepCompleted' || event.type === 'StepFailed') return `step ${event.waitId}`;
+  if (event.type === 'PatchRecorded') return `patch ${event.patchId}`;
   if (event.type === 'StepAttemptFailed') return `step ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteTaskStartFailed') return `start ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteTaskStartLost') return `look ${event.waitId} ${event.look}`;
@@ -292,8 +294,15 @@ function checkHandedOn(world: World, head: RunHead): void {
   }
 }
 
-/** The finished history replays cleanly, to the outcome that is in it. */
+/** The finished history replays cleanly, to the outcome that is in it; of two versions of the code with one at least. */
 async function checkReplay(world: World, runId: string): Promise<void> {
+  const divergences = [await divergenceOf(world, world.app, runId)];
+  if (world.otherApp !== undefined) divergences.push(await divergenceOf(world, world.otherApp, runId));
+  if (divergences.every((divergence) => divergence !== undefined))
+    world.fail('replay-diverges', divergences.join('; '));
+}
+
+async function divergenceOf(world: World, app: App, runId: string): Promise<string | undefined> {
   const events = world.log(runId);
   const ending = events.find((event) => event.type === 'RunEnding');
   const records = await new RunStore(world.table).readRun(runId);
@@ -305,7 +314,7 @@ async function checkReplay(world: World, runId: string): Promise<void> {
       log: silentLog,
       tokens: world.tokens,
     },
-    world.app.workflows.get(records.head.workflow)!,
+    app.workflows.get(records.head.workflow)!,
     records.head,
     foldHistory(records.commits),
     new Map(records.tokens.map((token) => [token.waitId, token])),
@@ -314,14 +323,15 @@ async function checkReplay(world: World, runId: string): Promise<void> {
   world.isReplaying = true;
   for (const event of events) await execution.apply(event);
   world.isReplaying = false;
+  const { status } = execution;
+  if (world.otherApp !== undefined && status.kind === 'blocked') return JSON.stringify(status);
   const delivered = new Set(events.flatMap((event) => (event.type === 'SignalDelivered' ? [event.inboxId] : [])));
   for (const event of execution.takeDerived(Infinity)) {
     if (event.type === 'SignalDelivered' && !delivered.has(event.inboxId))
       world.fail('delivery-not-recorded', event.inboxId);
   }
-  if (ending?.outcome.status === 'terminated') return;
-  const { status } = execution;
+  if (ending?.outcome.status === 'terminated') return undefined;
   const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
-  if (got !== JSON.stringify(ending?.outcome))
-    world.fail('replay-diverges', `${got}, the history has ${JSON.stringify(ending?.outcome)}`);
+  const recorded = JSON.stringify(ending?.outcome);
+  return got === recorded ? undefined : `${got}, the history has ${recorded}`;
 }

@@ -10,10 +10,16 @@ export interface Simulated {
   readonly endedAtMs: number | undefined;
 }
 
+export type SimulateOptions = Partial<Omit<WorldOptions, 'other'>> & {
+  readonly seed: number;
+  /** Another version of the code, and the share of invocations that gets it. */
+  readonly other?: { readonly scenario: Scenario; readonly shareAt: (seconds: number) => number };
+};
+
 /** One scenario in one world. */
 export async function simulate(
   scenario: Scenario,
-  options: Partial<WorldOptions> & { readonly seed: number },
+  { other, ...options }: SimulateOptions,
   baselineEndMs = 0,
   afterStep?: (world: World) => void,
 ): Promise<Simulated> {
@@ -27,6 +33,9 @@ export async function simulate(
     ...(scenario.asks === undefined ? {} : { asks: scenario.asks }),
     ...(scenario.finds === undefined ? {} : { finds: scenario.finds }),
     onApplied: checkWrite,
+    ...(other === undefined
+      ? {}
+      : { other: { workflows: workflowsOf(other.scenario, current), shareAt: other.shareAt } }),
     ...options,
   });
   world = created;

@@ -76,6 +76,8 @@ interface Process {
   readonly lock: GroupLock | undefined;
   /** The instance that it runs in. */
   readonly replica: number;
+  /** The code that it runs. */
+  readonly app: App;
   /** Called a while after it died. */
   readonly again?: () => void;
 }
@@ -133,6 +135,8 @@ export interface WorldOptions {
   readonly chaoticQueues?: { readonly lateS: number };
   /** Instances that turns are spread over; each remembers runs from one of its turns to the next, until it dies. Default 2. */
   readonly replicas?: number;
+  /** Another version of the code, and which share of the invocations that begin at a second gets it. Default none. */
+  readonly other?: { readonly workflows: readonly AnyWorkflow[]; readonly shareAt: (seconds: number) => number };
   /** A caller that dies or is refused asks again with the same key, as one does that got no answer. Default false. */
   readonly callersAskAgain?: boolean;
 }
@@ -162,6 +166,9 @@ export class World {
   /** Calls of relays that failed, or whose process died or still hangs. */
   unansweredRelays = 0;
   readonly app: App;
+  /** The other version, if there is one. */
+  readonly otherApp: App | undefined;
+  readonly #versions: () => number;
   readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
     WorldOptions;
   readonly #random: () => number;
@@ -193,10 +200,11 @@ export class World {
         }
       },
     });
-    this.app = defineApp({
-      workflows: options.workflows,
-      servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) },
-    });
+    const appOf = (workflows: readonly AnyWorkflow[]): App =>
+      defineApp({ workflows, servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) } });
+    this.app = appOf(options.workflows);
+    this.otherApp = options.other === undefined ? undefined : appOf(options.other.workflows);
+    this.#versions = seeded(options.seed ^ 0x1b873593);
   }
 
   get seconds(): number {
@@ -298,6 +306,7 @@ export class World {
       dead: false,
       lock,
       replica: this.#pids % Math.max(1, this.#warmRuns.length),
+      app: this.#deployedApp(),
       ...(again === undefined ? {} : { again }),
     };
     this.#processes.add(process);
@@ -314,6 +323,11 @@ export class World {
       },
     );
     return process;
+  }
+
+  #deployedApp(): App {
+    const share = this.#options.other?.shareAt(this.seconds) ?? 0;
+    return this.otherApp !== undefined && this.#versions() < share ? this.otherApp : this.app;
   }
 
   #kill(process: Process): void {
@@ -464,7 +478,7 @@ export class World {
     const options = this.#options;
     const warmRuns = this.#warmRuns[process.replica];
     const deps: Deps = {
-      app: this.app,
+      app: process.app,
       ...(warmRuns === undefined ? {} : { warmRuns }),
       store: new RunStore(new SealedTable(this.#tableOf(process))),
       queues: this.#queuesOf(process),

@@ -31,24 +31,24 @@ export interface AgentInterfaces {
 
 /** An agent without a card: its one interface. */
 export class FixedInterface implements AgentInterfaces {
-  readonly #found: FoundInterface;
   readonly #to: A2aInterface;
+  readonly #card: AgentCard;
 
   constructor(to: A2aInterface) {
     this.#to = to;
-    const card = { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false };
-    this.#found = { kind: 'interface', to, card };
+    this.#card = { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false };
   }
 
   async forStart(): Promise<FoundInterface> {
-    return this.#found;
+    return { kind: 'interface', to: this.#to, card: this.#card };
   }
 
   async forTask(handle: RemoteTaskHandle): Promise<FoundInterface> {
     const { binding, wire } = this.#to;
     const problem = handleProblem(handle, 'a2a', wire);
     if (problem !== undefined) return none(problem);
-    if ((handle.binding ?? 'JSONRPC') === binding) return this.#found;
+    const to = handle.tenant === undefined ? this.#to : { ...this.#to, tenant: handle.tenant };
+    if ((handle.binding ?? 'JSONRPC') === binding) return { kind: 'interface', to, card: this.#card };
     const text = `the task was started over ${handle.binding}, but the agent is now asked over ${binding}`;
     return none(remoteError('CONFIG_INVALID', text));
   }
@@ -91,11 +91,14 @@ export class CardInterfaces implements AgentInterfaces {
   }
 
   async forTask(handle: RemoteTaskHandle, send: Send): Promise<FoundInterface> {
-    const { wire, binding = 'JSONRPC' } = handle;
+    const { wire, binding = 'JSONRPC', tenant } = handle;
     const problem = handleProblem(handle, 'a2a', wire === '0.3' ? wire : '1.0');
     if (problem !== undefined) return none(problem);
     const known = await this.#read(send, ({ askedAtMs }) => this.#clock.nowMs() - askedAtMs < agentCardAgeMaxMs);
-    return choose(known, { wanted: (to) => to.wire === wire && to.binding === binding });
+    const isSameWay = (to: A2aInterface): boolean => to.wire === wire && to.binding === binding;
+    return choose(known, {
+      wantedOf: (left) => left.find((to) => isSameWay(to) && to.tenant === tenant) ?? left.find(isSameWay),
+    });
   }
 
   async insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface> {
@@ -169,19 +172,22 @@ export class CardInterfaces implements AgentInterfaces {
   }
 }
 
-/** An interface that is `wanted`, or else the preferred one. Those that were refused come last, what is `unwanted` never. */
+/** The interface that `wantedOf` picks, or else the preferred one. Those that were refused come last, what is `unwanted` never. */
 function choose(
   known: Known | Trouble,
   {
-    wanted = () => false,
+    wantedOf = () => undefined,
     unwanted = () => false,
-  }: { readonly wanted?: (to: A2aInterface) => boolean; readonly unwanted?: (to: A2aInterface) => boolean } = {},
+  }: {
+    readonly wantedOf?: (interfaces: readonly A2aInterface[]) => A2aInterface | undefined;
+    readonly unwanted?: (to: A2aInterface) => boolean;
+  } = {},
 ): FoundInterface {
   if (!('card' in known)) return { kind: 'none', trouble: known };
   const { card, refused } = known;
   const possible = card.interfaces.filter((to) => !unwanted(to));
   const left = possible.filter((to) => !refused.has(to));
-  const to = left.find(wanted) ?? preferredInterface(left) ?? preferredInterface(possible);
+  const to = wantedOf(left) ?? preferredInterface(left) ?? preferredInterface(possible);
   if (to !== undefined) return { kind: 'interface', to, card };
   return none(remoteError('CONFIG_INVALID', card.problem ?? 'the agent card has no other interface'));
 }

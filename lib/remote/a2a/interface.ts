@@ -12,11 +12,17 @@ export interface A2aInterface {
 export type A2aWire = '1.0' | '0.3';
 
 /** What the handle of a task says of where it was started. */
-export type TaskOrigin = Pick<RemoteTaskHandle, 'server' | 'protocol' | 'wire' | 'binding'>;
+export type TaskOrigin = Pick<RemoteTaskHandle, 'server' | 'protocol' | 'wire' | 'binding' | 'tenant'>;
 
 /** Of an interface, what is kept with a task. JSON-RPC is not named, as in handles of before there were others. */
-export function originOf(server: string, { wire, binding }: A2aInterface): TaskOrigin {
-  return { server, protocol: 'a2a', wire, ...(binding === 'JSONRPC' ? {} : { binding }) };
+export function originOf(server: string, { wire, binding, tenant }: A2aInterface): TaskOrigin {
+  return {
+    server,
+    protocol: 'a2a',
+    wire,
+    ...(binding === 'JSONRPC' ? {} : { binding }),
+    ...(tenant === undefined ? {} : { tenant }),
+  };
 }
 
 /**

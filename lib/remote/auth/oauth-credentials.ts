@@ -33,6 +33,8 @@ export class OAuthCredentials implements Credentials {
   #firstIssuer: string | undefined;
   #scopes: readonly string[];
   #token: AccessToken | undefined;
+  /** What the token was asked for with. */
+  #tokenScopes: readonly string[] = [];
   readonly #shown: string[] = [];
 
   constructor(client: OAuthClient, serverUrl: string, deps: TokenDeps) {
@@ -86,32 +88,38 @@ export class OAuthCredentials implements Credentials {
 
   /** One request at a time; whoever comes meanwhile gets its answer. */
   async #ask(challenge: BearerChallenge | undefined): Promise<TokenReply> {
-    return this.#asking.run(() => this.#askAnew(challenge));
+    const wanted = this.#scopes;
+    const reply = await this.#asking.run(() => this.#askAnew(challenge));
+    // It may have been under way already, for less.
+    const isLess = reply.kind === 'token' && wanted.some((scope) => !this.#tokenScopes.includes(scope));
+    return isLess ? this.#asking.run(() => this.#askAnew(challenge)) : reply;
   }
 
   async #askAnew(challenge: BearerChallenge | undefined): Promise<TokenReply> {
     const grant = await this.#findGrant(challenge);
     if (grant.kind === 'failed') return { ...grant, isRefusal: false };
     if (this.#scopes.length === 0) this.#scopes = usable(challenge?.scopes ?? grant.value.scopes);
-    let reply = await this.#request(grant.value);
+    const scopes = this.#scopes;
+    let reply = await this.#request(grant.value, scopes);
     if (reply.kind === 'failed' && reply.isRefusal) {
       // What it refused may be old: the secret, or what its metadata said.
       this.#grant = undefined;
       const { clientSecret, privateKey } = this.#client;
       const sources = [clientSecret, privateKey?.key].filter((source) => source !== undefined);
-      if (this.#deps.reader.forget(sources)) reply = await this.#request(grant.value);
+      if (this.#deps.reader.forget(sources)) reply = await this.#request(grant.value, scopes);
     }
     if (reply.kind === 'token') {
       this.#grant = grant.value;
       this.#token = reply.token;
+      this.#tokenScopes = scopes;
       this.#shown.unshift(reply.token.value.reveal());
       this.#shown.splice(rememberedTokens);
     }
     return reply;
   }
 
-  #request({ source, resource }: Grant): Promise<TokenReply> {
-    return requestToken(this.#deps, { source, client: this.#client, scopes: this.#scopes, resource });
+  #request({ source, resource }: Grant, scopes: readonly string[]): Promise<TokenReply> {
+    return requestToken(this.#deps, { source, client: this.#client, scopes, resource });
   }
 
   async #findGrant(challenge: BearerChallenge | undefined): Promise<Found<Grant>> {

@@ -1,3 +1,4 @@
+import { requestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, TransportDeps, WireCall } from '../endpoint.js';
@@ -40,11 +41,13 @@ import {
 export class LegacyDialect implements McpDialect {
   readonly #endpoint: RemoteEndpoint;
   readonly #sessions: LegacySessions;
+  readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
   readonly #tools: ToolCache;
 
   constructor(endpoint: RemoteEndpoint, sessions: LegacySessions, deps: Pick<TransportDeps, 'clock' | 'log'>) {
     this.#endpoint = endpoint;
     this.#sessions = sessions;
+    this.#deps = deps;
     this.#tools = new ToolCache(endpoint, deps);
   }
 
@@ -57,7 +60,7 @@ export class LegacyDialect implements McpDialect {
       'tools/call',
       async (send) => {
         const make = (under: Session): WireCall => toolsCall(call, asTask, under);
-        const answered = await this.#sendUnder(session, make, send, untilMs);
+        const answered = await this.#sendUnder(session, make, startsOn(send), untilMs);
         if (answered.kind === 'unready') return withoutSession(answered);
         if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
         return this.#readStart(answered, asTask);
@@ -82,35 +85,40 @@ export class LegacyDialect implements McpDialect {
     return asTask ? reply : outlasted(reply);
   }
 
-  async get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply> {
-    return this.#endpoint.converse<PollReply>('tasks/get', (send) => this.#read(handle, send), untilMs);
+  async get(handle: RemoteTaskHandle, untilMs = this.#inTime()): Promise<PollReply> {
+    return this.#endpoint.converse<PollReply>('tasks/get', (send) => this.#read(handle, send, untilMs), untilMs);
   }
 
-  async #read(handle: RemoteTaskHandle, send: Send): Promise<PollReply> {
-    const read = await this.#askFor(handle, 'tasks/get', send);
+  async #read(handle: RemoteTaskHandle, send: Send, untilMs: EpochMs): Promise<PollReply> {
+    const read = await this.#askFor(handle, 'tasks/get', send, untilMs);
     if (read.kind !== 'answered') return unreadTask(read);
     if (read.exchange.kind !== 'result') return pollTrouble(read.exchange, [invalidParamsCode]);
     const state = readTask(read.exchange.result, handle);
     if (state.kind !== 'result_waits') return state;
-    const fetched = await this.#askFor(handle, 'tasks/result', send);
+    const fetched = await this.#askFor(handle, 'tasks/result', send, untilMs);
     return fetched.kind === 'answered' ? readTaskResult(fetched.exchange, state.task, handle) : unreadTask(fetched);
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
-    return this.#endpoint.converse<CancelReply>('tasks/cancel', async (send) => {
-      const answered = await this.#askFor(handle, 'tasks/cancel', send);
-      switch (answered.kind) {
-        case 'lost':
-          return { kind: 'done' };
-        case 'unready':
-          return { kind: 'retry', ...reasonOf(answered) };
-        case 'answered':
-          // -32602: it has ended, or is unknown.
-          return answered.exchange.kind === 'result'
-            ? { kind: 'done' }
-            : cancelTrouble(answered.exchange, [invalidParamsCode]);
-      }
-    });
+    const untilMs = this.#inTime();
+    return this.#endpoint.converse<CancelReply>(
+      'tasks/cancel',
+      async (send) => {
+        const answered = await this.#askFor(handle, 'tasks/cancel', send, untilMs);
+        switch (answered.kind) {
+          case 'lost':
+            return { kind: 'done' };
+          case 'unready':
+            return { kind: 'retry', ...reasonOf(answered) };
+          case 'answered':
+            // -32602: it has ended, or is unknown.
+            return answered.exchange.kind === 'result'
+              ? { kind: 'done' }
+              : cancelTrouble(answered.exchange, [invalidParamsCode]);
+        }
+      },
+      untilMs,
+    );
   }
 
   async answer(): Promise<AnswerReply> {
@@ -135,10 +143,11 @@ export class LegacyDialect implements McpDialect {
     handle: RemoteTaskHandle,
     method: Parameters<typeof taskCall>[0],
     send: Send,
+    untilMs: EpochMs,
   ): Promise<UnderSession | Lost | NoSession> {
-    const session = await this.#sessions.of(handle);
+    const session = await this.#sessions.of(handle, untilMs);
     if (session.kind === 'unready') return session;
-    return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send);
+    return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send, untilMs);
   }
 
   /** Sends under a session; when that is lost, once more under a new one. A lost session rejects before anything runs. */
@@ -146,20 +155,28 @@ export class LegacyDialect implements McpDialect {
     first: Session,
     make: (session: Session) => WireCall,
     send: Send,
-    untilMs?: EpochMs,
+    untilMs: EpochMs,
   ): Promise<UnderSession | Lost | NoSession> {
-    // A start on a connection of its own: see HttpRequest.freshConnection.
-    const options = { freshConnection: untilMs !== undefined };
-    const answered = await send(make(first), options);
+    const answered = await send(make(first));
     if (!isSessionLost(answered, first)) return { kind: 'answered', session: first, ...answered };
     const session = await this.#sessions.renewed(first, untilMs);
     if (session.kind === 'unready') return session;
-    const again = await send(make(session), options);
+    const again = await send(make(session));
     if (!isSessionLost(again, session)) return { kind: 'answered', session, ...again };
     const problem = 'the server does not know the session, and not the one that was opened in its place either';
     const details = 'status' in again.exchange ? { status: again.exchange.status } : {};
     return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem, details) };
   }
+
+  /** The end of a read or a cancel that begins now, with the session that it may have to open. */
+  #inTime(): EpochMs {
+    return this.#deps.clock.nowMs() + requestTimeoutMs;
+  }
+}
+
+/** Each on a connection of its own: see HttpRequest.freshConnection. */
+function startsOn(send: Send): Send {
+  return async (call, options) => send(call, { ...options, freshConnection: true });
 }
 
 type UnderSession = Answered & { readonly kind: 'answered'; readonly session: Session };

@@ -30,18 +30,18 @@ export class LegacySessions {
     this.#endpoint = endpoint;
   }
 
-  async current(untilMs?: EpochMs): Promise<Session | NoSession> {
+  async current(untilMs: EpochMs | undefined): Promise<Session | NoSession> {
     return this.#current ?? this.#opening.run(() => this.#open(untilMs));
   }
 
   /** The session of a task, which another process may have opened. */
-  async of({ session: id }: RemoteTaskHandle): Promise<Session | NoSession> {
-    if (id !== undefined && this.#lost.has(id)) return this.current();
+  async of({ session: id }: RemoteTaskHandle, untilMs: EpochMs): Promise<Session | NoSession> {
+    if (id !== undefined && this.#lost.has(id)) return this.current(untilMs);
     return { kind: 'session', version: legacyWire, tasks: true, ...(id === undefined ? {} : { id }) };
   }
 
   /** A session in the place of one that the server no longer knows. */
-  async renewed({ id }: Session, untilMs?: EpochMs): Promise<Session | NoSession> {
+  async renewed({ id }: Session, untilMs: EpochMs): Promise<Session | NoSession> {
     if (id !== undefined && this.#lost.size < lostSessionsMax) this.#lost.add(id);
     if (this.#current?.id === id) this.#current = undefined;
     return this.current(untilMs);

@@ -19,7 +19,7 @@ export interface Found {
   readonly freshUntilMs: EpochMs;
 }
 
-/** The revision of one server. Asked once in the life of a process; a server that denies it later is asked again. */
+/** The revision of one server. Asked before the first start of a process; a server that denies it later is asked again. */
 export class RevisionFinder {
   readonly #endpoint: RemoteEndpoint;
   readonly #sessions: LegacySessions;

@@ -110,7 +110,7 @@ export function isSessionLost({ exchange }: Answered, { id }: Session): boolean 
   return (status === 404 && code !== methodUnknownCode) || (status === 400 && code === -32000);
 }
 
-/** The result of a `tools/call` that was made as a task. Some tools answer at once all the same. */
+/** The result of a `tools/call`. A task is followed however the call was made, and some tools answer at once all the same. */
 export function readCallResult(result: JsonValue, server: string, session: Session): StartReply {
   if (!isJsonObject(result)) return unknown('the result of the call is not an object');
   const { task } = result;

@@ -1,7 +1,5 @@
 import type { AttributeDefinition, CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { tableIndexes } from '../table.js';
-
-export const tableKey = { partition: 'pk', sort: 'sk' } as const;
+import { tableIndexes, tableKey } from '../table.js';
 
 /** The table with both indexes, paid per request. */
 export function tableSchema(tableName: string): CreateTableCommandInput {

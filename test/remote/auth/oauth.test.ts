@@ -1,6 +1,9 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createLocalJWKSet, exportJWK, exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../lib/base/time.js';
+import { createCredentials } from '../../../lib/remote/auth/create-credentials.js';
+import type { HttpClient } from '../../../lib/remote/http.js';
 import type { PollReply, RemoteTaskTransport } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/transports.js';
 import { mcpServer } from '../../../lib/workflow/app.js';
@@ -186,6 +189,40 @@ describe('an OAuth client', () => {
     expect(world.presented).toEqual([undefined, 'Bearer token-1', 'Bearer token-2']);
     expect(problem(await transport.get(handle))).toBe('REMOTE_UNREACHABLE: the server answered with status 403');
     expect(world.forms).toHaveLength(2);
+  });
+
+  it('a scope that is missing while a token with less is asked for is asked for after it', async () => {
+    const forms: string[] = [];
+    const held: (() => void)[] = [];
+    const http: HttpClient = {
+      async send({ body = '' }) {
+        forms.push(new URLSearchParams(body).get('scope') ?? '');
+        await new Promise<void>((release) => held.push(release));
+        const text = JSON.stringify({ access_token: `token-${forms.length}`, token_type: 'Bearer', expires_in: 600 });
+        return { kind: 'reply', status: 200, headers: {}, text };
+      },
+    };
+    const deps = transportDeps(http, { readSecret: () => clientSecret });
+    const oauth = {
+      clientId: 'outwait',
+      clientSecret: secret('S'),
+      tokenUrl: 'https://as.example/token',
+      scopes: ['a'],
+    };
+    const credentials = createCredentials({ url: 'https://reports.example/mcp', auth: { oauth } }, deps);
+    const request = { url: 'https://reports.example/mcp', headers: {} };
+    const first = credentials.present(request);
+    const refusal = { status: 403, headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="b"' } };
+    while (held.length < 1) await eventLoop();
+    const older = { kind: 'ready', headers: { authorization: 'Bearer older' }, secrets: [] } as const;
+    const renewed = credentials.renew(refusal, older);
+    held[0]!();
+    await first;
+    while (held.length < 2) await eventLoop();
+    held[1]!();
+    expect(await renewed).toEqual({ kind: 'renewed' });
+    expect(forms).toEqual(['a', 'a b']);
+    expect(await credentials.present(request)).toMatchObject({ headers: { authorization: 'Bearer token-2' } });
   });
 
   it('a 403 for anything else is final', async () => {

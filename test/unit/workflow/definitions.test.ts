@@ -1,5 +1,6 @@
 import { defineApp, defineWorkflow, mcpServer, secret } from 'outwait';
 import { describe, expect, it } from 'vitest';
+import { workflowOf } from '../../../lib/workflow/app.js';
 
 const flow = defineWorkflow({ name: 'flow', run: async () => 1 });
 
@@ -35,6 +36,29 @@ describe('defineApp', () => {
     expect(problemOf(() => defineApp({ workflows: [flow, flow] }))).toEqual([
       'CONFIG_INVALID',
       'two workflows are named "flow"',
+    ]);
+  });
+
+  it('keeps earlier versions beside the one that runs are started with, also of a workflow that starts none', () => {
+    const versions = ['1', '2', '3'].map((version) => defineWorkflow({ name: 'flow', version, run: async () => 1 }));
+    const [first, second, third] = versions;
+    const app = defineApp({ workflows: [third!], earlier: [first!, second!] });
+    const of = (workflow: string, version: string) => versions.indexOf(workflowOf(app, { workflow, version })!) + 1;
+    expect([of('flow', '1'), of('flow', '2'), of('flow', '3'), of('flow', '0'), of('wolf', '1')]).toEqual([
+      1, 2, 3, 3, 0,
+    ]);
+    const retired = defineApp({ workflows: [], earlier: [first!] });
+    expect(workflowOf(retired, { workflow: 'flow', version: '1' })).toBe(first);
+    expect(workflowOf(retired, { workflow: 'flow', version: '2' })).toBeUndefined();
+  });
+
+  it('refuses one version twice', () => {
+    const message = 'two workflows are named "flow" and have the version "1"';
+    expect(problemOf(() => defineApp({ workflows: [flow], earlier: [flow] }))).toEqual(['CONFIG_INVALID', message]);
+    expect(problemOf(() => defineApp({ workflows: [], earlier: [flow, flow] }))).toEqual(['CONFIG_INVALID', message]);
+    expect(problemOf(() => defineApp({ workflows: [], earlier: {} as never }))).toEqual([
+      'CONFIG_INVALID',
+      'earlier must be a list of workflows',
     ]);
   });
 

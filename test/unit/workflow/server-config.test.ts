@@ -9,6 +9,17 @@ const define = (config: { readonly auth?: unknown; readonly limits?: unknown }):
 
 const client = { clientId: 'a', clientSecret: secret('A') };
 
+it.each([
+  [{ dedupes: 'false' }, 'servers.reports.dedupes must be true or false, got "false"'],
+  [{ allowPrivateAddresses: 0 }, 'servers.reports.allowPrivateAddresses must be true or false, got 0'],
+  [{ probeByContext: 'no' }, 'servers.reports.probeByContext must be true or false, got "no"'],
+  [{ extendedCard: null }, 'servers.reports.extendedCard must be true or false, got null'],
+])('the option %j of a server is refused, not taken for true', (option, message) => {
+  expect(() => {
+    define(option as object);
+  }).toThrow(message);
+});
+
 describe('credentials of a server', () => {
   it.each([
     {},

@@ -1,0 +1,41 @@
+import { Validations } from 'aws-cdk-lib';
+import { type HttpApi, HttpRoute } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { IConstruct } from 'constructs';
+import { type HttpPath, httpPaths } from '../lib/aws/topology.js';
+
+/** What cdk-nag says of a path that no authorizer stands before. */
+const withoutAuthorizer: Readonly<Record<HttpPath['access'], string>> = {
+  open: 'It tells nothing but that the function answers.',
+  capability: 'The token in the path is the credential, an HMAC that the function checks before it does anything else.',
+  management: 'The function asks for the management token as a bearer token; an authorizer can be given in its place.',
+};
+
+export interface Findings {
+  readonly api: HttpApi;
+  readonly hasAuthorizer: boolean;
+  readonly sweepDeadLetters: Queue;
+  /** Those that were generated. */
+  readonly secrets: readonly IConstruct[];
+}
+
+/** Acknowledges what the pack AwsSolutions of cdk-nag finds here and what is meant to be so, each with its reason. */
+export function acknowledgeFindings({ api, hasAuthorizer, sweepDeadLetters, secrets }: Findings): void {
+  for (const route of api.node.children.filter((child) => child instanceof HttpRoute)) {
+    const access = httpPaths.find(({ path }) => path === route.path)?.access;
+    if (access === undefined || (access === 'management' && hasAuthorizer)) continue;
+    acknowledge(route, 'APIG4', withoutAuthorizer[access]);
+  }
+  acknowledge(sweepDeadLetters, 'SQS3', 'It is the dead-letter queue of the rule and of the function of the sweep.');
+  for (const secret of secrets) {
+    acknowledge(
+      secret,
+      'SMG4',
+      'It is replaced by hand: a new value goes in front of the old one, which callers and open waits still hold, and the first token key stays for good.',
+    );
+  }
+}
+
+export function acknowledge(construct: IConstruct, rule: string, reason: string): void {
+  Validations.of(construct).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
+}

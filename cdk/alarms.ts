@@ -1,0 +1,135 @@
+import { Duration } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { metrics } from '../lib/aws/topology.js';
+import type { MetricName } from '../lib/base/metrics.js';
+import type { OutwaitFunctions } from './functions.js';
+import type { OutwaitQueues } from './queues.js';
+
+export interface AlarmParts {
+  readonly table: TableV2;
+  readonly functions: OutwaitFunctions;
+  readonly deadLetters: OutwaitQueues['deadLetters'];
+  readonly topic: ITopic | undefined;
+  /** Where the section of each alarm is. */
+  readonly runbook: string;
+}
+
+interface AlarmRule {
+  readonly id: string;
+  /** Of the section in the runbook. */
+  readonly anchor: string;
+  readonly says: string;
+  readonly metric: Metric | MathExpression;
+  /** Alarms when the metric is above this, */
+  readonly above: number;
+  /** in each of so many periods, */
+  readonly periods: number;
+  /** or in so many of them. */
+  readonly breaching?: number;
+  readonly missing: TreatMissingData;
+}
+
+/** One alarm for each way in which a deployment can stop doing its work without anybody noticing. */
+export function createAlarms(scope: Construct, { table, functions, deadLetters, topic, runbook }: AlarmParts): Alarm[] {
+  const rules: readonly AlarmRule[] = [
+    {
+      id: 'OldestDueAlarm',
+      anchor: 'oldest-due',
+      says: 'Something has been due for more than five minutes.',
+      metric: ownMetric(table, 'OldestDueAgeMs', 'Maximum', Duration.minutes(1)),
+      above: 300_000,
+      periods: 3,
+      // The sweep itself is another alarm's.
+      missing: TreatMissingData.IGNORE,
+    },
+    {
+      id: 'SweepLagAlarm',
+      anchor: 'sweep-lag',
+      says: 'The sweep is late, fails, or does not run.',
+      metric: ownMetric(table, 'SweepLagMs', 'Maximum', Duration.minutes(1)),
+      above: 120_000,
+      periods: 3,
+      missing: TreatMissingData.BREACHING,
+    },
+    {
+      id: 'BlockedRunsAlarm',
+      anchor: 'blocked-runs',
+      says: 'The deployed code does not fit the history of a run.',
+      // Of two hours, since a blocked run may rest for one until it is looked at again.
+      metric: ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1)),
+      above: 0,
+      periods: 2,
+      breaching: 1,
+      missing: TreatMissingData.NOT_BREACHING,
+    },
+    ...(['Turn', 'Work', 'Step', 'Sweep'] as const).map((name): AlarmRule => ({
+      id: `${name}DeadLettersAlarm`,
+      anchor: `${name.toLowerCase()}-dead-letters`,
+      says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
+      // Their number and not how many were sent there: that does not count those that Lambda moves.
+      metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
+        period: Duration.minutes(1),
+        statistic: 'Maximum',
+      }),
+      above: 0,
+      periods: 1,
+      missing: TreatMissingData.NOT_BREACHING,
+    })),
+    {
+      id: 'RecursionAlarm',
+      anchor: 'recursion',
+      says: 'Lambda has stopped a loop of invocations.',
+      metric: new MathExpression({
+        expression: 'SUM(METRICS())',
+        label: 'RecursiveInvocationsDropped',
+        period: Duration.minutes(5),
+        usingMetrics: Object.fromEntries(
+          Object.entries(functions).map(([name, user]) => [
+            name,
+            user.metric('RecursiveInvocationsDropped', { statistic: 'Sum', period: Duration.minutes(5) }),
+          ]),
+        ),
+      }),
+      above: 0,
+      periods: 1,
+      missing: TreatMissingData.NOT_BREACHING,
+    },
+  ];
+  return rules.map((rule) => createAlarm(scope, rule, topic, runbook));
+}
+
+/** A metric that the functions write themselves. */
+export function ownMetric(table: TableV2, name: MetricName, statistic: 'Maximum' | 'Sum', period: Duration): Metric {
+  return new Metric({
+    namespace: metrics.namespace,
+    metricName: name,
+    dimensionsMap: { [metrics.dimension]: table.tableName },
+    statistic,
+    period,
+  });
+}
+
+function createAlarm(scope: Construct, rule: AlarmRule, topic: ITopic | undefined, runbook: string): Alarm {
+  const alarm = new Alarm(scope, rule.id, {
+    alarmDescription: `${rule.says} What to do: ${runbook}#${rule.anchor}`,
+    metric: rule.metric,
+    threshold: rule.above,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    evaluationPeriods: rule.periods,
+    ...(rule.breaching === undefined ? {} : { datapointsToAlarm: rule.breaching }),
+    treatMissingData: rule.missing,
+  });
+  if (topic !== undefined) {
+    alarm.addAlarmAction(new SnsAction(topic));
+    alarm.addOkAction(new SnsAction(topic));
+  }
+  return alarm;
+}
+
+function lowerCase<Name extends string>(name: Name): Lowercase<Name> {
+  return name.toLowerCase() as Lowercase<Name>;
+}

@@ -1,0 +1,83 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { type FunctionName, functions } from '../lib/aws/topology.js';
+import { acknowledge } from './acknowledgements.js';
+import { FunctionBundles } from './function-bundles.js';
+import type { OutwaitProps } from './props.js';
+
+export type OutwaitFunctions = Readonly<Record<FunctionName, LambdaFunction>>;
+
+/** The five functions, each with a role and a log group of its own, and no rights yet but to write to that. */
+export function createFunctions(
+  scope: Construct,
+  props: OutwaitProps,
+  environmentOf: (name: FunctionName) => Record<string, string>,
+): OutwaitFunctions {
+  const bundles = new FunctionBundles(props.app);
+  const create = (id: string, name: FunctionName): LambdaFunction =>
+    createFunction(scope, { id, name, props, environment: environmentOf(name), bundles });
+  return {
+    api: create('ApiFunction', 'api'),
+    turn: create('TurnFunction', 'turn'),
+    poll: create('PollFunction', 'poll'),
+    step: create('StepFunction', 'step'),
+    schedule: create('ScheduleFunction', 'schedule'),
+  };
+}
+
+interface FunctionParts {
+  readonly id: string;
+  readonly name: FunctionName;
+  readonly props: OutwaitProps;
+  readonly environment: Record<string, string>;
+  readonly bundles: FunctionBundles;
+}
+
+function createFunction(scope: Construct, { id, name, props, environment, bundles }: FunctionParts): LambdaFunction {
+  const { timeoutMs, memoryMb, recursiveLoop } = functions[name];
+  const { vpc } = props;
+  const own = props.functions?.[name];
+  const logGroup = new LogGroup(scope, `${id}Log`, {
+    retention: props.logRetention ?? RetentionDays.ONE_MONTH,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  return new LambdaFunction(scope, id, {
+    code: bundles.codeOf(name),
+    handler: 'index.handler',
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    timeout: Duration.millis(timeoutMs),
+    memorySize: own?.memoryMb ?? memoryMb,
+    environment,
+    logGroup,
+    role: createRole(scope, `${id}Role`, logGroup, vpc !== undefined),
+    recursiveLoop: recursiveLoop === 'allow' ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+    ...(own?.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: own.reservedConcurrency }),
+    ...(vpc === undefined
+      ? {}
+      : {
+          vpc: vpc.vpc,
+          ...(vpc.subnets === undefined ? {} : { vpcSubnets: vpc.subnets }),
+          ...(vpc.securityGroups === undefined ? {} : { securityGroups: [...vpc.securityGroups] }),
+        }),
+  });
+}
+
+function createRole(scope: Construct, id: string, logGroup: LogGroup, isInVpc: boolean): Role {
+  const role = new Role(scope, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  role.addToPolicy(
+    new PolicyStatement({ actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] }),
+  );
+  if (isInVpc) {
+    role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
+    acknowledge(
+      role,
+      'IAM4',
+      'Network interfaces are made by actions that know no narrower resource than all of them.',
+    );
+  }
+  return role;
+}

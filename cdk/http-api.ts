@@ -1,0 +1,98 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  DomainName,
+  HttpApi,
+  HttpMethod,
+  HttpNoneAuthorizer,
+  HttpStage,
+  type IHttpRouteAuthorizer,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { httpPaths, httpThrottle } from '../lib/aws/topology.js';
+import type { OutwaitAuthorizer, OutwaitProps } from './props.js';
+
+export interface OutwaitHttpApi {
+  readonly api: HttpApi;
+  readonly domain: DomainName | undefined;
+}
+
+/**
+ * The HTTP API before the `api` function: the paths of the topology and no others. An authorizer stands before the paths
+ * of the management API; the token in a capability path is its credential.
+ */
+export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
+  const { throttle = httpThrottle } = props;
+  const domain =
+    props.domain === undefined
+      ? undefined
+      : new DomainName(scope, 'Domain', { domainName: props.domain.name, certificate: props.domain.certificate });
+  const api = new HttpApi(scope, 'Api', { createDefaultStage: false });
+  new HttpStage(scope, 'Stage', {
+    httpApi: api,
+    stageName: '$default',
+    autoDeploy: true,
+    throttle: { rateLimit: throttle.perSecond, burstLimit: throttle.burst },
+    accessLogSettings: {
+      destination: new LogGroupLogDestination(
+        new LogGroup(scope, 'AccessLog', {
+          retention: props.logRetention ?? RetentionDays.ONE_MONTH,
+          removalPolicy: RemovalPolicy.DESTROY,
+        }),
+      ),
+      format: accessLogFormat,
+    },
+    ...(domain === undefined ? {} : { domainMapping: { domainName: domain } }),
+  });
+  const integration = new HttpLambdaIntegration('Integration', handler, {
+    // One permission for the API, since the policy of a function has room for some 50 of single routes.
+    scopePermissionToRoute: false,
+  });
+  const authorizer = props.authorizer === undefined ? undefined : createAuthorizer(props.authorizer);
+  for (const { path, access } of httpPaths) {
+    api.addRoutes({
+      path,
+      methods: [HttpMethod.ANY],
+      integration,
+      authorizer: access === 'management' ? authorizer : new HttpNoneAuthorizer(),
+      ...scopesOf(props.authorizer, access),
+    });
+  }
+  return { api, domain };
+}
+
+/** The route and not the path, in which a settle token may be. */
+const accessLogFormat = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: '$context.requestId',
+    time: '$context.requestTime',
+    ip: '$context.identity.sourceIp',
+    method: '$context.httpMethod',
+    route: '$context.routeKey',
+    status: '$context.status',
+    bytes: '$context.responseLength',
+    latencyMs: '$context.responseLatency',
+    integrationError: '$context.integrationErrorMessage',
+    authorizerError: '$context.authorizer.error',
+  }),
+);
+
+function createAuthorizer(authorizer: OutwaitAuthorizer): IHttpRouteAuthorizer {
+  switch (authorizer.kind) {
+    case 'iam':
+      return new HttpIamAuthorizer();
+    case 'jwt':
+      return new HttpJwtAuthorizer('Authorizer', authorizer.issuer, { jwtAudience: [...authorizer.audience] });
+  }
+}
+
+function scopesOf(authorizer: OutwaitAuthorizer | undefined, access: (typeof httpPaths)[number]['access']) {
+  return authorizer?.kind === 'jwt' && authorizer.scopes !== undefined && access === 'management'
+    ? { authorizationScopes: [...authorizer.scopes] }
+    : {};
+}

@@ -1,0 +1,181 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { DomainName, HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { envNames } from '../lib/aws/env.js';
+import { type FunctionName, type QueueName, queues, schedule } from '../lib/aws/topology.js';
+import { EngineError } from '../lib/base/errors.js';
+import { acknowledgeFindings } from './acknowledgements.js';
+import { createAlarms } from './alarms.js';
+import { createDashboard } from './dashboard.js';
+import { createFunctions, type OutwaitFunctions } from './functions.js';
+import { createHttpApi } from './http-api.js';
+import { grantRights } from './permissions.js';
+import type { OutwaitProps } from './props.js';
+import { createQueues, type OutwaitQueues } from './queues.js';
+import { createTable } from './table.js';
+
+/**
+ * One app on AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in `functions.turn`, those
+ * with `long` in `functions.step`: what they need of your account is yours to grant to these.
+ * @throws EngineError `CONFIG_INVALID` when the configuration is not there or cannot be bundled, or a property is not valid
+ */
+export class Outwait extends Construct {
+  readonly table: TableV2;
+  readonly queues: Readonly<Record<QueueName, Queue>>;
+  /** What was not done after several attempts, by queue, and of the sweep. */
+  readonly deadLetters: OutwaitQueues['deadLetters'];
+  readonly functions: OutwaitFunctions;
+  readonly api: HttpApi;
+  /** Where a name of your own has to lead. */
+  readonly domain: DomainName | undefined;
+  readonly tokenKeys: ISecret;
+  /** Undefined where an authorizer decides. */
+  readonly managementToken: ISecret | undefined;
+  readonly alarms: readonly Alarm[];
+  readonly dashboard: Dashboard | undefined;
+
+  constructor(scope: Construct, id: string, props: OutwaitProps) {
+    super(scope, id);
+    checkProps(props);
+    const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
+    this.table = createTable(this, removalPolicy);
+    const { work, deadLetters } = createQueues(this);
+    this.queues = work;
+    this.deadLetters = deadLetters;
+    this.tokenKeys = props.tokenKeys ?? this.#secret('TokenKeys', removalPolicy);
+    this.managementToken =
+      props.authorizer === undefined
+        ? (props.managementToken ?? this.#secret('ManagementToken', removalPolicy))
+        : undefined;
+
+    this.functions = createFunctions(this, props, (name) => this.#environment(name, props));
+    grantRights({
+      functions: this.functions,
+      table: this.table,
+      queues: this.queues,
+      tokenKeys: this.tokenKeys,
+      managementToken: this.managementToken,
+      payloadKey: props.payloadKey,
+      secrets: props.secrets ?? [],
+      parameters: props.parameters ?? [],
+    });
+    this.#receive('turn', 'turn', props);
+    this.#receive('work', 'poll', props);
+    this.#receive('step', 'step', props);
+    this.#sweep();
+
+    const { api, domain } = createHttpApi(this, this.functions.api, props);
+    this.api = api;
+    this.domain = domain;
+    this.alarms = createAlarms(this, {
+      table: this.table,
+      functions: this.functions,
+      deadLetters,
+      topic: props.alarmsTopic,
+      runbook: props.runbook ?? 'docs/operations.md',
+    });
+    this.dashboard =
+      props.dashboard === false
+        ? undefined
+        : createDashboard(this, {
+            alarms: this.alarms,
+            table: this.table,
+            queues: { work, deadLetters },
+            functions: this.functions,
+            api,
+          });
+    acknowledgeFindings({
+      api,
+      hasAuthorizer: props.authorizer !== undefined,
+      sweepDeadLetters: deadLetters.sweep,
+      secrets: [this.tokenKeys, this.managementToken].filter((secret) => secret instanceof Secret),
+    });
+  }
+
+  /** Letters and digits are base64url, so the generated text is a token key as it is. */
+  #secret(id: string, removalPolicy: RemovalPolicy): Secret {
+    return new Secret(this, id, {
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      // Without the keys no token of a run is worth anything, and a repeated key starts a second run.
+      removalPolicy,
+    });
+  }
+
+  #environment(name: FunctionName, props: OutwaitProps): Record<string, string> {
+    return {
+      ...props.environment,
+      [envNames.table]: this.table.tableName,
+      [envNames.turnQueueUrl]: this.queues.turn.queueUrl,
+      [envNames.workQueueUrl]: this.queues.work.queueUrl,
+      [envNames.stepQueueUrl]: this.queues.step.queueUrl,
+      [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
+      ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
+      ...(name === 'api' ? this.#managementEnvironment() : {}),
+    };
+  }
+
+  #managementEnvironment(): Record<string, string> {
+    return this.managementToken === undefined
+      ? { [envNames.managementAccess]: 'authorizer' }
+      : { [envNames.managementTokenSecret]: this.managementToken.secretArn };
+  }
+
+  #receive(queue: QueueName, receiver: FunctionName, props: OutwaitProps): void {
+    const { batchSize, batchingWindowMs, maxConcurrency } = queues[queue].eventSource;
+    this.functions[receiver].addEventSource(
+      new SqsEventSource(this.queues[queue], {
+        batchSize,
+        ...(batchingWindowMs === 0 ? {} : { maxBatchingWindow: Duration.millis(batchingWindowMs) }),
+        maxConcurrency: props.functions?.[receiver]?.maxConcurrency ?? maxConcurrency,
+        reportBatchItemFailures: true,
+      }),
+    );
+  }
+
+  #sweep(): void {
+    const maxEventAge = Duration.millis(schedule.eventMaxAgeMs);
+    const { sweep: deadLetterQueue } = this.deadLetters;
+    // EventBridge repeats what it cannot hand over, Lambda what the function throws.
+    this.functions.schedule.configureAsyncInvoke({
+      retryAttempts: schedule.eventRetries,
+      maxEventAge,
+      onFailure: new SqsDestination(deadLetterQueue),
+    });
+    new Rule(this, 'Sweep', {
+      schedule: Schedule.rate(Duration.millis(schedule.everyMs)),
+      targets: [
+        new LambdaFunction(this.functions.schedule, {
+          retryAttempts: schedule.eventRetries,
+          maxEventAge,
+          deadLetterQueue,
+        }),
+      ],
+    });
+  }
+}
+
+/** What only shows once it is deployed, or not even then. */
+function checkProps({ environment = {}, functions = {}, authorizer, managementToken }: OutwaitProps): void {
+  const own = Object.keys(environment).filter(
+    (name) => (Object.values(envNames) as string[]).includes(name) && name !== envNames.logLevel,
+  );
+  if (own.length > 0)
+    throw new EngineError('CONFIG_INVALID', `environment must not set what the construct sets: ${own.join(', ')}`);
+  for (const name of ['api', 'schedule'] as const) {
+    if (functions[name]?.maxConcurrency !== undefined)
+      throw new EngineError(
+        'CONFIG_INVALID',
+        `functions.${name}.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency`,
+      );
+  }
+  if (authorizer !== undefined && managementToken !== undefined)
+    throw new EngineError('CONFIG_INVALID', 'managementToken has no effect beside an authorizer');
+}

@@ -1,0 +1,82 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { FunctionName, QueueName, tableIndexes } from '../lib/aws/topology.js';
+import type { OutwaitFunctions } from './functions.js';
+
+/** What each function reads and writes beside the items of the table, which all of them do. */
+const uses: Readonly<
+  Record<FunctionName, { readonly index?: keyof typeof tableIndexes; readonly sendsTo: readonly QueueName[] }>
+> = {
+  api: { index: 'list', sendsTo: ['turn', 'work'] },
+  turn: { sendsTo: ['turn', 'work', 'step'] },
+  poll: { sendsTo: ['turn', 'work'] },
+  step: { sendsTo: ['turn', 'step'] },
+  schedule: { index: 'due', sendsTo: ['turn', 'work', 'step'] },
+};
+
+/** Those that talk to remote servers. */
+const callers = ['api', 'turn', 'poll'] as const satisfies readonly FunctionName[];
+
+export interface Resources {
+  readonly functions: OutwaitFunctions;
+  readonly table: TableV2;
+  readonly queues: Readonly<Record<QueueName, Queue>>;
+  readonly tokenKeys: ISecret;
+  /** Undefined where an authorizer decides. */
+  readonly managementToken: ISecret | undefined;
+  readonly payloadKey: IKey | undefined;
+  readonly secrets: readonly string[];
+  readonly parameters: readonly string[];
+}
+
+/** Gives each function the actions that it uses, on what it uses them on. */
+export function grantRights(resources: Resources): void {
+  const { functions, table, queues, payloadKey } = resources;
+  for (const [name, { index, sendsTo }] of Object.entries(uses) as [FunctionName, (typeof uses)[FunctionName]][]) {
+    const user = functions[name];
+    // Nothing is deleted, and transactions need no action of their own.
+    allow(user, ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'], table.tableArn);
+    if (index !== undefined) allow(user, ['dynamodb:Query'], `${table.tableArn}/index/${index}`);
+    for (const queue of sendsTo) allow(user, ['sqs:SendMessage'], queues[queue].queueArn);
+    // All of them replay runs, start them, or make the ids of keyed starts.
+    grantSecret(user, resources.tokenKeys);
+    payloadKey?.grant(user, 'kms:GenerateDataKey', 'kms:Decrypt');
+  }
+  if (resources.managementToken !== undefined) grantSecret(functions.api, resources.managementToken);
+  for (const name of callers) grantNamed(functions[name], resources);
+}
+
+/** Secrets of remote servers, by the names under which the configuration has them. */
+function grantNamed(user: LambdaFunction, { secrets, parameters }: Resources): void {
+  const stack = Stack.of(user);
+  for (const secret of secrets) {
+    // Secrets Manager adds a hyphen and six characters to the name.
+    const arn = secret.startsWith('arn:')
+      ? secret
+      : stack.formatArn({
+          service: 'secretsmanager',
+          resource: 'secret',
+          resourceName: `${secret}-??????`,
+          arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+        });
+    allow(user, ['secretsmanager:GetSecretValue'], arn);
+  }
+  for (const parameter of parameters) {
+    const resourceName = parameter.replace(/^\//, '');
+    allow(user, ['ssm:GetParameter'], stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName }));
+  }
+}
+
+function grantSecret(user: LambdaFunction, secret: ISecret): void {
+  allow(user, ['secretsmanager:GetSecretValue'], secret.secretFullArn ?? `${secret.secretArn}-??????`);
+  secret.encryptionKey?.grant(user, 'kms:Decrypt');
+}
+
+function allow(user: LambdaFunction, actions: string[], resource: string): void {
+  user.addToRolePolicy(new PolicyStatement({ actions, resources: [resource] }));
+}

@@ -1,0 +1,46 @@
+import { Duration } from 'aws-cdk-lib';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { type QueueName, queues, schedule } from '../lib/aws/topology.js';
+
+export interface OutwaitQueues {
+  readonly work: Readonly<Record<QueueName, Queue>>;
+  /** What was not done: of each queue, and of the sweep. */
+  readonly deadLetters: Readonly<Record<QueueName | 'sweep', Queue>>;
+}
+
+/** Messages are hints, so queues go with their stack: whatever they held is found again by a sweep. */
+export function createQueues(scope: Construct): OutwaitQueues {
+  const deadLetters = {
+    turn: createDeadLetters(scope, 'Turn', queues.turn.deadLetterRetentionDays, queues.turn.fifo),
+    work: createDeadLetters(scope, 'Work', queues.work.deadLetterRetentionDays, queues.work.fifo),
+    step: createDeadLetters(scope, 'Step', queues.step.deadLetterRetentionDays, queues.step.fifo),
+    sweep: createDeadLetters(scope, 'Sweep', schedule.deadLetterRetentionDays, false),
+  };
+  return {
+    deadLetters,
+    work: {
+      turn: createQueue(scope, 'TurnQueue', 'turn', deadLetters.turn),
+      work: createQueue(scope, 'WorkQueue', 'work', deadLetters.work),
+      step: createQueue(scope, 'StepQueue', 'step', deadLetters.step),
+    },
+  };
+}
+
+function createQueue(scope: Construct, id: string, name: QueueName, deadLetters: Queue): Queue {
+  const { fifo, visibilityMs, maxReceiveCount } = queues[name];
+  return new Queue(scope, id, {
+    ...(fifo ? { fifo } : {}),
+    enforceSSL: true,
+    visibilityTimeout: Duration.millis(visibilityMs),
+    deadLetterQueue: { queue: deadLetters, maxReceiveCount },
+  });
+}
+
+function createDeadLetters(scope: Construct, name: string, retentionDays: number, fifo: boolean): Queue {
+  return new Queue(scope, `${name}DeadLetters`, {
+    ...(fifo ? { fifo } : {}),
+    enforceSSL: true,
+    retentionPeriod: Duration.days(retentionDays),
+  });
+}

@@ -1,0 +1,126 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { z } from 'zod';
+import type { FunctionName } from '../lib/aws/topology.js';
+import { EngineError } from '../lib/base/errors.js';
+import type { OutwaitProps } from './props.js';
+
+const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
+const text = z.string().min(1);
+const count = z.int().min(1);
+
+/** The context key `outwait` of `cdk.json`: what the props are, as plain data. */
+const settingsSchema = z.strictObject({
+  app: text,
+  stackName: text.optional(),
+  removalPolicy: z.enum(['retain', 'destroy']).optional(),
+  alarmsTopicArn: text.optional(),
+  logRetentionDays: count.optional(),
+  functions: z
+    .partialRecord(
+      z.enum(functionNames),
+      z.strictObject({
+        memoryMb: count.optional(),
+        maxConcurrency: z.int().min(2).max(1_000).optional(),
+        reservedConcurrency: count.optional(),
+      }),
+    )
+    .optional(),
+  domain: z.strictObject({ name: text, certificateArn: text }).optional(),
+  authorizer: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('iam') }),
+      z.strictObject({
+        kind: z.literal('jwt'),
+        issuer: z.url({ protocol: /^https$/ }),
+        audience: z.array(text).min(1),
+        scopes: z.array(text).min(1).optional(),
+      }),
+    ])
+    .optional(),
+  secrets: z.array(text).optional(),
+  parameters: z.array(text).optional(),
+  tokenKeysSecretArn: text.optional(),
+  managementTokenSecretArn: text.optional(),
+  payloadKeyArn: text.optional(),
+  environment: z.record(text, z.string()).optional(),
+  // Looked up by nobody, so that a synthesis needs no account.
+  vpc: z
+    .strictObject({ id: text, subnetIds: z.array(text).min(1), availabilityZones: z.array(text).min(1) })
+    .optional(),
+  throttle: z.strictObject({ perSecond: count, burst: count }).optional(),
+  dashboard: z.boolean().optional(),
+  runbook: text.optional(),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+/**
+ * Checks the context `outwait`, an object or its JSON. `app` is the context of that name, and is used in place of the
+ * one in it.
+ * @throws EngineError `CONFIG_INVALID` that names each setting that is wrong, and no value
+ */
+export function parseSettings(context: unknown, app?: unknown): Settings {
+  const given = typeof context === 'string' ? parseJson(context) : (context ?? {});
+  const merged = app === undefined || typeof given !== 'object' ? given : { ...given, app };
+  const { success, data, error } = settingsSchema.safeParse(merged);
+  if (success) return data;
+  const problems = error.issues.map(({ path, message }) => `${['outwait', ...path].join('.')}: ${message}`);
+  throw new EngineError('CONFIG_INVALID', `the context is not valid\n${problems.join('\n')}`);
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new EngineError('CONFIG_INVALID', 'the context outwait must be an object, or one as JSON');
+  }
+}
+
+/** Settings as props. What they name by ARN is looked up by nobody: that it is there shows when it is deployed. */
+export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
+  const { removalPolicy, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } = settings;
+  const { stackName: _, tokenKeysSecretArn, managementTokenSecretArn, ...plain } = others;
+  return {
+    ...plain,
+    ...(removalPolicy === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
+    ...(alarmsTopicArn === undefined ? {} : { alarmsTopic: Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn) }),
+    ...(logRetentionDays === undefined ? {} : { logRetention: retentionOf(logRetentionDays) }),
+    ...(domain === undefined
+      ? {}
+      : {
+          domain: {
+            name: domain.name,
+            certificate: Certificate.fromCertificateArn(scope, 'Certificate', domain.certificateArn),
+          },
+        }),
+    ...(tokenKeysSecretArn === undefined
+      ? {}
+      : { tokenKeys: Secret.fromSecretCompleteArn(scope, 'TokenKeys', tokenKeysSecretArn) }),
+    ...(managementTokenSecretArn === undefined
+      ? {}
+      : { managementToken: Secret.fromSecretCompleteArn(scope, 'ManagementToken', managementTokenSecretArn) }),
+    ...(payloadKeyArn === undefined ? {} : { payloadKey: Key.fromKeyArn(scope, 'PayloadKey', payloadKeyArn) }),
+    ...(vpc === undefined ? {} : { vpc: vpcOf(scope, vpc) }),
+  };
+}
+
+function vpcOf(scope: Construct, { id, subnetIds, availabilityZones }: NonNullable<Settings['vpc']>) {
+  return {
+    vpc: Vpc.fromVpcAttributes(scope, 'Vpc', { vpcId: id, availabilityZones }),
+    subnets: { subnets: subnetIds.map((subnetId, at) => Subnet.fromSubnetId(scope, `Subnet${at + 1}`, subnetId)) },
+  };
+}
+
+/** CloudWatch knows certain numbers of days only. */
+function retentionOf(days: number): RetentionDays {
+  const known = Object.values(RetentionDays).filter((value) => typeof value === 'number' && value < 9_999);
+  if (known.includes(days)) return days;
+  throw new EngineError('CONFIG_INVALID', `outwait.logRetentionDays must be one of ${known.join(', ')}, got ${days}`);
+}

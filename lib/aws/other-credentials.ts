@@ -1,0 +1,24 @@
+import type { Plugin } from 'esbuild';
+import { setApart } from './apart.js';
+
+const sdk = /[\\/]node_modules[\\/]@(aws-sdk|smithy)[\\/]/;
+const chain = /[\\/]node_modules[\\/]@aws-sdk[\\/]credential-provider-node[\\/]/;
+
+/**
+ * Keeps the sources of credentials that Lambda does not use (profiles, sign-on, roles that are assumed) apart, with a core
+ * of the SDK of their own. Else what they share with the clients, XML among it, would be loaded with each function: when
+ * two parts of a bundle use a module that lists others, esbuild keeps all of these where both find them.
+ */
+export function otherCredentials(): Plugin {
+  return {
+    name: 'other-credentials',
+    setup(builder) {
+      const resolveApart = setApart(builder, { name: 'other-credentials', copied: sdk });
+      builder.onResolve({ filter: /^@(aws-sdk|smithy)\// }, (request) =>
+        request.kind === 'dynamic-import' && chain.test(request.importer) && request.pluginData === undefined
+          ? resolveApart(request)
+          : undefined,
+      );
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRunId } from '../base/ids.js';
+import type { HistoryView } from '../operations/read-runs.js';
+import { CliError, exitCodes } from './cli-error.js';
+
+/**
+ * The files that paths stand for, sorted: a file for itself, whatever its name, a folder for the `.json` files in it.
+ * @throws CliError (usage) that names a path which cannot be looked at
+ */
+export async function historyFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      try {
+        return (await stat(path)).isDirectory() ? await jsonFilesIn(path) : [path];
+      } catch (error) {
+        throw new CliError(unreadable(path, error), exitCodes.usage);
+      }
+    }),
+  );
+  return [...new Set(files.flat())].sort();
+}
+
+async function jsonFilesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** @throws CliError for a file that is not there or holds no history */
+export async function readHistoryFile(file: string): Promise<HistoryView> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new CliError(unreadable(file, error), exitCodes.failed);
+  }
+  let history: unknown;
+  try {
+    history = JSON.parse(text);
+  } catch {
+    history = undefined;
+  }
+  if (!isHistory(history))
+    throw new CliError(`${file} holds no history; outwait history <runId> --json prints one`, exitCodes.failed);
+  return history;
+}
+
+function unreadable(path: string, error: unknown): string {
+  return `${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
+}
+
+function isHistory(value: unknown): value is HistoryView {
+  if (typeof value !== 'object' || value === null) return false;
+  const { runId, workflow, seed, events } = value as Partial<Record<keyof HistoryView, unknown>>;
+  return (
+    typeof runId === 'string' &&
+    isRunId(runId) &&
+    typeof workflow === 'string' &&
+    typeof seed === 'string' &&
+    Array.isArray(events) &&
+    events.every((event: unknown) => typeof (event as { type?: unknown } | null)?.type === 'string')
+  );
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { App, Stack } from 'aws-cdk-lib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FunctionBundles } from '../../cdk/function-bundles.js';
+import { Asset } from 'aws-cdk-lib/aws-s3-assets';
+import { bundle } from '../../lib/aws/bundle.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outwait-cdk-bundles-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+test('what is uploaded is what a bundle of the function is anywhere, without source maps', async () => {
+  const configFile = join(root, 'bench/small-app/outwait.config.ts');
+  const stack = new Stack(new App({ outdir: join(folder, 'out') }), 'Test');
+  const code = new FunctionBundles(configFile).codeOf('poll').bind(stack);
+  expect(code.s3Location?.objectKey).toMatch(/^[0-9a-f]{64}\.zip$/);
+
+  const outDir = join(folder, 'bundle');
+  await bundle({ configFile, outDir, entries: { index: join(root, 'functions/poll.ts') } });
+  const uploaded = filesIn((stack.node.findChild('Code') as Asset).assetPath, join(folder, 'out'));
+  expect(Object.keys(uploaded)).toContain('index.mjs');
+  const expected = Object.entries(filesIn(outDir)).filter(([name]) => !name.endsWith('.map'));
+  expect(uploaded).toEqual(Object.fromEntries(expected));
+});
+
+test('a mistake in the code of a user ends the synthesis with its place', () => {
+  const configFile = join(folder, 'outwait.config.ts');
+  writeFileSync(configFile, "import { nothing } from './not-there.js';\nexport default nothing;\n");
+  const stack = new Stack(new App({ outdir: join(folder, 'broken') }), 'Test');
+  const bundles = new FunctionBundles(configFile);
+  expect(() => bundles.codeOf('api').bind(stack)).toThrow(/outwait\.config\.ts:1:\d+/);
+});
+
+function filesIn(path: string, base = ''): Readonly<Record<string, string>> {
+  const from = join(base, path);
+  return Object.fromEntries(readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')]));
+}

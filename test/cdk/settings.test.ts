@@ -1,0 +1,215 @@
+import { Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { describe, expect, test } from 'vitest';
+import { Outwait } from '../../cdk/outwait.js';
+import { parseSettings } from '../../cdk/settings.js';
+import { anApp, resourceOf, statementsOf, synthesize } from './synthesis.js';
+
+const topic = 'arn:aws:sns:eu-west-1:111111111111:alarms';
+const certificateArn = 'arn:aws:acm:eu-west-1:111111111111:certificate/1';
+const arn = (name: string): string => `arn:aws:secretsmanager:eu-west-1:111111111111:secret:${name}-abcdef`;
+const config = 'examples/outwait.config.ts';
+
+describe('the settings of a stack', () => {
+  test('are an object in the context, or its JSON, and the app may be a context of its own', () => {
+    expect(parseSettings({ app: 'a.ts' })).toEqual({ app: 'a.ts' });
+    expect(parseSettings('{"app":"a.ts","removalPolicy":"destroy"}', 'b.ts')).toEqual({
+      app: 'b.ts',
+      removalPolicy: 'destroy',
+    });
+  });
+
+  test.each([
+    [undefined, 'outwait.app: '],
+    [{ app: 'a.ts', removal: 'destroy' }, 'outwait: '],
+    [{ app: 'a.ts', functions: { trun: {} } }, 'outwait.functions'],
+    [{ app: 'a.ts', functions: { turn: { maxConcurrency: 1 } } }, 'outwait.functions.turn.maxConcurrency: '],
+    [
+      { app: 'a.ts', authorizer: { kind: 'jwt', issuer: 'http://issuer', audience: [] } },
+      'outwait.authorizer.issuer: ',
+    ],
+    ['{', 'the context outwait must be an object, or one as JSON'],
+  ])('%j is refused, and the setting that is wrong is named', (context, named) => {
+    expect(() => parseSettings(context)).toThrow(named);
+    expect(() => parseSettings(context)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }) as Error);
+  });
+
+  test('refuse a retention that CloudWatch does not know', () => {
+    expect(() => synthesize({ logRetentionDays: 31 })).toThrow(
+      /^outwait.logRetentionDays must be one of 1, 3, .* got 31$/,
+    );
+  });
+
+  test('lead to a configuration that is there', () => {
+    expect(() => new Outwait(new Stack(anApp()), 'Outwait', { app: 'nowhere.ts' })).toThrow(
+      'there is no configuration at nowhere.ts',
+    );
+  });
+
+  test('can have everything removed with the stack', () => {
+    const { template } = synthesize({ removalPolicy: 'destroy' });
+    template.hasResource('AWS::DynamoDB::GlobalTable', {
+      DeletionPolicy: 'Delete',
+      Properties: { Replicas: [Match.objectLike({ DeletionProtectionEnabled: false })] },
+    });
+    template.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
+  });
+
+  test('name who is told of alarms, how long logs are kept, and where the runbook is', () => {
+    const runbook = 'https://wiki.example.com/outwait';
+    const { template } = synthesize({ alarmsTopicArn: topic, logRetentionDays: 7, runbook, dashboard: false });
+    template.allResourcesProperties('AWS::CloudWatch::Alarm', {
+      AlarmActions: [topic],
+      OKActions: [topic],
+      AlarmDescription: Match.stringLikeRegexp(`What to do: ${runbook}#[a-z-]+$`),
+    });
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+    template.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+  });
+
+  test('give each function its memory and concurrency, and all of them an environment', () => {
+    const { template } = synthesize({
+      functions: { turn: { memoryMb: 2_048, maxConcurrency: 40 }, api: { reservedConcurrency: 10 } },
+      environment: { OUTWAIT_LOG_LEVEL: 'debug', REPORTS_URL: 'https://reports.example.com/mcp' },
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 60, MemorySize: 2_048 });
+    template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 29, ReservedConcurrentExecutions: 10 });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      ScalingConfig: { MaximumConcurrency: 40 },
+    });
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: Match.objectLike({
+          OUTWAIT_LOG_LEVEL: 'debug',
+          REPORTS_URL: 'https://reports.example.com/mcp',
+          OUTWAIT_TABLE: Match.anyValue(),
+        }),
+      },
+    });
+  });
+
+  test('must not set what the construct sets', () => {
+    expect(() => synthesize({ environment: { OUTWAIT_TABLE: 'mine' } })).toThrow(
+      'environment must not set what the construct sets: OUTWAIT_TABLE',
+    );
+    expect(() => synthesize({ functions: { api: { maxConcurrency: 5 } } })).toThrow(
+      'functions.api.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency',
+    );
+    expect(() => synthesize({ authorizer: { kind: 'iam' }, managementTokenSecretArn: arn('management') })).toThrow(
+      'managementToken has no effect beside an authorizer',
+    );
+  });
+
+  test('may put the API under a name of its own', () => {
+    const { template } = synthesize({ domain: { name: 'runs.example.com', certificateArn } });
+    template.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: 'runs.example.com',
+      DomainNameConfigurations: [Match.objectLike({ CertificateArn: certificateArn })],
+    });
+    template.resourceCountIs('AWS::ApiGatewayV2::ApiMapping', 1);
+    template.hasOutput('DomainTarget', {});
+  });
+
+  test.each([
+    [{ kind: 'iam' }, { AuthorizationType: 'AWS_IAM' }],
+    [
+      { kind: 'jwt', issuer: 'https://issuer.example.com', audience: ['outwait'], scopes: ['runs'] },
+      { AuthorizationType: 'JWT', AuthorizationScopes: ['runs'] },
+    ],
+  ])('put an authorizer before the management routes and before no other: %j', (authorizer, expected) => {
+    const { template } = synthesize({ authorizer });
+    const routes = Object.values(template.findResources('AWS::ApiGatewayV2::Route')) as {
+      readonly Properties: { readonly RouteKey: string; readonly AuthorizationType: string };
+    }[];
+    const open = routes.filter(({ Properties }) => Properties.AuthorizationType === 'NONE');
+    expect(open.map(({ Properties }) => Properties.RouteKey).sort()).toEqual([
+      'ANY /activities/external/{token}/complete',
+      'ANY /activities/external/{token}/fail',
+      'ANY /activities/external/{token}/heartbeat',
+      'ANY /healthz',
+    ]);
+    for (const { Properties } of routes.filter((route) => !open.includes(route))) {
+      expect(Properties).toMatchObject(expected);
+    }
+    // There is then no token to lose, and the function is told.
+    template.resourceCountIs('AWS::SecretsManager::Secret', 1);
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 29,
+      Environment: { Variables: Match.objectLike({ OUTWAIT_MANAGEMENT_ACCESS: 'authorizer' }) },
+    });
+  });
+
+  test('name the secrets of remote servers, which only those that call them may read', () => {
+    const whole = arn('supplier');
+    const { template } = synthesize({ secrets: ['prod/reports', whole], parameters: ['/prod/reports/key'] });
+    const named = (functionId: string) =>
+      statementsOf(template, functionId)
+        .filter((statement) => /supplier|prod/.test(resourceOf(statement)))
+        .map((statement) => [statement.Action, resourceOf(statement).replace(/^.*AWS::AccountId:/, '')]);
+    for (const name of ['OutwaitApiFunction', 'OutwaitTurnFunction', 'OutwaitPollFunction']) {
+      expect(named(name)).toEqual([
+        ['secretsmanager:GetSecretValue', 'secret:prod/reports-??????'],
+        ['secretsmanager:GetSecretValue', whole],
+        ['ssm:GetParameter', 'parameter/prod/reports/key'],
+      ]);
+    }
+    expect([...named('OutwaitStepFunction'), ...named('OutwaitScheduleFunction')]).toEqual([]);
+  });
+
+  test('take secrets that are there already', () => {
+    const { template } = synthesize({
+      tokenKeysSecretArn: arn('tokens'),
+      managementTokenSecretArn: arn('management'),
+    });
+    template.resourceCountIs('AWS::SecretsManager::Secret', 0);
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 29,
+      Environment: {
+        Variables: Match.objectLike({
+          OUTWAIT_TOKEN_KEYS_SECRET: arn('tokens'),
+          OUTWAIT_MANAGEMENT_TOKEN_SECRET: arn('management'),
+        }),
+      },
+    });
+    expect(statementsOf(template, 'OutwaitApiFunction').map(resourceOf)).toEqual(
+      expect.arrayContaining([arn('tokens'), arn('management')]),
+    );
+  });
+
+  test('put the functions into a VPC that is there', () => {
+    const vpc = {
+      id: 'vpc-11111111',
+      subnetIds: ['subnet-1', 'subnet-2'],
+      availabilityZones: ['eu-west-1a', 'eu-west-1b'],
+    };
+    const { template } = synthesize({ vpc });
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      VpcConfig: Match.objectLike({ SubnetIds: ['subnet-1', 'subnet-2'] }),
+    });
+  });
+});
+
+describe('a key for payloads', () => {
+  test('is not there unless it is given', () => {
+    expect(JSON.stringify(synthesize().template.toJSON())).not.toContain('OUTWAIT_PAYLOAD_KMS_KEY');
+  });
+
+  test('lets every function make and open data keys, and nothing more', () => {
+    const app = anApp();
+    const payloadKey = new Key(new Stack(app, 'Keys'), 'Payload');
+    const stack = new Stack(app, 'Encrypted');
+    new Outwait(stack, 'Outwait', { app: config, payloadKey });
+    const template = Template.fromStack(stack);
+    for (const name of ['Api', 'Turn', 'Poll', 'Step', 'Schedule']) {
+      const actions = statementsOf(template, `Outwait${name}Function`)
+        .flatMap(({ Action }) => Action)
+        .filter((action) => action.startsWith('kms:'));
+      expect([name, actions]).toEqual([name, ['kms:GenerateDataKey', 'kms:Decrypt']]);
+    }
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_PAYLOAD_KMS_KEY: Match.anyValue() }) },
+    });
+  });
+});
