@@ -65,7 +65,7 @@ module.exports = {
       name: 'cdk-imports',
       severity: 'error',
       from: { path: '^cdk/' },
-      to: { path: '^(lib|functions|test|examples)/', pathNot: '^(lib/(aws/(topology|env)|base)|cdk)' },
+      to: { path: '^(lib|functions|test|examples)/', pathNot: '^(lib/(aws/(topology|env|bundle)|base)|cdk)' },
     },
     {
       name: 'nothing-imports-entries',

@@ -8,9 +8,11 @@ import { bundle } from '../lib/aws/bundle.js';
 export interface BundleSize {
   /** What Lambda loads before the first call: the entry and all that it imports at once. */
   readonly atOnceBytes: number;
-  /** With undici, which the first call of a remote server loads. */
-  readonly withUndiciBytes: number;
-  /** With all that is only loaded where it is configured: clients of KMS, SSM and Secrets Manager, JWT, SigV4. */
+  /** With what the first call of a remote server loads: the protocols, the guarded client, undici. */
+  readonly withServerBytes: number;
+  /** With what a deployment that is busy loads too: the clients of Secrets Manager, for its keys, and of SQS. */
+  readonly busyBytes: number;
+  /** With all that is loaded where it is configured or asked for: KMS, SSM, JWT, SigV4, schedules, other credentials. */
   readonly allBytes: number;
   /** What comes from the clients of MCP and A2A. */
   readonly protocolBytes: number;
@@ -38,20 +40,29 @@ export async function measureBundle(name: string): Promise<BundleSize> {
   return sizesIn(metafile, `${name}.mjs`);
 }
 
+/** Where the parts begin that the first call of a remote server loads. */
+const serverParts = /^(lib\/remote\/(protocols|http)\.ts|undici-parts:entry)$/;
+const queueAndSecretParts = /^lib\/(queue\/sqs-|remote\/auth\/secrets-manager-client)/;
+
 function sizesIn({ outputs }: Metafile, entryName: string): BundleSize {
   const entry = Object.keys(outputs).find((path) => path.endsWith(`/${entryName}`));
   if (entry === undefined) throw new Error(`there is no ${entryName}`);
+  const startsWith = (parts: RegExp) => (path: string) => parts.test(outputs[path]?.entryPoint ?? '');
+  const loaded = (isLoaded: (path: string) => boolean): Set<string> => reachable(outputs, entry, isLoaded);
   const bytesOf = (paths: Iterable<string>): number =>
     [...paths].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
-  const atOnce = reachable(outputs, entry, (kind) => kind !== 'dynamic-import');
-  const all = reachable(outputs, entry, () => true);
-  const partOf = (pattern: RegExp): number =>
-    [...all].reduce((sum, path) => sum + bytesFrom(outputs[path]?.inputs ?? {}, pattern), 0);
+  const isServer = startsWith(serverParts);
+  const isQueueOrSecret = startsWith(queueAndSecretParts);
+  const all = loaded(() => true);
   return {
-    atOnceBytes: bytesOf(atOnce),
-    withUndiciBytes: bytesOf(atOnce) + partOf(/(^|\/)(node_modules\/undici\/|undici-parts)/),
+    atOnceBytes: bytesOf(loaded(() => false)),
+    withServerBytes: bytesOf(loaded(isServer)),
+    busyBytes: bytesOf(loaded((path) => isServer(path) || isQueueOrSecret(path))),
     allBytes: bytesOf(all),
-    protocolBytes: partOf(/(^|\/)lib\/remote\/(mcp|a2a)\//),
+    protocolBytes: [...all].reduce(
+      (sum, path) => sum + bytesFrom(outputs[path]?.inputs ?? {}, /(^|\/)lib\/remote\/(mcp|a2a)\//),
+      0,
+    ),
   };
 }
 
@@ -61,14 +72,15 @@ function bytesFrom(inputs: Readonly<Record<string, { readonly bytesInOutput: num
     .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0);
 }
 
-function reachable(outputs: Metafile['outputs'], from: string, follows: (kind: string) => boolean): Set<string> {
+/** The files that `from` loads, of those that are loaded late only such as `isLoaded`. */
+function reachable(outputs: Metafile['outputs'], from: string, isLoaded: (path: string) => boolean): Set<string> {
   const seen = new Set<string>();
   const open = [from];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (seen.has(path)) continue;
     seen.add(path);
     for (const { path: next, kind, external } of outputs[path]?.imports ?? [])
-      if (external !== true && follows(kind)) open.push(next);
+      if (external !== true && (kind !== 'dynamic-import' || isLoaded(next))) open.push(next);
   }
   return seen;
 }

@@ -17,6 +17,6 @@ if (existsSync(new URL('../lib/cli.ts', import.meta.url))) {
   register();
   cli = await import('../lib/cli.ts');
 } else {
-  cli = await import('../dist/cli.js');
+  cli = await import('../dist/lib/cli.js');
 }
 await cli.main(process.argv);

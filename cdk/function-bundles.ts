@@ -12,17 +12,21 @@ import { EngineError } from '../lib/base/errors.js';
 const here = fileURLToPath(import.meta.url);
 /** The entries of the functions lie beside this folder, in a clone and in the package. */
 const entriesFolder = resolve(dirname(here), '../functions');
-const names = Object.keys(functions) as FunctionName[];
+const allNames = Object.keys(functions) as FunctionName[];
 
-/** The code of the functions of one app, as `lib/aws/bundle.ts` makes it. It is made when the first one is asked for. */
+/**
+ * The code of the functions of one app, as `lib/aws/bundle.ts` makes it: side by side, when the first of them is asked
+ * for.
+ */
 export class FunctionBundles {
   readonly #configFile: string;
   #folder: string | undefined;
-  readonly #left = new Set<FunctionName>(names);
+  readonly #left: Set<FunctionName>;
 
   /** @throws EngineError `CONFIG_INVALID` when there is no such file */
-  constructor(configFile: string) {
+  constructor(configFile: string, names: readonly FunctionName[] = allNames) {
     this.#configFile = resolve(configFile);
+    this.#left = new Set(names);
     if (!existsSync(this.#configFile))
       throw new EngineError('CONFIG_INVALID', `there is no configuration at ${configFile}`);
   }
@@ -58,7 +62,7 @@ export class FunctionBundles {
     const program = join(dirname(here), `bundle-functions${extname(here)}`);
     const { status, stderr, error } = spawnSync(
       process.execPath,
-      [...loaderFor(program), program, this.#configFile, folder, ...names],
+      [...loaderFor(program), program, this.#configFile, folder, ...this.#left],
       { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] },
     );
     if (status === 0) return folder;

@@ -75,7 +75,7 @@ function createRole(scope: Construct, id: string, logGroup: LogGroup, isInVpc: b
     role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
     acknowledge(
       role,
-      'IAM4',
+      'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
       'Network interfaces are made by actions that know no narrower resource than all of them.',
     );
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/dev-command.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
@@ -10,6 +10,7 @@ import { addInputCommands } from './cli/input-commands.js';
 import { addLintCommand } from './cli/lint-command.js';
 import { addReadCommands } from './cli/read-commands.js';
 import { addRemoteCommands } from './cli/remote-commands.js';
+import { addRedriveCommand } from './cli/redrive-command.js';
 import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
 import { addServersCommand } from './cli/servers-command.js';
@@ -35,6 +36,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addServersCommand(program);
   addExportCommand(program);
   addReplayCommand(program);
+  addRedriveCommand(program);
   addDoctorCommand(program);
   addInitCommand(program, version);
   addLintCommand(program);
@@ -57,8 +59,7 @@ function report(error: unknown): number {
 }
 
 function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
+  // By the name of the package: the file is elsewhere when this one is built.
+  const { version } = createRequire(import.meta.url)('outwait/package.json') as { version: string };
   return version;
 }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, extname } from 'node:path';
+import { dirname, extname, relative, resolve, sep } from 'node:path';
 import type { OnResolveArgs, OnResolveResult, PluginBuild } from 'esbuild';
 
 export interface ApartOptions {
-  /** Tells these copies from others. */
-  readonly name: string;
+  /** Of esbuild: tells the copies from all other modules. */
+  readonly namespace: string;
   /** Files that are copied when a copy imports them. Others are shared with the rest of the bundle. */
   readonly copied: RegExp;
   /** Code that stands for the copy of a file; undefined for the file itself. Default: always the file. */
@@ -12,27 +12,27 @@ export interface ApartOptions {
 }
 
 /**
- * Lets a bundle hold some modules twice: once for the rest of it, and once for those that come to them by a resolution of
- * the function that this gives, or from such a copy.
+ * Lets a bundle hold some modules twice: once for the rest of it, and once for the modules in `namespace`, which are those
+ * that the resolution that this gives finds, and those that they import.
  */
 export function setApart(
   builder: PluginBuild,
-  { name, copied, instead = () => undefined }: ApartOptions,
+  { namespace, copied, instead = () => undefined }: ApartOptions,
 ): (request: OnResolveArgs) => Promise<OnResolveResult> {
-  const suffix = `?${name}`;
-  const resolve = async ({ path, kind, resolveDir }: OnResolveArgs): Promise<OnResolveResult> => {
-    const found = await builder.resolve(path, { kind, resolveDir, pluginData: { shared: name } });
-    return found.external || !copied.test(found.path) ? found : { ...found, suffix, pluginData: name };
+  const find = async ({ path, kind, resolveDir }: OnResolveArgs): Promise<OnResolveResult> => {
+    const found = await builder.resolve(path, { kind, resolveDir });
+    if (found.external || !copied.test(found.path)) return found;
+    // Paths are part of the names of chunks, and these must not differ from one machine to the next.
+    return { ...found, namespace, path: relative(process.cwd(), found.path).replaceAll(sep, '/') };
   };
-  builder.onResolve({ filter: /./ }, (request) => (request.pluginData === name ? resolve(request) : undefined));
-  builder.onLoad({ filter: copied }, async (file) => {
-    if (file.suffix !== suffix) return undefined;
+  builder.onResolve({ filter: /./, namespace }, find);
+  builder.onLoad({ filter: /\.(js|json)$/, namespace }, async ({ path }) => {
+    const file = resolve(path);
     return {
-      contents: instead(file.path) ?? (await readFile(file.path, 'utf8')),
-      loader: extname(file.path) === '.json' ? 'json' : 'js',
-      resolveDir: dirname(file.path),
-      pluginData: name,
+      contents: instead(file) ?? (await readFile(file, 'utf8')),
+      loader: extname(file) === '.json' ? 'json' : 'js',
+      resolveDir: dirname(file),
     };
   });
-  return resolve;
+  return find;
 }

@@ -6,18 +6,16 @@ const chain = /[\\/]node_modules[\\/]@aws-sdk[\\/]credential-provider-node[\\/]/
 
 /**
  * Keeps the sources of credentials that Lambda does not use (profiles, sign-on, roles that are assumed) apart, with a core
- * of the SDK of their own. Else what they share with the clients, XML among it, would be loaded with each function: when
- * two parts of a bundle use a module that lists others, esbuild keeps all of these where both find them.
+ * of the SDK of their own. Else what they share with the clients, XML among it, would be loaded with each function: of a
+ * module that only lists others, esbuild keeps together all that any part of the bundle uses.
  */
 export function otherCredentials(): Plugin {
   return {
     name: 'other-credentials',
     setup(builder) {
-      const resolveApart = setApart(builder, { name: 'other-credentials', copied: sdk });
-      builder.onResolve({ filter: /^@(aws-sdk|smithy)\// }, (request) =>
-        request.kind === 'dynamic-import' && chain.test(request.importer) && request.pluginData === undefined
-          ? resolveApart(request)
-          : undefined,
+      const findApart = setApart(builder, { namespace: 'other-credentials', copied: sdk });
+      builder.onResolve({ filter: /^@(aws-sdk|smithy)\/credential-provider-/ }, (request) =>
+        request.kind === 'dynamic-import' && chain.test(request.importer) ? findApart(request) : undefined,
       );
     },
   };

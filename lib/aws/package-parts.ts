@@ -7,34 +7,32 @@ export interface PackageParts {
   readonly name: string;
   /** What they get for the package: code that requires files of it. */
   readonly entry: string;
-  /** Files of the package that they never use. */
-  readonly leftOut: RegExp;
-  /** The code that stands for each of those. */
-  readonly instead: string;
+  /** Files of the package, and of what it depends on, that they never use, and the code that stands for each. */
+  readonly leftOut: readonly { readonly files: RegExp; readonly instead: string }[];
 }
 
 /**
  * Bundles parts of a package for the modules in `ownFolder`. They are a copy of their own: an app that imports the same
  * package gets the whole of it.
  */
-export function packageParts(ownFolder: string, { name, entry, leftOut, instead }: PackageParts): Plugin {
-  const namespace = `outwait-${name}`;
+export function packageParts(ownFolder: string, { name, entry, leftOut }: PackageParts): Plugin {
+  const namespace = `${name}-parts`;
+  const copied = [`[\\\\/]node_modules[\\\\/]${name}[\\\\/]`, ...leftOut.map(({ files }) => files.source)];
   return {
-    name: `${name}-parts`,
+    name: namespace,
     setup(builder) {
-      setApart(builder, {
-        name: namespace,
-        copied: new RegExp(`[\\\\/]node_modules[\\\\/]${name}[\\\\/]`),
-        instead: (path) => (leftOut.test(path) ? instead : undefined),
-      });
       builder.onResolve({ filter: new RegExp(`^${name}$`) }, ({ importer, resolveDir }) =>
-        importer.startsWith(ownFolder + sep) ? { path: 'parts', namespace, pluginData: resolveDir } : undefined,
+        importer.startsWith(ownFolder + sep) ? { path: 'entry', namespace, pluginData: resolveDir } : undefined,
       );
-      builder.onLoad({ filter: /./, namespace }, ({ pluginData }) => ({
+      builder.onLoad({ filter: /^entry$/, namespace }, ({ pluginData }) => ({
         contents: entry,
         resolveDir: pluginData as string,
-        pluginData: namespace,
       }));
+      setApart(builder, {
+        namespace,
+        copied: new RegExp(copied.join('|')),
+        instead: (path) => leftOut.find(({ files }) => files.test(path))?.instead,
+      });
     },
   };
 }

@@ -17,6 +17,10 @@ export const undiciParts: PackageParts = {
     };
   `,
   // Loaded by undici where a body is a form or a stream, or where the processor knows no SIMD, which Lambda's do.
-  leftOut: /[\\/]undici[\\/]lib[\\/](web[\\/]|llhttp[\\/]llhttp-wasm\.js$)/,
-  instead: "throw new Error('this part of undici is not in the bundle');",
+  leftOut: [
+    {
+      files: /[\\/]undici[\\/]lib[\\/](web[\\/]|llhttp[\\/]llhttp-wasm\.js$)/,
+      instead: "throw new Error('this part of undici is not in the bundle');",
+    },
+  ],
 };

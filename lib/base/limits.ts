@@ -284,6 +284,8 @@ export const storeRequestAttempts = 3;
 export const queueConnectTimeoutMs = 1_000;
 export const queueRequestTimeoutMs = 5_000;
 export const queueRequestAttempts = 3;
+/** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
+export const redriveWaitSeconds = 1;
 /** Attempts of a write that met another transaction on its items. */
 export const storeConflictAttempts = 6;
 export const storeConflictBackoffBaseMs = 20;

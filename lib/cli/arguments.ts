@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import { isRunId, isWaitId } from '../base/ids.js';
 import { type JsonValue, utf8Bytes } from '../base/json.js';
 import { idempotencyKeyMaxBytes, tagsMax } from '../base/limits.js';
@@ -56,8 +57,9 @@ export function tagsArgument(
 
 export function jsonArgument(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
+    return parseBoundedJson(text);
+  } catch (error) {
+    if (error instanceof JsonBeyondLimits) throw new InvalidArgumentError(`${error.message}.`);
     throw new InvalidArgumentError(`It must be JSON, for example '{"month":"2026-11"}'.`);
   }
 }

@@ -11,6 +11,7 @@ import type { HistoryView, RunList, RunView, WaitView } from '../operations/read
 import type { ScheduleView } from '../operations/schedules.js';
 import type { Exported } from './export-command.js';
 import { plain, plainJson } from './plain.js';
+import type { Redriven } from './redrive-command.js';
 import type { ReplayedFile } from './replay-command.js';
 
 // What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
@@ -264,6 +265,13 @@ export function formatExport({ folder, histories, failed }: Exported): string {
     plain(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
     ...failed.map(({ runId, reason }) => plain(`not exported: ${runId}: ${reason}`)),
   ].join('\n');
+}
+
+export function formatRedriven(queues: readonly Redriven[]): string {
+  return formatTable([
+    ['QUEUE', 'DEAD LETTERS', 'MOVED'],
+    ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
+  ]);
 }
 
 export function formatServers(servers: readonly ServerView[]): string {

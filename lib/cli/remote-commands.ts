@@ -56,7 +56,7 @@ async function cancel(runId: string, waitId: string, flags: CommonFlags): Promis
   if (!answer.cancelled) process.exitCode = exitCodes.failed;
 }
 
-const whyNot = { refused: 'refuses', unanswered: 'does not answer' } as const;
+const whyNot = { refused: 'refuses', unanswered: 'gave no usable answer' } as const;
 
 async function poll(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
   const path = `/runs/${runId}/waits/${waitId}/poll`;

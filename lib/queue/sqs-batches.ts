@@ -7,7 +7,7 @@ import {
 import pLimit from 'p-limit';
 
 /** What SQS takes in one request. */
-const batchMax = 10;
+export const batchMax = 10;
 const requestsInParallel = 8;
 
 /** One message of a queue. */

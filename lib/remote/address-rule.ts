@@ -8,11 +8,13 @@ export type AddressRule =
   | 'public_or_loopback'
   /** This machine. */
   | 'loopback'
-  /** Public unicast, this machine and private networks; still no link-local address, where clouds keep credentials. */
+  /** Public unicast, this machine and private networks; still none where clouds keep credentials, link-local or not. */
   | 'private';
 
 const privateRanges: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'];
 const ipv4Compatible = ipaddr.parseCIDR('::/96');
+/** In private ranges, and yet where clouds keep credentials: AWS (metadata and pod identity over IPv6), Alibaba. */
+const keptBack = ['fd00:ec2::/32', '100.100.100.200/32'].map((range) => ipaddr.parseCIDR(range));
 
 /** True when `address`, an IP address in text form, may be dialled under `rule`. False for what is no address. */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
@@ -28,8 +30,12 @@ export function isAllowedAddress(address: string, rule: AddressRule): boolean {
     case 'loopback':
       return range === 'loopback';
     case 'private':
-      return isPublic(parsed, range) || privateRanges.includes(range);
+      return isPublic(parsed, range) || (privateRanges.includes(range) && !isKeptBack(parsed));
   }
+}
+
+function isKeptBack(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return keptBack.some((range) => address.kind() === range[0].kind() && address.match(range));
 }
 
 /** `::7f00:1` counts as unicast for ipaddr.js, but is a dead form of 127.0.0.1. */

@@ -7,7 +7,7 @@ import { isTransient } from './trouble.js';
 /**
  * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and
  * reads are asked for admission, and what comes of every call is learned from. Cancels and answers to a server that is
- * left alone are put off without being sent.
+ * left alone are put off without being sent, and it is not watched.
  */
 export function protectTransports(
   transports: RemoteTransports,
@@ -54,7 +54,13 @@ function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): Rem
       : { answer: async (...given: Given<'answer'>) => (await putOff(guard)) ?? learning(all.answer(...given)) }),
     ...(inner.find === undefined ? {} : { find: (...given: Given<'find'>) => learning(all.find(...given)) }),
     ...(inner.adopt === undefined ? {} : { adopt: (...given: Given<'adopt'>) => learning(all.adopt(...given)) }),
-    ...(inner.watch === undefined ? {} : { watch: (...given: Given<'watch'>) => all.watch(...given) }),
+    ...(inner.watch === undefined
+      ? {}
+      : {
+          watch: async (...given: Given<'watch'>) => {
+            if ((await guard.rest()) === undefined) await all.watch(...given);
+          },
+        }),
   };
 }
 

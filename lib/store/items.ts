@@ -295,8 +295,22 @@ export function toInbox(item: Item): InboxRecord {
   };
 }
 
+const inboxKinds: Readonly<Record<InboxRequest['kind'], true>> = {
+  cancel: true,
+  terminate: true,
+  pause: true,
+  resume: true,
+  retryNow: true,
+  signal: true,
+};
+
+const isInboxKind = (kind: string): kind is InboxRequest['kind'] => Object.hasOwn(inboxKinds, kind);
+
 function requestOf(item: Item): InboxRequest {
-  const kind = text(item, 'kind') as InboxRequest['kind'];
+  const kind = text(item, 'kind');
+  // Passed over, a request of a newer version would count as done.
+  if (!isInboxKind(kind))
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `item ${item.pk} ${item.sk}: this version knows no such request`);
   switch (kind) {
     case 'cancel':
     case 'terminate':

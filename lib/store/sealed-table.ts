@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
+import { checkForm, keepingNewer } from './item-format.js';
 import { blobPartitionOf, payloadAttributes } from './items.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
 
@@ -11,7 +12,8 @@ const reference = /^1b:([0-9a-f]{32}):([1-9][0-9]*):([au])$/;
 /**
  * What lies between the records and the table: payloads are encrypted if there is a cipher, and one that is too large
  * for an item is cut into chunks in a partition of its own, put before the item that refers to them. Readers of any
- * replica undo both. Payloads arrive here compressed.
+ * replica undo both. Payloads arrive here compressed. Items of a newer form than this version knows are neither read
+ * nor written: `HISTORY_FORMAT_UNKNOWN` is thrown instead.
  */
 export class SealedTable implements Table {
   readonly #table: Table;
@@ -23,15 +25,17 @@ export class SealedTable implements Table {
   }
 
   async write(write: Write): Promise<WriteResult> {
-    const result = await this.#table.write(await this.#seal(write));
+    const result = await this.#table.write(keepingNewer(await this.#seal(write)));
+    if (!result.ok) checkForm(result.old);
     if (result.ok) return { ok: true, item: await this.#openWritten(result.item) };
     return { ok: false, old: result.old === undefined ? undefined : await this.#openWritten(result.old) };
   }
 
   async transact(writes: readonly Write[]): Promise<TransactResult> {
     const sealed = await Promise.all(writes.map((write) => this.#seal(write)));
-    const result = await this.#table.transact(sealed);
+    const result = await this.#table.transact(sealed.map(keepingNewer));
     if (result.ok) return result;
+    for (const part of result.refused) checkForm(part?.old);
     const refused = result.refused.map(async (part) => {
       if (part?.old === undefined) return part;
       return { old: await this.#openWritten(part.old) };
@@ -51,11 +55,14 @@ export class SealedTable implements Table {
 
   async get(key: Key): Promise<Item | undefined> {
     const item = await this.#table.get(key);
+    checkForm(item);
     return item === undefined ? undefined : this.#open(item);
   }
 
   async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
-    return Promise.all((await this.#table.queryPartition(pk, skPrefix, after)).map((item) => this.#open(item)));
+    const found = await this.#table.queryPartition(pk, skPrefix, after);
+    found.forEach(checkForm);
+    return Promise.all(found.map((item) => this.#open(item)));
   }
 
   queryIndex(query: IndexQuery): Promise<IndexPage> {

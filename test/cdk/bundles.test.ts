@@ -21,11 +21,11 @@ afterAll(() => {
 test('what is uploaded is what a bundle of the function is anywhere, without source maps', async () => {
   const configFile = join(root, 'bench/small-app/outwait.config.ts');
   const stack = new Stack(new App({ outdir: join(folder, 'out') }), 'Test');
-  const code = new FunctionBundles(configFile).codeOf('poll').bind(stack);
+  const code = new FunctionBundles(configFile, ['schedule']).codeOf('schedule').bind(stack);
   expect(code.s3Location?.objectKey).toMatch(/^[0-9a-f]{64}\.zip$/);
 
   const outDir = join(folder, 'bundle');
-  await bundle({ configFile, outDir, entries: { index: join(root, 'functions/poll.ts') } });
+  await bundle({ configFile, outDir, entries: { index: join(root, 'functions/schedule.ts') } });
   const uploaded = filesIn((stack.node.findChild('Code') as Asset).assetPath, join(folder, 'out'));
   expect(Object.keys(uploaded)).toContain('index.mjs');
   const expected = Object.entries(filesIn(outDir)).filter(([name]) => !name.endsWith('.map'));
@@ -36,8 +36,8 @@ test('a mistake in the code of a user ends the synthesis with its place', () => 
   const configFile = join(folder, 'outwait.config.ts');
   writeFileSync(configFile, "import { nothing } from './not-there.js';\nexport default nothing;\n");
   const stack = new Stack(new App({ outdir: join(folder, 'broken') }), 'Test');
-  const bundles = new FunctionBundles(configFile);
-  expect(() => bundles.codeOf('api').bind(stack)).toThrow(/outwait\.config\.ts:1:\d+/);
+  const bundles = new FunctionBundles(configFile, ['schedule']);
+  expect(() => bundles.codeOf('schedule').bind(stack)).toThrow(/outwait\.config\.ts:1:\d+/);
 });
 
 function filesIn(path: string, base = ''): Readonly<Record<string, string>> {

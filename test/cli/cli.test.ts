@@ -178,6 +178,7 @@ describe('bad arguments end with 2 and say what was expected', () => {
     [['start', 'a', 'b'], 'too many arguments'],
     [['start', 'a', '--input'], "option '--input <json>' argument missing"],
     [['start', 'a', '--input', '{month:1}'], 'It must be JSON'],
+    [['start', 'a', '--input', '1e999'], 'JSON has a number that is too large'],
     [['start', 'a', '--key', ''], 'A key is 1 to 255 bytes'],
     [['start', 'a', '--key', 'é'.repeat(128)], 'A key is 1 to 255 bytes'],
     [['start', 'a', '--url', 'here'], 'It must be an http or https URL'],

@@ -68,7 +68,7 @@ describe('outwait remote cancel and poll', () => {
 
   it.each([
     ['refused', 'not cancelled: the server refuses: it has ended\n'],
-    ['unanswered', 'not cancelled: the server does not answer: it has ended\n'],
+    ['unanswered', 'not cancelled: the server gave no usable answer: it has ended\n'],
   ])('end with 1 when the server %s', async (reason, out) => {
     const error = { code: 'REMOTE_UNREACHABLE', message: 'it has ended' };
     answers[`/runs/${runId}/waits/2/cancel-remote`] = [200, { cancelled: false, reason, error }];

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bundle } from '../../lib/aws/bundle.js';
 import { loadApp } from '../../lib/local/load-app.js';
@@ -53,13 +54,17 @@ describe('the app of a configuration', () => {
   });
 
   it('has the whole of a package of which outwait itself bundles parts', async () => {
-    const app = await load({
-      'outwait.config.ts':
-        "import { defineApp, defineWorkflow } from 'outwait'; import { fetch, MockAgent } from 'undici'; import { multistream } from 'pino'; const kinds = [fetch, MockAgent, multistream].map((part) => typeof part); export default defineApp({ workflows: [defineWorkflow({ name: kinds.join(' '), run: async () => 1 })] });",
-      // As in a project that has them installed.
-      'node_modules': '',
+    const folder = await aFolder({
+      'outwait.config.ts': `
+        import { defineApp, defineWorkflow } from 'outwait';
+        import { multistream } from 'pino';
+        import { fetch, MockAgent } from 'undici';
+        const kinds = [fetch, MockAgent, multistream].map((part) => typeof part);
+        export default defineApp({ workflows: [defineWorkflow({ name: kinds.join('.'), run: async () => 1 })] });`,
     });
-    expect([...app.workflows.keys()]).toEqual(['function function function']);
+    await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'), 'junction');
+    const app = await loadApp(join(folder, 'outwait.config.ts'), join(folder, 'build'));
+    expect([...app.workflows.keys()]).toEqual(['function.function.function']);
   });
 
   it('is loaded anew when the configuration has changed', async () => {

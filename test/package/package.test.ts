@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanEnv, pack, type Packed, root, runIn, succeedIn, temporaryFolder } from './packed.js';
@@ -32,7 +32,9 @@ describe('the published package', () => {
     ]);
     const unbuilt = packed.paths.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
     expect(unbuilt).toEqual([]);
-    expect(packed.paths).toEqual(expect.arrayContaining(['bin/outwait.js', 'dist/cli.js', 'dist/index.d.ts']));
+    expect(packed.paths).toEqual(
+      expect.arrayContaining(['bin/outwait.js', 'dist/lib/cli.js', 'dist/lib/index.d.ts', 'dist/cdk/index.d.ts']),
+    );
   });
 
   it('has a workflow and a test kit that run together', async () => {
@@ -109,6 +111,53 @@ describe('the published package', () => {
       stderr: '',
     });
   });
+
+  it('has a construct that bundles the workflows of a CDK app of one, and types for it', async () => {
+    // A CDK app brings these along; a link stands for 300 MB of installing.
+    for (const name of ['aws-cdk-lib', 'constructs']) {
+      await symlink(join(root, 'node_modules', name), join(project, 'node_modules', name));
+    }
+    await writeFile(
+      join(project, 'app.config.ts'),
+      `import { defineApp, defineWorkflow } from 'outwait';
+       const hello = defineWorkflow<{ name: string }>({ name: 'hello', run: async (ctx, { name }) => \`hello \${name}\` });
+       export default defineApp({ workflows: [hello] });`,
+    );
+    const program = `import { App, Stack } from 'aws-cdk-lib';
+       import { Outwait, type OutwaitProps } from 'outwait/cdk';
+       const app = new App({ outdir: 'cdk.out' });
+       const props: OutwaitProps = { app: './app.config.ts', functions: { turn: { memoryMb: 2048 } } };
+       new Outwait(new Stack(app, 'Mine'), 'Outwait', props);
+       app.synth();`;
+    await writeFile(join(project, 'cdk-app.ts'), program);
+    await writeFile(join(project, 'cdk-app.mjs'), program.replaceAll(/, type OutwaitProps|: OutwaitProps/g, ''));
+    await succeedIn(project, process.execPath, 'cdk-app.mjs');
+    const { files } = JSON.parse(await readFile(join(project, 'cdk.out/Mine.assets.json'), 'utf8')) as {
+      readonly files: Readonly<
+        Record<string, { readonly source: { readonly path: string; readonly packaging: string } }>
+      >;
+    };
+    const bundles = Object.values(files).filter(({ source }) => source.packaging === 'zip');
+    expect(bundles).toHaveLength(5);
+    for (const { source } of bundles) {
+      expect(await readFile(join(project, 'cdk.out', source.path, 'index.mjs'), 'utf8')).toContain('"hello"');
+    }
+    const compilerOptions = {
+      target: 'ES2023',
+      module: 'NodeNext',
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+      types: [],
+    };
+    await writeFile(join(project, 'tsconfig.cdk.json'), JSON.stringify({ compilerOptions, files: ['cdk-app.ts'] }));
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    expect(await runIn(project, process.execPath, tsc, '-p', 'tsconfig.cdk.json')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  }, 90_000);
 
   it('runs workflows in local mode, and ends at SIGTERM', async () => {
     await writeFile(

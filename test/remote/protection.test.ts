@@ -56,6 +56,7 @@ function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
     reply: working,
     calls: 0,
     cancels: 0,
+    watches: 0,
     away: (away: boolean) => void (isAway = away),
     worker: (): RemoteTaskTransport => {
       const inner: RemoteTaskTransport = {
@@ -70,6 +71,9 @@ function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
         cancel: async () => {
           server.cancels++;
           return { kind: 'done' };
+        },
+        watch: async () => {
+          server.watches++;
         },
       };
       const deps = {
@@ -240,6 +244,19 @@ describe('the breaker of a server', () => {
     expect(server.cancels).toBe(0);
     server.pass(30_000);
     expect(await worker.cancel(handle)).toEqual({ kind: 'done' });
+  });
+
+  it('is not watched while it is left alone', async () => {
+    const server = aServer();
+    const worker = server.worker();
+    const watch = () => worker.watch!(handle, () => undefined, new AbortController().signal);
+    server.reply = failing();
+    await many(10, () => read(worker, server.clock));
+    await watch();
+    expect(server.watches).toBe(0);
+    server.pass(60_000);
+    await watch();
+    expect(server.watches).toBe(1);
   });
 
   it('learns nothing from requests that were sent before it opened', async () => {

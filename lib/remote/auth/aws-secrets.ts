@@ -36,7 +36,7 @@ async function openParameterStore(options: AwsSecretsOptions) {
 }
 
 async function openSecretsManager(options: AwsSecretsOptions) {
-  const { SecretsManagerClient, GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');
+  const { SecretsManagerClient, GetSecretValueCommand } = await import('./secrets-manager-client.js');
   return { client: new SecretsManagerClient(clientConfig(options)), GetSecretValueCommand };
 }
 

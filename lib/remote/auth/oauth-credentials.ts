@@ -59,6 +59,7 @@ export class OAuthCredentials implements Credentials {
 
   async renew(refusal: HttpHead, presented: Extract<Presented, { kind: 'ready' }>): Promise<Renewed> {
     const challenge = readChallenge(refusal.headers['www-authenticate']);
+    const scopes = this.#scopes;
     if (refusal.status === 403) {
       if (challenge?.error !== 'insufficient_scope' || !this.#widen(challenge)) return { kind: 'unchanged' };
       this.#token = undefined;
@@ -69,7 +70,10 @@ export class OAuthCredentials implements Credentials {
       this.#token = undefined;
     }
     const reply = await this.#ask(challenge);
-    return reply.kind === 'token' ? { kind: 'renewed' } : { kind: 'failed', error: reply.error };
+    if (reply.kind === 'token') return { kind: 'renewed' };
+    // What the server asked for is not to be had: with it, there would be no token for anything any more.
+    if (refusal.status === 403 && reply.isRefusal) this.#scopes = scopes;
+    return { kind: 'failed', error: reply.error };
   }
 
   #authorization(): string | undefined {

@@ -70,8 +70,7 @@ type Kms = Pick<typeof Sdk, 'GenerateDataKeyCommand' | 'DecryptCommand' | 'KMSSe
 };
 
 async function openKms({ endpoint }: KmsOptions): Promise<Kms> {
-  const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } =
-    await import('@aws-sdk/client-kms');
+  const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } = await import('./kms-client.js');
   const client = new KMSClient({
     ...(endpoint === undefined
       ? {}

@@ -191,6 +191,21 @@ describe('an OAuth client', () => {
     expect(world.forms).toHaveLength(2);
   });
 
+  it('MCP-78: a scope that the authorization server does not give is not asked for again', async () => {
+    const world = await protectedServer({
+      accepts: (_token, count) => (count === 2 ? 403 : count > 2),
+      token: (form, response) => {
+        const isTooMuch = form.get('scope')?.includes('tasks.admin') ?? false;
+        if (isTooMuch) json(response, { error: 'invalid_scope' }, 400);
+        return isTooMuch;
+      },
+    });
+    const { transport } = caller(world, { scopes: ['tasks.read'] });
+    expect(problem(await transport.get(handle))).toContain('answered with status 400 (invalid_scope)');
+    expect(await transport.get(handle)).toMatchObject({ kind: 'working' });
+    expect(world.forms.at(-1)?.get('scope')).toBe('tasks.read');
+  });
+
   it('a scope that is missing while a token with less is asked for is asked for after it', async () => {
     const forms: string[] = [];
     const held: (() => void)[] = [];

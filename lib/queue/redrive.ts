@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import {
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { EngineError } from '../base/errors.js';
+import { redriveWaitSeconds } from '../base/limits.js';
+import { batchMax, type OutgoingMessage, SqsBatches } from './sqs-batches.js';
+
+export interface DeadLetters {
+  readonly url: string;
+  /** About so many wait in it; SQS does not count exactly. */
+  readonly count: number;
+}
+
+/** The dead-letter queue of a queue. @throws EngineError `CONFIG_INVALID` when it has none, and what SQS throws */
+export async function findDeadLetters(client: SQSClient, queueUrl: string): Promise<DeadLetters> {
+  const { Attributes } = await client.send(
+    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy'] }),
+  );
+  const name = deadLetterName(Attributes?.RedrivePolicy);
+  if (name === undefined) throw new EngineError('CONFIG_INVALID', 'the queue has no dead-letter queue');
+  const { QueueUrl: url = '' } = await client.send(new GetQueueUrlCommand({ QueueName: name }));
+  const counted = await client.send(
+    new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['ApproximateNumberOfMessages'] }),
+  );
+  return { url, count: Number(counted.Attributes?.ApproximateNumberOfMessages ?? 0) };
+}
+
+/** The last part of the ARN in a redrive policy. */
+function deadLetterName(policy: string | undefined): string | undefined {
+  const { deadLetterTargetArn } = JSON.parse(policy ?? '{}') as { readonly deadLetterTargetArn?: string };
+  return deadLetterTargetArn?.split(':').at(-1);
+}
+
+/**
+ * Moves up to `limit` messages of a dead-letter queue back, and gives how many. Each is sent before it is deleted: one
+ * that an error or a crash leaves in both is a message that comes twice, which changes nothing.
+ */
+export async function redrive(
+  client: SQSClient,
+  { from, to, limit }: { readonly from: string; readonly to: string; readonly limit: number },
+): Promise<number> {
+  const batches = new SqsBatches(client, to);
+  let moved = 0;
+  while (moved < limit) {
+    const { Messages = [] } = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: from,
+        MaxNumberOfMessages: Math.min(batchMax, limit - moved),
+        WaitTimeSeconds: redriveWaitSeconds,
+        MessageSystemAttributeNames: ['MessageGroupId'],
+      }),
+    );
+    if (Messages.length === 0) break;
+    await moveAll(client, Messages, from, batches);
+    moved += Messages.length;
+  }
+  return moved;
+}
+
+async function moveAll(client: SQSClient, messages: readonly Message[], from: string, to: SqsBatches): Promise<void> {
+  const sent = await Promise.allSettled(messages.map((message) => to.send(again(message))));
+  const taken = messages.filter((_, at) => sent[at]?.status === 'fulfilled');
+  if (taken.length > 0) {
+    const Entries = taken.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
+    await client.send(new DeleteMessageBatchCommand({ QueueUrl: from, Entries }));
+  }
+  const refused = sent.find((one) => one.status === 'rejected');
+  if (refused !== undefined) throw refused.reason;
+}
+
+function again({ Body, Attributes }: Message): OutgoingMessage {
+  const groupId = Attributes?.MessageGroupId;
+  return {
+    MessageBody: Body,
+    // A fresh one: under that of its first sending SQS would drop it.
+    ...(groupId === undefined ? {} : { MessageGroupId: groupId, MessageDeduplicationId: randomUUID() }),
+  };
+}
