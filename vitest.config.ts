@@ -9,7 +9,13 @@ const mutant = process.env['MUTANT'] ?? '';
 
 export default defineConfig({
   plugins: mutant === '' ? [] : [mutation(mutant)],
-  resolve: { alias: { 'outwait/testing': at('./lib/testing.ts'), outwait: at('./lib/index.ts') } },
+  resolve: {
+    alias: {
+      'outwait/testing': at('./lib/testing.ts'),
+      'outwait/cdk': at('./cdk/index.ts'),
+      outwait: at('./lib/index.ts'),
+    },
+  },
   test: {
     include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
     testTimeout: 30_000,

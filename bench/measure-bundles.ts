@@ -48,16 +48,16 @@ function sizesIn({ outputs }: Metafile, entryName: string): BundleSize {
   const entry = Object.keys(outputs).find((path) => path.endsWith(`/${entryName}`));
   if (entry === undefined) throw new Error(`there is no ${entryName}`);
   const startsWith = (parts: RegExp) => (path: string) => parts.test(outputs[path]?.entryPoint ?? '');
-  const loaded = (isLoaded: (path: string) => boolean): Set<string> => reachable(outputs, entry, isLoaded);
+  const loadedWith = (isLoaded: (path: string) => boolean): Set<string> => reachable(outputs, entry, isLoaded);
   const bytesOf = (paths: Iterable<string>): number =>
     [...paths].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
   const isServer = startsWith(serverParts);
   const isQueueOrSecret = startsWith(queueAndSecretParts);
-  const all = loaded(() => true);
+  const all = loadedWith(() => true);
   return {
-    atOnceBytes: bytesOf(loaded(() => false)),
-    withServerBytes: bytesOf(loaded(isServer)),
-    busyBytes: bytesOf(loaded((path) => isServer(path) || isQueueOrSecret(path))),
+    atOnceBytes: bytesOf(loadedWith(() => false)),
+    withServerBytes: bytesOf(loadedWith(isServer)),
+    busyBytes: bytesOf(loadedWith((path) => isServer(path) || isQueueOrSecret(path))),
     allBytes: bytesOf(all),
     protocolBytes: [...all].reduce(
       (sum, path) => sum + bytesFrom(outputs[path]?.inputs ?? {}, /(^|\/)lib\/remote\/(mcp|a2a)\//),

@@ -1,10 +1,14 @@
-// npm run bench [-- --json] [--store memory]: every figure of docs/performance.md, measured here and now. Nothing that
-// needs the database is measured with `--store memory`; where dynoxide is not installed there is no other way.
+// npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: every figure of docs/performance.md,
+// measured here and now. Nothing that needs the database is measured with `--store memory`; where dynoxide is not installed
+// there is no other way. `--only functions` measures nothing but bundles and cold starts, these also on each other Node that
+// `--node` names.
 
+import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { bundleFigures } from './bundle-figures.js';
+import { coldStartFigures } from './cold-start-figures.js';
 import { countFigures } from './count-figures.js';
-import { isMet } from './figure.js';
+import { type Figure, isMet } from './figure.js';
 import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
@@ -13,22 +17,33 @@ import { timeFigures } from './time-figures.js';
 
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
-const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, store: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    store: { type: 'string' },
+    only: { type: 'string' },
+    node: { type: 'string', multiple: true, default: [] },
+  },
+});
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
+if (values.only !== undefined && values.only !== 'functions') throw new Error('--only takes "functions"');
+const withDatabase = values.store === undefined && values.only === undefined;
 
 async function measure(): Promise<Report> {
   const machine = readMachine();
   const measuredAt = new Date().toISOString();
   const progress = (text: string): boolean => process.stderr.write(`${text} …\n`);
-  const database = values.store === 'memory' ? undefined : await openDatabase();
+  const database = withDatabase ? await openDatabase() : undefined;
   try {
     if (database !== undefined) progress('requests and capacity');
     const counts = database === undefined ? undefined : await countFigures(database);
     const figures = [
       ...(counts?.figures ?? []),
-      ...(await timeFigures(database, progress)),
-      ...(await largeRunFigures(database, progress)),
+      ...(values.only === undefined ? await timeFigures(database, progress) : []),
+      ...(values.only === undefined ? await largeRunFigures(database, progress) : []),
       ...(await bundleFigures()),
+      ...(await coldStartFigures(process.execPath, process.versions.node, progress)),
+      ...(await otherColdStarts(values.node, progress)),
     ];
     return {
       measuredAt,
@@ -43,6 +58,18 @@ async function measure(): Promise<Report> {
   } finally {
     await database?.close();
   }
+}
+
+async function otherColdStarts(
+  programs: readonly string[],
+  progress: (text: string) => void,
+): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const node of programs) {
+    const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
+    figures.push(...(await coldStartFigures(node, version, progress)));
+  }
+  return figures;
 }
 
 const report = await measure();

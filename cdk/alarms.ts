@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { metrics } from '../lib/aws/topology.js';
@@ -10,7 +10,7 @@ import type { OutwaitFunctions } from './functions.js';
 import type { OutwaitQueues } from './queues.js';
 
 export interface AlarmParts {
-  readonly table: TableV2;
+  readonly table: ITableV2;
   readonly functions: OutwaitFunctions;
   readonly deadLetters: OutwaitQueues['deadLetters'];
   readonly topic: ITopic | undefined;
@@ -103,7 +103,7 @@ export function createAlarms(scope: Construct, { table, functions, deadLetters, 
 }
 
 /** A metric that the functions write themselves. */
-export function ownMetric(table: TableV2, name: MetricName, statistic: 'Maximum' | 'Sum', period: Duration): Metric {
+export function ownMetric(table: ITableV2, name: MetricName, statistic: 'Maximum' | 'Sum', period: Duration): Metric {
   return new Metric({
     namespace: metrics.namespace,
     metricName: name,

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type Alarm, AlarmStatusWidget, Dashboard, GraphWidget, type IMetric } from 'aws-cdk-lib/aws-cloudwatch';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { ownMetric } from './alarms.js';
 import type { OutwaitFunctions } from './functions.js';
@@ -9,7 +9,7 @@ import type { OutwaitQueues } from './queues.js';
 
 export interface DashboardParts {
   readonly alarms: readonly Alarm[];
-  readonly table: TableV2;
+  readonly table: ITableV2;
   readonly queues: OutwaitQueues;
   readonly functions: OutwaitFunctions;
   readonly api: HttpApi;

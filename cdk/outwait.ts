@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { DomainName, HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
@@ -28,7 +28,7 @@ import { createTable } from './table.js';
  * @throws EngineError `CONFIG_INVALID` when the configuration is not there or cannot be bundled, or a property is not valid
  */
 export class Outwait extends Construct {
-  readonly table: TableV2;
+  readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
   /** What was not done after several attempts, by queue, and of the sweep. */
   readonly deadLetters: OutwaitQueues['deadLetters'];
@@ -46,7 +46,7 @@ export class Outwait extends Construct {
     super(scope, id);
     checkProps(props);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
-    this.table = createTable(this, removalPolicy);
+    this.table = props.table ?? createTable(this, removalPolicy);
     const { work, deadLetters } = createQueues(this);
     this.queues = work;
     this.deadLetters = deadLetters;

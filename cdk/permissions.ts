@@ -1,5 +1,5 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -24,7 +24,7 @@ const callers = ['api', 'turn', 'poll'] as const satisfies readonly FunctionName
 
 export interface Resources {
   readonly functions: OutwaitFunctions;
-  readonly table: TableV2;
+  readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
   readonly tokenKeys: ISecret;
   /** Undefined where an authorizer decides. */

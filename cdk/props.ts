@@ -1,6 +1,7 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
 import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -36,6 +37,8 @@ export interface OutwaitProps {
   readonly app: string;
   /** What becomes of the table and the generated secrets with the stack. Default: they are kept, and the table is protected. */
   readonly removalPolicy?: RemovalPolicy;
+  /** One that is there, with both indexes, such as a restored one. Default: a new one. */
+  readonly table?: ITableV2;
   /** Is told of alarms, and of their end. Default: nobody. */
   readonly alarmsTopic?: ITopic;
   /** Of the functions and of the access log. Default: one month. */

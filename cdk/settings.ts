@@ -1,6 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -20,6 +21,7 @@ const settingsSchema = z.strictObject({
   app: text,
   stackName: text.optional(),
   removalPolicy: z.enum(['retain', 'destroy']).optional(),
+  tableName: text.optional(),
   alarmsTopicArn: text.optional(),
   logRetentionDays: count.optional(),
   functions: z
@@ -85,11 +87,13 @@ function parseJson(json: string): unknown {
 
 /** Settings as props. What they name by ARN is looked up by nobody: that it is there shows when it is deployed. */
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
-  const { removalPolicy, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } = settings;
+  const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
+    settings;
   const { stackName: _, tokenKeysSecretArn, managementTokenSecretArn, ...plain } = others;
   return {
     ...plain,
     ...(removalPolicy === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
+    ...(tableName === undefined ? {} : { table: TableV2.fromTableName(scope, 'Table', tableName) }),
     ...(alarmsTopicArn === undefined ? {} : { alarmsTopic: Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn) }),
     ...(logRetentionDays === undefined ? {} : { logRetention: retentionOf(logRetentionDays) }),
     ...(domain === undefined

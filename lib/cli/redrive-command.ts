@@ -1,7 +1,6 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { envNames } from '../aws/env.js';
-import { wholeNumberArgument } from './arguments.js';
+import { urlArgument, wholeNumberArgument } from './arguments.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { withJson } from './common-options.js';
 import { formatRedriven } from './format.js';
@@ -19,6 +18,7 @@ interface Flags {
   readonly queue?: QueueName;
   readonly dryRun?: boolean;
   readonly limit: number;
+  readonly sqsEndpoint?: string;
   readonly json?: boolean;
 }
 
@@ -35,6 +35,7 @@ export function addRedriveCommand(program: Command): void {
     .addOption(new Option('--queue <name>', 'only of this queue').choices(queueNames))
     .option('--dry-run', 'only say how much waits there')
     .option('--limit <number>', 'most messages of each queue', wholeNumberArgument(1, 100_000), 1_000)
+    .addOption(new Option('--sqs-endpoint <url>', 'ask an SQS stand-in instead of AWS').argParser(urlArgument))
     .addHelpText(
       'after',
       `\nThe queues are those of ${Object.values(queues).join(', ')}, credentials and region\n` +
@@ -49,7 +50,7 @@ async function redriveQueues(flags: Flags): Promise<void> {
   // Loaded here, so that the other commands start fast.
   const { createSqsClient } = await import('../queue/sqs-client.js');
   const { findDeadLetters, redrive } = await import('../queue/redrive.js');
-  const client = createSqsClient();
+  const client = createSqsClient(flags.sqsEndpoint === undefined ? {} : { endpoint: flags.sqsEndpoint });
   const redriven: Redriven[] = [];
   try {
     for (const { queue, url } of urls) {

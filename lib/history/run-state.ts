@@ -49,6 +49,8 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     readonly look?: number | undefined;
     /** Whoever follows the run follows the task too. */
     readonly watch: boolean;
+    /** The last word on its start is that the server is left alone. */
+    readonly isHeld?: boolean;
     /** How often the server has asked before it makes a task. */
     readonly rounds: number;
     /** Questions that the log has, by their ids, and the answers that it has. */
@@ -192,6 +194,8 @@ export class RunState {
           retryAtMs: event.retryAtMs,
           lastError: event.error,
           ...(event.sent === undefined ? {} : { mayRun: event.sent }),
+          // No attempt was made.
+          isHeld: event.attempt === wait.failedAttempts,
         }));
         break;
       case 'RemoteTaskStartLost':

@@ -1,3 +1,4 @@
+import type { EpochMs } from '../base/time.js';
 import type { RemoteTaskStartFailed } from '../history/event.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
 import type { Held } from '../remote/transport.js';
@@ -5,8 +6,9 @@ import type { Deps } from './deps.js';
 import { startRemoteTask, type StartAttempt, type StartResult } from './start-remote-task.js';
 import { whenFree } from './when-free.js';
 
-/** `token` is missing when the server was left alone and the item not looked at. */
-export type StartWhenFree = Partial<Pick<StartResult, 'token'>> & Omit<StartResult, 'token'>;
+/** `token` is missing when the server was left alone and the item not looked at; `heldUntilMs`: when to try again, where the log says so already. */
+export type StartWhenFree = Partial<Pick<StartResult, 'token'>> &
+  Omit<StartResult, 'token'> & { readonly heldUntilMs?: EpochMs };
 
 /**
  * An attempt to start a remote task, unless its server is to be left alone. Then nothing is sent and no attempt is used
@@ -18,7 +20,9 @@ export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<St
   const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
   if (isFree) return startRemoteTask(deps, start);
   const tried = await whenFree(deps, command.server, 'start', () => startRemoteTask(deps, start));
-  return tried.kind === 'held' ? { attempted: leftAlone(deps, wait, tried) } : tried.result;
+  if (tried.kind === 'done') return tried.result;
+  // Once is enough to say why: a wait of days behind a busy server must not fill the history.
+  return wait.isHeld === true ? { heldUntilMs: tried.untilMs } : { attempted: leftAlone(deps, wait, tried) };
 }
 
 function leftAlone(

@@ -79,6 +79,8 @@ export class Turn {
   readonly #effects = new Map<WaitId, Effect>();
   /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
   readonly #announced = new Set<string>();
+  /** Starts whose server is left alone, and until when. The log has that it is, not each time that it was found so. */
+  readonly #heldUntilMs = new Map<WaitId, EpochMs>();
   /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
   readonly #hastened = new Map<WaitId, EpochMs>();
   readonly #abandon = new AbortController();
@@ -366,7 +368,7 @@ export class Turn {
   #isLater(wait: OpenWait): boolean {
     // Nothing is put off; it may wait for answers.
     if (wait.kind === 'remoteTask' && wait.retryAtMs === undefined) return false;
-    return (waitDueAtMs(wait) ?? 0) > this.#deps.clock.nowMs();
+    return (this.#waitDueAtMs(wait) ?? 0) > this.#deps.clock.nowMs();
   }
 
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
@@ -377,7 +379,8 @@ export class Turn {
     const { turnId, called } = this.#options;
     this.#run(wait, 'outside', async () => {
       const start = { runId: this.#head.runId, wait, command, turnId, called };
-      const { token, attempted } = await startWhenFree(this.#deps, start);
+      const { token, attempted, heldUntilMs } = await startWhenFree(this.#deps, start);
+      if (heldUntilMs !== undefined) this.#heldUntilMs.set(wait.waitId, heldUntilMs);
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
       if (attempted !== undefined) this.#results.push(attempted);
     });
@@ -563,10 +566,17 @@ export class Turn {
       if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
       if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
       const mayMove = wait.kind === 'external' || wait.kind === 'child' || wait.kind === 'longStep';
-      const dueAtMs = mayMove ? this.#deadlineOf(wait) : waitDueAtMs(wait);
+      const dueAtMs = mayMove ? this.#deadlineOf(wait) : this.#waitDueAtMs(wait);
       if (dueAtMs !== undefined) instants.push(dueAtMs);
     }
     return instants;
+  }
+
+  /** As the log has it, unless the server of a start is left alone for longer. */
+  #waitDueAtMs(wait: OpenWait): EpochMs | undefined {
+    const heldUntilMs = wait.kind === 'remoteTask' ? this.#heldUntilMs.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || heldUntilMs === undefined) return waitDueAtMs(wait);
+    return Math.min(Math.max(heldUntilMs, wait.retryAtMs ?? 0), wait.deadlineAtMs);
   }
 
   #nextDueAtMs(): EpochMs | undefined {

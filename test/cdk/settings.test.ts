@@ -4,6 +4,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, test } from 'vitest';
 import { Outwait } from '../../cdk/outwait.js';
 import { parseSettings } from '../../cdk/settings.js';
+import { addReports } from './own-app.js';
 import { anApp, resourceOf, statementsOf, synthesize } from './synthesis.js';
 
 const topic = 'arn:aws:sns:eu-west-1:111111111111:alarms';
@@ -178,6 +179,16 @@ describe('the settings of a stack', () => {
     );
   });
 
+  test('take a table that is there, such as a restored one', () => {
+    const { template } = synthesize({ tableName: 'restored' });
+    template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_TABLE: 'restored' }) },
+    });
+    const resources = statementsOf(template, 'OutwaitScheduleFunction').map(resourceOf);
+    expect(resources.filter((name) => /:table\/restored(\/index\/due)?$/.test(name))).toHaveLength(2);
+  });
+
   test('put the functions into a VPC that is there', () => {
     const vpc = {
       id: 'vpc-11111111',
@@ -188,6 +199,16 @@ describe('the settings of a stack', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       VpcConfig: Match.objectLike({ SubnetIds: ['subnet-1', 'subnet-2'] }),
     });
+  });
+});
+
+describe('a CDK app of ones own', () => {
+  test('grants the functions what its steps need', () => {
+    const template = Template.fromStack(addReports(anApp()));
+    for (const name of ['OutwaitTurnFunction', 'OutwaitStepFunction']) {
+      expect(statementsOf(template, name).flatMap(({ Action }) => Action)).toContain('s3:PutObject');
+    }
+    template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 60, MemorySize: 2_048 });
   });
 });
 

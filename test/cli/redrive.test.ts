@@ -7,14 +7,14 @@ import {
 } from '@aws-sdk/client-sqs';
 import { startFauxqs, type FauxqsServer } from 'fauxqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { run } from './in-process.js';
+import { type Result, run } from './in-process.js';
 
 let server: FauxqsServer;
 let client: SQSClient;
 let created = 0;
 
 beforeAll(async () => {
-  server = await startFauxqs({ port: 0, logger: false, host: '127.0.0.1' });
+  server = await startFauxqs({ port: 0, logger: false });
   client = new SQSClient({
     endpoint: `http://127.0.0.1:${server.port}`,
     region: 'us-east-1',
@@ -25,6 +25,9 @@ afterAll(async () => {
   client.destroy();
   await server.stop();
 });
+
+const redrive = (...args: readonly string[]): Promise<Result> =>
+  run('redrive', ...args, '--sqs-endpoint', `http://127.0.0.1:${server.port}`);
 
 interface Pair {
   readonly url: string;
@@ -68,10 +71,6 @@ beforeEach(async () => {
     createPair(`${prefix}-work`, false),
     createPair(`${prefix}-step`, false),
   ]);
-  vi.stubEnv('AWS_ENDPOINT_URL_SQS', `http://127.0.0.1:${server.port}`);
-  vi.stubEnv('AWS_REGION', 'us-east-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'x');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x');
   vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', turn.url);
   vi.stubEnv('OUTWAIT_WORK_QUEUE_URL', work.url);
   vi.stubEnv('OUTWAIT_STEP_QUEUE_URL', step.url);
@@ -92,7 +91,7 @@ describe('outwait redrive', () => {
     const many = Array.from({ length: 23 }, (_, n) => `work ${n}`);
     await die(turn, 'run a', 'run b');
     await die(work, ...many);
-    expect(await run('redrive')).toEqual({
+    expect(await redrive()).toEqual({
       code: 0,
       out: 'QUEUE  DEAD LETTERS  MOVED\nturn   2             2\nwork   23            23\nstep   0             0\n',
       err: '',
@@ -113,7 +112,7 @@ describe('outwait redrive', () => {
     );
     await bodiesIn(turn.url);
     await die(turn, 'run a');
-    await run('redrive', '--queue', 'turn');
+    await redrive('--queue', 'turn');
     const { Messages = [] } = await client.send(
       new ReceiveMessageCommand({
         QueueUrl: turn.url,
@@ -132,9 +131,9 @@ describe('outwait redrive', () => {
 
   it('moves nothing on a dry run, and no more than it is told to', async () => {
     await die(step, 'a', 'b', 'c');
-    const dry = await run('redrive', '--queue', 'step', '--dry-run', '--json');
+    const dry = await redrive('--queue', 'step', '--dry-run', '--json');
     expect(JSON.parse(dry.out)).toEqual({ queues: [{ queue: 'step', deadLetters: 3, moved: 0 }] });
-    const limited = await run('redrive', '--queue', 'step', '--limit', '2', '--json');
+    const limited = await redrive('--queue', 'step', '--limit', '2', '--json');
     expect(JSON.parse(limited.out)).toEqual({ queues: [{ queue: 'step', deadLetters: 3, moved: 2 }] });
     expect(await bodiesIn(step.url)).toHaveLength(2);
     expect(await bodiesIn(step.dead)).toHaveLength(1);
@@ -143,22 +142,22 @@ describe('outwait redrive', () => {
   it('names what it needs, before it asks anybody', async () => {
     vi.stubEnv('OUTWAIT_WORK_QUEUE_URL', '');
     await die(turn, 'run a');
-    expect(await run('redrive')).toEqual({
+    expect(await redrive()).toEqual({
       code: 2,
       out: '',
       err: 'outwait: OUTWAIT_WORK_QUEUE_URL must be the URL of the work queue, it is not set\n',
     });
     expect(await bodiesIn(turn.dead)).toEqual(['run a']);
-    expect((await run('redrive', '--queue', 'other')).code).toBe(2);
+    expect((await redrive('--queue', 'other')).code).toBe(2);
   });
 
   it('says which queue SQS refuses, without its address, and which has no dead-letter queue', async () => {
     vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', `http://127.0.0.1:${server.port}/000000000000/missing.fifo`);
-    const missing = await run('redrive', '--queue', 'turn');
+    const missing = await redrive('--queue', 'turn');
     expect(missing).toMatchObject({ code: 1, out: '' });
     expect(missing.err).toMatch(/^outwait: turn queue: SQS refuses or cannot be reached \(\w+\)\n$/);
     vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', turn.dead);
-    expect(await run('redrive', '--queue', 'turn')).toMatchObject({
+    expect(await redrive('--queue', 'turn')).toMatchObject({
       code: 1,
       err: 'outwait: turn queue: the queue has no dead-letter queue\n',
     });

@@ -2,7 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
-const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/workflows.md'];
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'docs/workflows.md',
+  'docs/deploy.md',
+  'docs/operations.md',
+];
 const features = readdirSync(new URL('examples/features/', root)).map((name) => `examples/features/${name}`);
 
 function read(path: string): string {
@@ -19,7 +26,7 @@ const snippets = documents.flatMap((document) =>
 
 test('there are snippets to compare, one of each feature', () => {
   expect(snippets.map(({ file }) => file).sort()).toEqual(
-    ['examples/monthly-report/workflow.ts', 'examples/outwait.config.ts', ...features].sort(),
+    ['examples/monthly-report/workflow.ts', 'examples/outwait.config.ts', 'test/cdk/own-app.ts', ...features].sort(),
   );
 });
 

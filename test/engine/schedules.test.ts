@@ -284,7 +284,10 @@ describe('a schedule (EN 22)', () => {
 
   it('with a minute that there is not is refused by whoever asks for its next tick', async () => {
     const app = scheduled({ name: 'a', cron: '61 * * * *' });
-    const refused = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^schedule "a": .*61/) as unknown }) as unknown;
+    const refused = expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/^schedule "a": .*61/) as unknown,
+    }) as unknown;
     await expect(app.pass({ minutes: 1 })).rejects.toEqual(refused);
     await expect(checkSchedules(app.deps.app.schedules)).rejects.toEqual(refused);
   });
@@ -297,7 +300,11 @@ describe('a schedule (EN 22)', () => {
     const log = { ...deps.log, error: (event: string, fields?: object) => void logged.push({ event, ...fields }) };
     expect(await tickSchedules({ ...deps, log })).toEqual({ started: 1 });
     expect(logged).toEqual([
-      { event: 'schedule failed', schedule: 'broken', error: expect.objectContaining({ code: 'CONFIG_INVALID' }) as unknown },
+      {
+        event: 'schedule failed',
+        schedule: 'broken',
+        error: expect.objectContaining({ code: 'CONFIG_INVALID' }) as unknown,
+      },
     ]);
   });
 

@@ -36,7 +36,8 @@ describe('a start on a server that is left alone', () => {
       expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'done' });
     const { events } = await app.history(late);
     const attempts = events.flatMap((event) => (event.type === 'RemoteTaskStartFailed' ? [event.attempt] : []));
-    expect(new Set(attempts)).toEqual(new Set([0]));
+    // Said once, however often it was tried.
+    expect(attempts).toEqual([0]);
   });
 
   it('ends at the deadline of its call', async () => {

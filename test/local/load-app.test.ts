@@ -62,7 +62,11 @@ describe('the app of a configuration', () => {
         const kinds = [fetch, MockAgent, multistream].map((part) => typeof part);
         export default defineApp({ workflows: [defineWorkflow({ name: kinds.join('.'), run: async () => 1 })] });`,
     });
-    await symlink(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'), 'junction');
+    await symlink(
+      fileURLToPath(new URL('../../node_modules', import.meta.url)),
+      join(folder, 'node_modules'),
+      'junction',
+    );
     const app = await loadApp(join(folder, 'outwait.config.ts'), join(folder, 'build'));
     expect([...app.workflows.keys()]).toEqual(['function.function.function']);
   });

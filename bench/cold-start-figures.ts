@@ -1,0 +1,48 @@
+import { functions, type FunctionName } from '../lib/aws/topology.js';
+import { figure, medianFigure, type Figure } from './figure.js';
+import { type ColdStart, measureColdStarts } from './measure-cold-start.js';
+import { percentile } from './statistics.js';
+
+/** Of each kind; a median of fewer moves with every other process of the machine. */
+const starts = 11;
+
+/**
+ * Starts of each function in new processes of `node`: with the SDK in the bundle, as deployed, and with the SDK outside,
+ * by turns, since only what was measured in the same minutes can be compared.
+ */
+export async function coldStartFigures(
+  node: string,
+  version: string,
+  progress: (text: string) => void,
+): Promise<readonly Figure[]> {
+  progress(`cold starts on node ${version}`);
+  const names = Object.keys(functions) as FunctionName[];
+  const measured = await measureColdStarts({ node, names, starts });
+  return Object.entries(measured).flatMap(([name, { bundled, sdkOutside }]) => {
+    const prefix = `cold.node${version.split('.')[0] ?? ''}.${name}`;
+    const ratio = median(sdkOutside.map(totalMs)) / median(bundled.map(totalMs));
+    return [
+      medianFigure(
+        `${prefix}.import`,
+        bundled.map(({ importMs }) => importMs),
+        'ms',
+      ),
+      medianFigure(
+        `${prefix}.first-call`,
+        bundled.map(({ firstCallMs }) => firstCallMs),
+        'ms',
+      ),
+      medianFigure(`${prefix}.both`, bundled.map(totalMs), 'ms'),
+      medianFigure(`${prefix}.sdk-outside`, sdkOutside.map(totalMs), 'ms'),
+      figure(`${prefix}.ratio`, ratio, 'times'),
+    ];
+  });
+}
+
+function totalMs({ importMs, firstCallMs }: ColdStart): number {
+  return importMs + firstCallMs;
+}
+
+function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}

@@ -1,0 +1,61 @@
+import { unitsOf } from '../capacity.js';
+import { costOfRun, type RunCost } from '../measure-requests.js';
+import type { Database } from '../stores.js';
+import { plus, requestsPerMessage, times, type Usage } from './usage.js';
+
+/** What one of each uses, counted at the database and the queues. */
+export interface Counted {
+  /** Three steps and one remote wait, from the request that starts it to its end. */
+  readonly run: Usage;
+  readonly runWith100Polls: Usage;
+  readonly step: Usage;
+  /** Alone in its invocation. */
+  readonly poll: Usage;
+  /** By a relay, over the API, with the turn that takes it in. */
+  readonly settlement: Usage;
+}
+
+const moreSteps = 10;
+const polls = 100;
+/** A request from outside. */
+const request: Usage = { httpRequests: 1, apiCalls: 1 };
+
+export async function countUsage(database: Database): Promise<Counted> {
+  const settled = await costOfRun(database, { steps: 3, polls: 0 });
+  const longer = await costOfRun(database, { steps: 3 + moreSteps, polls: 0 });
+  const polled = await costOfRun(database, { steps: 3, polls });
+  // Without polls a relay settles: that is a request of its own.
+  const run = plus(usageOf(settled), request, request);
+  const runWith100Polls = plus(usageOf(polled), request);
+  const step = difference(usageOf(longer), usageOf(settled), moreSteps);
+  const poll = difference(usageOf(polled), usageOf(settled), polls);
+  return { run, runWith100Polls, step, poll, settlement: settlementOf(settled) };
+}
+
+function usageOf({ writes, reads, turnInvocations, pollMessages }: RunCost): Usage {
+  return {
+    writeUnits: unitsOf(writes),
+    readUnits: unitsOf(reads),
+    turns: turnInvocations,
+    polls: pollMessages,
+    fifoRequests: turnInvocations * requestsPerMessage,
+    standardRequests: pollMessages * requestsPerMessage,
+  };
+}
+
+function difference(more: Usage, less: Usage, count: number): Usage {
+  return times(plus(more, times(less, -1)), 1 / count);
+}
+
+/** The write that settles, the commit that takes it in, and the one that takes its marker away. */
+function settlementOf({ writesByMethod, reads, turnInvocations }: RunCost): Usage {
+  const units = (method: string, calls: number): number => {
+    const usage = writesByMethod[method];
+    if (usage === undefined) throw new Error(`the run has made no ${method}`);
+    return unitsOf(usage) / calls;
+  };
+  const writeUnits =
+    units('settle', 1) + units('commit', writesByMethod['commit']?.requests ?? 1) + units('clearTokenMarker', 1);
+  const turn: Usage = { turns: 1, fifoRequests: requestsPerMessage, readUnits: unitsOf(reads) / turnInvocations };
+  return plus(request, turn, { writeUnits });
+}

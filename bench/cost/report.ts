@@ -1,0 +1,119 @@
+import { dueShards, sweepIntervalMs } from '../../lib/base/limits.js';
+import { functions, queues } from '../../lib/aws/topology.js';
+import type { Counted } from './counted.js';
+import { assumed, prices, sources } from './prices.js';
+import { invocations, perMillion, plus, times, type Usage } from './usage.js';
+
+const dollars = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
+
+/** The tables of docs/cost.md, as Markdown. */
+export function formatCost(counted: Counted): string {
+  return [
+    `Prices of ${prices.region}, arm64, written down on ${prices.writtenDown}:`,
+    ...sources
+      .map(({ name, url }) => `[${name}](${url})`)
+      .map((link, at, all) => `${link}${at === all.length - 1 ? '.' : ','}`),
+    '',
+    table(
+      ['$ per million', 'DynamoDB', 'Lambda', 'SQS', 'API Gateway', 'total'],
+      [
+        ['runs of 3 steps and 1 remote wait, settled by a relay', counted.run],
+        ['the same with 100 polls instead', counted.runWith100Polls],
+        ['further steps of a run', counted.step],
+        ['polls, each alone', counted.poll],
+        [`polls, ${assumed.pollsPerBatch} in an invocation`, batched(counted.poll)],
+        ['settlements by a relay', counted.settlement],
+      ].map(([name, usage]) => costRow(name as string, usage as Usage)),
+    ),
+    '',
+    table(
+      ['counted for one', 'write units', 'read units', 'turns', 'poll messages'],
+      [
+        ['run, settled by a relay', counted.run],
+        ['run with 100 polls', counted.runWith100Polls],
+        ['further step', counted.step],
+        ['poll', counted.poll],
+        ['settlement', counted.settlement],
+      ].map(([name, usage]) => countRow(name as string, usage as Usage)),
+    ),
+    '',
+    table(['$ per million runs', '3 steps, 1 wait', 'with 100 polls', 'what is counted'], comparison(counted)),
+    '',
+    table(['a month in which nothing happens', '$'], idleRows()),
+  ].join('\n');
+}
+
+function costRow(name: string, usage: Usage): readonly string[] {
+  const { dynamodb, lambda, queues: sqs, gateway, total } = perMillion(usage);
+  return [name, ...[dynamodb, lambda, sqs, gateway, total].map(dollars)];
+}
+
+function countRow(name: string, { writeUnits = 0, readUnits = 0, turns = 0, polls = 0 }: Usage): readonly string[] {
+  return [name, ...[writeUnits, readUnits, turns, polls].map((count) => String(Number(count.toFixed(2))))];
+}
+
+/** Sends share requests of 10, receives and deletes those of a batch, and the batch an invocation. */
+function batched(poll: Usage): Usage {
+  const { polls = 0 } = poll;
+  const share = polls / assumed.pollsPerBatch;
+  return { ...poll, polls: share, standardRequests: polls / 10 + 2 * share };
+}
+
+/** One function, as large as ours and as long at each invocation; the steps' own work is left out everywhere. */
+function comparison(counted: Counted): readonly (readonly string[])[] {
+  const turn = invocations(assumed.turnMs, functions.turn.memoryMb);
+  const operations = (count: number): number => count * prices.durableFunctions.perMillionOperations;
+  const transitions = (count: number): number => count * prices.stepFunctions.perMillionTransitions;
+  const express =
+    prices.stepFunctions.perMillionExpressRequests + (64 / 1_024) * prices.stepFunctions.perExpressGbSecond * 1_000_000;
+  return [
+    [
+      'outwait',
+      dollars(perMillion(counted.run).total),
+      dollars(perMillion(counted.runWith100Polls).total),
+      'the tables above',
+    ],
+    [
+      'Lambda durable functions',
+      dollars(operations(5) + 2 * turn),
+      dollars(operations(105) + 102 * turn),
+      'the start, 3 steps and 1 wait are an operation each, and so is each poll; an invocation before and after the wait, and one for each poll',
+    ],
+    [
+      'Step Functions, Standard',
+      dollars(transitions(5) + 3 * turn),
+      dollars(transitions(5 + 300) + 103 * turn),
+      'the start, 3 tasks and 1 task with a token are a transition each, a poll is three (wait, task, choice); an invocation for each step and poll',
+    ],
+    [
+      'Step Functions, Express',
+      `${dollars(express + 3 * turn)} without the wait`,
+      'not possible',
+      'one request and one second of 64 MB; ends after five minutes and knows no tokens',
+    ],
+  ];
+}
+
+function idleRows(): readonly (readonly string[])[] {
+  const sweepsPerMonth = (assumed.hoursPerMonth * 3_600_000) / sweepIntervalMs;
+  // A query of an empty shard is half a unit: it need not be consistent.
+  const sweep: Usage = { sweeps: 1, readUnits: dueShards / 2 };
+  const receives = ((assumed.hoursPerMonth * 3_600) / assumed.idleReceiveSeconds) * assumed.idleReceivers;
+  const waiting = Object.values(queues).map(({ fifo }): Usage =>
+    fifo ? { fifoRequests: receives } : { standardRequests: receives },
+  );
+  const sweepDollars = perMillion(times(sweep, sweepsPerMonth / 1_000_000)).total;
+  const waitingDollars = perMillion(times(plus(...waiting), 1 / 1_000_000)).total;
+  const secretsDollars = assumed.secrets * prices.secretsManager.perSecretMonth;
+  return [
+    [`${sweepsPerMonth} sweeps`, dollars(sweepDollars)],
+    [`Lambda asks ${waiting.length} queues for messages`, dollars(waitingDollars)],
+    [`${assumed.secrets} secrets`, dollars(secretsDollars)],
+    ['together', dollars(sweepDollars + waitingDollars + secretsDollars)],
+  ];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
