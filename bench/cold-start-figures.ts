@@ -20,7 +20,8 @@ export async function coldStartFigures(
   const measured = await measureColdStarts({ node, names, starts });
   return Object.entries(measured).flatMap(([name, { bundled, sdkOutside }]) => {
     const prefix = `cold.node${version.split('.')[0] ?? ''}.${name}`;
-    const ratio = median(sdkOutside.map(totalMs)) / median(bundled.map(totalMs));
+    const ratioOf = (part: (start: ColdStart) => number): number =>
+      median(sdkOutside.map(part)) / median(bundled.map(part));
     return [
       medianFigure(
         `${prefix}.import`,
@@ -34,13 +35,19 @@ export async function coldStartFigures(
       ),
       medianFigure(`${prefix}.both`, bundled.map(totalMs), 'ms'),
       medianFigure(`${prefix}.sdk-outside`, sdkOutside.map(totalMs), 'ms'),
-      figure(`${prefix}.ratio`, ratio, 'times'),
+      figure(`${prefix}.ratio`, ratioOf(totalMs), 'times'),
+      medianFigure(`${prefix}.cpu`, bundled.map(cpuOf), 'ms'),
+      figure(`${prefix}.cpu-ratio`, ratioOf(cpuOf), 'times'),
     ];
   });
 }
 
 function totalMs({ importMs, firstCallMs }: ColdStart): number {
   return importMs + firstCallMs;
+}
+
+function cpuOf({ cpuMs }: ColdStart): number {
+  return cpuMs;
 }
 
 function median(values: readonly number[]): number {

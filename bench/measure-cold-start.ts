@@ -14,6 +14,8 @@ export interface ColdStart {
   readonly importMs: number;
   /** From then until its first event is answered: credentials, clients, a secret, one or more reads of the table. */
   readonly firstCallMs: number;
+  /** Of the processor, in all that time: what is left of it when other processes want the same cores. */
+  readonly cpuMs: number;
 }
 
 export interface ColdStarts {
@@ -92,13 +94,16 @@ async function bundleIn(outDir: string, name: string, external: readonly string[
 const startScript = `
 const [file, event] = process.argv.slice(2);
 const begun = performance.now();
+const cpuBefore = process.cpuUsage();
 const { handler } = await import(file);
 const loaded = performance.now();
 const answer = await handler(JSON.parse(event), { getRemainingTimeInMillis: () => 60_000 });
 const answered = performance.now();
+const { user, system } = process.cpuUsage(cpuBefore);
 const fine = answer === undefined || answer.statusCode === 200 || answer.batchItemFailures?.length === 0;
 if (!fine) throw new Error('the function did not do it: ' + JSON.stringify(answer));
-process.stdout.write('\\n' + JSON.stringify({ importMs: loaded - begun, firstCallMs: answered - loaded }));
+const figures = { importMs: loaded - begun, firstCallMs: answered - loaded, cpuMs: (user + system) / 1_000 };
+process.stdout.write('\\n' + JSON.stringify(figures));
 process.exit(0);
 `;
 

@@ -124,7 +124,8 @@ function vpcOf(scope: Construct, { id, subnetIds, availabilityZones }: NonNullab
 
 /** CloudWatch knows certain numbers of days only. */
 function retentionOf(days: number): RetentionDays {
-  const known = Object.values(RetentionDays).filter((value) => typeof value === 'number' && value < 9_999);
-  if (known.includes(days)) return days;
+  const name = RetentionDays[days] as keyof typeof RetentionDays | undefined;
+  if (name !== undefined) return RetentionDays[name];
+  const known = Object.values(RetentionDays).filter((value) => typeof value === 'number');
   throw new EngineError('CONFIG_INVALID', `outwait.logRetentionDays must be one of ${known.join(', ')}, got ${days}`);
 }

@@ -81,7 +81,9 @@ async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList[
   if (flags.workflow !== undefined) query.set('workflow', flags.workflow);
   for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
   const seen = new Set<string>();
-  for (let cursor: string | undefined; ; query.set('cursor', cursor)) {
+  let cursor: string | undefined;
+  do {
+    if (cursor !== undefined) query.set('cursor', cursor);
     const page: RunList = await client.get<RunList>(`/runs?${query.toString()}`);
     for (const run of page.runs) {
       // It becomes the name of a file, and whoever answers may not be an engine.
@@ -91,7 +93,7 @@ async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList[
       seen.add(run.runId);
       yield run;
     }
-    if (page.cursor === undefined || page.cursor === cursor) return;
-    cursor = page.cursor;
-  }
+    // Always further on, whatever answers.
+    cursor = page.cursor === cursor ? undefined : page.cursor;
+  } while (cursor !== undefined);
 }

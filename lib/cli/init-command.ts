@@ -34,6 +34,7 @@ async function init(folder: string, version: string): Promise<void> {
     [
       ...Object.keys(files).map((path) => `wrote ${join(folder, path)}`),
       `next: cd ${folder} && npm install && npm test`,
+      `(while outwait is not on npm: npm pack in its clone, and npm install <clone>/outwait-${version}.tgz here)`,
     ].join('\n'),
   );
 }

@@ -59,14 +59,14 @@ export default defineApp({
 
 const workflow = `import { defineWorkflow, textOf } from 'outwait';
 
-/** Lets a server write a report, which may take hours, and says what came of it. */
-export const report = defineWorkflow<{ topic: string }>({
+/** Lets a server export the bookings of a month, which may take hours, and says what came of it. */
+export const report = defineWorkflow<{ month: string }>({
   name: 'report',
-  async run(ctx, { topic }) {
+  async run(ctx, { month }) {
     const outcome = await ctx.callRemoteTask({
       server: 'reports',
-      tool: 'write_report',
-      arguments: { topic },
+      tool: 'start_export',
+      arguments: { month },
       timeout: { hours: 6 },
     });
     // The tool ran and says that it could not do it. That is a result, not an exception.
@@ -88,7 +88,7 @@ function appWith(task: ScriptedTask) {
 
 it('waits five hours for the report', async () => {
   const app = appWith({ after: { hours: 5 }, result: { content: [{ type: 'text', text: 'All is well.' }] } });
-  const runId = await app.start(report, { topic: 'bookings' });
+  const runId = await app.start(report, { month: '2026-10' });
   expect(await app.runToEnd(runId)).toEqual({
     status: 'completed',
     result: { status: 'ready', report: 'All is well.' },
@@ -97,7 +97,7 @@ it('waits five hours for the report', async () => {
 
 it('fails after six hours without one', async () => {
   const app = appWith({ never: true });
-  const runId = await app.start(report, { topic: 'bookings' });
+  const runId = await app.start(report, { month: '2026-10' });
   expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'REMOTE_TASK_TIMED_OUT' } });
 });
 `;
@@ -113,11 +113,17 @@ npm test
 npm run dev
 \`\`\`
 
-\`npm test\` needs no server. For \`npm run dev\`, put the address of your MCP server into \`outwait.config.ts\`; then, in
-another terminal:
+\`npm test\` needs no server. For \`npm run dev\`, put the address of your MCP server into \`outwait.config.ts\` and its tool
+into the workflow. As they stand they fit the example server in a clone of outwait, started there with
 
 \`\`\`
-npx outwait start report --input '{"topic":"bookings"}'
+npx tsx examples/servers/mcp-server.ts --port 4101
+\`\`\`
+
+Then, in another terminal:
+
+\`\`\`
+npx outwait start report --input '{"month":"2026-10"}'
 npx outwait list
 npx outwait why <runId>
 \`\`\`

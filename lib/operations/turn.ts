@@ -527,12 +527,6 @@ export class Turn {
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
   async #quiet(): Promise<void> {
     const { runId } = this.#head;
-    for (const token of this.#tokens.values()) {
-      const { waitId, questions } = token;
-      if (questions === undefined || questions.recorded <= questions.taken) continue;
-      await this.#deps.store.takeQuestions(runId, waitId, questions.recorded);
-      this.#tokens.set(waitId, { ...token, questions: { ...questions, taken: questions.recorded } });
-    }
     const dueAtMs = this.#nextDueAtMs();
     if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
       const isSet = await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs, this.#head.blocks);
@@ -540,10 +534,21 @@ export class Turn {
     }
     if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
       await wakeRunAt(this.#deps, runId, dueAtMs);
+    await this.#takeQuestions();
     await this.#clearMarkers(
       (token) => this.#state.settled.has(token.waitId),
       (item) => this.#state.takenInbox.has(item.inboxId),
     );
+  }
+
+  /** Until this is written, each read of a task that asks wakes the run: a marker like the others, and moved as late. */
+  async #takeQuestions(): Promise<void> {
+    for (const token of this.#tokens.values()) {
+      const { runId, waitId, questions } = token;
+      if (questions === undefined || questions.recorded <= questions.taken) continue;
+      await this.#deps.store.takeQuestions(runId, waitId, questions.recorded);
+      this.#tokens.set(waitId, { ...token, questions: { ...questions, taken: questions.recorded } });
+    }
   }
 
   /**

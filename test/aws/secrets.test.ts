@@ -75,9 +75,7 @@ describe('token keys in a secret (B136)', () => {
     expect(await read()).toBe(before);
     expect(lines.map(({ event }) => event)).toEqual(['keys not replaced']);
     expect(JSON.stringify(lines)).not.toContain('base64,');
-    expect(String((lines[0]?.fields?.['error'] as Error).message)).toBe(
-      'token key 1 must have the form keyId:base64url',
-    );
+    expect((lines[0]?.fields?.['error'] as Error).message).toBe('token key 1 must have the form keyId:base64url');
   });
 
   it('that are not there, or cannot be read, are an error that says neither name nor value', async () => {

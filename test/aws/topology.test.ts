@@ -49,7 +49,7 @@ describe('the topology', () => {
     const routes = createRoutes(aWorld().deps, { managementToken: () => undefined });
     for (const { path, access } of httpPaths) {
       const url = new URL(path.replaceAll(/\{\w+\}/g, 'x'), 'https://api.example.com');
-      const answers = await Promise.all(['GET', 'POST'].map((method) => routes.request(url, { method })));
+      const answers = await Promise.all(['GET', 'POST'].map(async (method) => routes.request(url, { method })));
       const isRefused = answers.some(({ status }) => status === 401);
       expect([path, access === 'management']).toEqual([path, isRefused]);
     }

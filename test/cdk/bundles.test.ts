@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { App, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FunctionBundles } from '../../cdk/function-bundles.js';
-import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { bundle } from '../../lib/aws/bundle.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,7 +25,8 @@ test('what is uploaded is what a bundle of the function is anywhere, without sou
 
   const outDir = join(folder, 'bundle');
   await bundle({ configFile, outDir, entries: { index: join(root, 'functions/schedule.ts') } });
-  const uploaded = filesIn((stack.node.findChild('Code') as Asset).assetPath, join(folder, 'out'));
+  const { assetPath } = stack.node.findChild('Code') as unknown as { readonly assetPath: string };
+  const uploaded = filesIn(join(folder, 'out', assetPath));
   expect(Object.keys(uploaded)).toContain('index.mjs');
   const expected = Object.entries(filesIn(outDir)).filter(([name]) => !name.endsWith('.map'));
   expect(uploaded).toEqual(Object.fromEntries(expected));
@@ -40,7 +40,6 @@ test('a mistake in the code of a user ends the synthesis with its place', () => 
   expect(() => bundles.codeOf('schedule').bind(stack)).toThrow(/outwait\.config\.ts:1:\d+/);
 });
 
-function filesIn(path: string, base = ''): Readonly<Record<string, string>> {
-  const from = join(base, path);
+function filesIn(from: string): Readonly<Record<string, string>> {
   return Object.fromEntries(readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')]));
 }

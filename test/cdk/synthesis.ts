@@ -1,8 +1,11 @@
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Outwait } from '../../cdk/outwait.js';
+import type { Outwait } from '../../cdk/outwait.js';
 import { parseSettings } from '../../cdk/settings.js';
 import { OutwaitStack } from '../../cdk/stack.js';
+
+// Templates are held against the schemas of CloudFormation in nag.test.ts, once; each time takes seconds.
+process.env['CDK_VALIDATION'] = 'false';
 
 /** Bundles have a test of their own; a synthesis without them takes seconds less. */
 export const anApp = (): App => new App({ context: { 'aws:cdk:bundling-stacks': [] } });

@@ -26,7 +26,13 @@ const snippets = documents.flatMap((document) =>
 
 test('there are snippets to compare, one of each feature', () => {
   expect(snippets.map(({ file }) => file).sort()).toEqual(
-    ['examples/monthly-report/workflow.ts', 'examples/outwait.config.ts', 'test/cdk/own-app.ts', ...features].sort(),
+    [
+      'examples/monthly-report/workflow.ts',
+      'examples/monthly-report/workflow.test.ts',
+      'examples/outwait.config.ts',
+      'test/cdk/own-app.ts',
+      ...features,
+    ].sort(),
   );
 });
 

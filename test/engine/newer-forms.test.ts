@@ -26,9 +26,9 @@ const quick = aFlow(async (ctx) => ctx.step('quick', () => 'quick'));
 interface Mixed extends Started {
   readonly table: MemoryTable;
   readonly warnings: string[];
-  item(sk: string): Promise<Item>;
+  readonly item: (sk: string) => Promise<Item>;
   /** As the newer version, which asks nobody. */
-  put(item: Item): Promise<void>;
+  readonly put: (item: Item) => Promise<void>;
 }
 
 async function mixed(workflow: Flow = flow): Promise<Mixed> {

@@ -69,6 +69,19 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('asking', 'asked by a task'),
   },
   {
+    name: 'questions-taken-first',
+    rule: 'markers are moved last: questions count as taken in when the head has its marker',
+    file: turn,
+    edits: [
+      { find: `await this.#takeQuestions(); await this.#clearMarkers(`, replace: `await this.#clearMarkers(` },
+      {
+        find: `const dueAtMs = this.#nextDueAtMs(); if (this.#head.dueAtMs !== dueAtMs`,
+        replace: `await this.#takeQuestions(); const dueAtMs = this.#nextDueAtMs(); if (this.#head.dueAtMs !== dueAtMs`,
+      },
+    ],
+    caughtBy: rules('asking', 'questions taken last'),
+  },
+  {
     name: 'answer-key-fresh',
     rule: 'every delivery of one answer carries the same key',
     file: 'lib/operations/answer-remote.ts',

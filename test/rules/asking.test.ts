@@ -48,3 +48,29 @@ test('answer in the log: a process that dies while it delivers has its answer de
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });
+
+test('questions taken last: a process that dies before the head has its marker is made up for by the next read', async () => {
+  const { outcome, endedAtS, violations, unplayed } = await play({
+    run: async (ctx) =>
+      call(ctx, 'r1', {
+        onInput: async (_question, inner) => {
+          await inner.sleep({ minutes: 3 });
+          return { action: 'accept' };
+        },
+      }),
+    tools: { r1: 60 },
+    asks: { r1: { first: 0, then: 1 } },
+    script: [
+      {
+        who: 'turn',
+        at: /^update a dueSeq/,
+        when: (world, runId) => world.log(runId).some(({ type }) => type === 'RemoteQuestionAsked'),
+        what: 'crashAndMessageLost',
+      },
+    ],
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'r1' });
+  expect(endedAtS).toBeLessThan(900);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});

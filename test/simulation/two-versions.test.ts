@@ -16,7 +16,7 @@ const scenario = (change: (name: string) => Scenario['run']): Scenario => ({
       await at('after a step'),
       (await call(ctx, 'r1')).result,
       await at('after a remote task'),
-      await ctx.sleep({ seconds: 100 }),
+      await ctx.sleep({ seconds: 100 }).then(() => 'slept'),
       await at('after a timer'),
       await ctx.signal('go'),
       await at('after a signal'),

@@ -1,0 +1,50 @@
+/**
+ * What each function may ask of AWS: the template grants this and nothing else (test/cdk), and a run that has every kind of wait
+ * needs this and nothing else (test/functions). As action and resource, in the order of the template.
+ */
+export const rights = {
+  Api: [
+    ...items(),
+    'dynamodb:Query Table/index/list',
+    'sqs:SendMessage TurnQueue',
+    'sqs:SendMessage WorkQueue',
+    'secretsmanager:GetSecretValue TokenKeys',
+    'secretsmanager:GetSecretValue ManagementToken',
+  ],
+  Turn: [
+    ...items(),
+    'sqs:SendMessage TurnQueue',
+    'sqs:SendMessage WorkQueue',
+    'sqs:SendMessage StepQueue',
+    'secretsmanager:GetSecretValue TokenKeys',
+  ],
+  Poll: [
+    ...items(),
+    'sqs:SendMessage TurnQueue',
+    'sqs:SendMessage WorkQueue',
+    'secretsmanager:GetSecretValue TokenKeys',
+  ],
+  Step: [
+    ...items(),
+    'sqs:SendMessage TurnQueue',
+    'sqs:SendMessage StepQueue',
+    'secretsmanager:GetSecretValue TokenKeys',
+  ],
+  Schedule: [
+    ...items(),
+    'dynamodb:Query Table/index/due',
+    'sqs:SendMessage TurnQueue',
+    'sqs:SendMessage WorkQueue',
+    'sqs:SendMessage StepQueue',
+    'secretsmanager:GetSecretValue TokenKeys',
+  ],
+} as const;
+
+function items() {
+  return [
+    'dynamodb:GetItem Table',
+    'dynamodb:PutItem Table',
+    'dynamodb:UpdateItem Table',
+    'dynamodb:Query Table',
+  ] as const;
+}
