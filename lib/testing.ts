@@ -3,7 +3,7 @@
 export { createTestApp, TestApp } from './testing/test-app.js';
 export type { TestAppOptions } from './testing/test-app.js';
 export { scriptedServer, ScriptedServer } from './testing/scripted-server.js';
-export type { ScriptedServerOptions, ScriptedTask } from './testing/scripted-server.js';
+export type { ScriptedQuestion, ScriptedServerOptions, ScriptedTask } from './testing/scripted-server.js';
 export { replayHistory } from './testing/replay.js';
 export type { ReplayedHistory } from './operations/replay-history.js';
 export type { HistoryView } from './operations/read-runs.js';

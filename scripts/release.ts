@@ -45,7 +45,12 @@ async function problemsOf(version: string): Promise<readonly string[]> {
     tag === '' ? undefined : `the tag v${version} is there already`,
     changelogProblem(changelog, version),
     // A run that this version starts has to be readable by the next ones.
-    existsSync(`test/replay/histories/${version}`) ? undefined : `there are no recorded histories of ${version}`,
+    existsSync(`test/replay/histories/${version}`)
+      ? undefined
+      : `there are no recorded histories of ${version} (npm run histories)`,
+    existsSync(`test/upgrade/fixtures/${version}.json.br`)
+      ? undefined
+      : `there are no kept bundles of ${version} (npm run bundles)`,
   ].filter((problem) => problem !== undefined);
 }
 

@@ -90,7 +90,8 @@ function formatWait(wait: WaitView): string {
   if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
   parts.push(`since ${time(wait.sinceMs)}`);
-  if (wait.nextAtMs !== undefined) parts.push(`next ${time(wait.nextAtMs)}`);
+  // Nothing but the deadline comes next: it is said once.
+  if (wait.nextAtMs !== undefined && wait.nextAtMs !== wait.deadlineAtMs) parts.push(`next ${time(wait.nextAtMs)}`);
   if (wait.deadlineAtMs !== undefined) parts.push(`deadline ${time(wait.deadlineAtMs)}`);
   if (wait.failedAttempts !== undefined) parts.push(`${wait.failedAttempts} failed`);
   if (wait.lastError !== undefined) parts.push(`last error: ${wait.lastError.message}`);

@@ -4,6 +4,7 @@ import {
   ExternalWaitFailed,
   fromStoredError,
   hasCode,
+  isEngineError,
   readable,
   RemoteTaskTimedOut,
   RunCancelled,
@@ -359,6 +360,13 @@ export class Execution {
     if (isCancel && !hasCode(error, 'COMPENSATION_FAILED')) {
       return { status: 'cancelled', ...this.#cancelled };
     }
+    // The run keeps the message alone; where in the code it came from is for the log.
+    if (this.#live && !isEngineError(error))
+      this.#options.log.warn('workflow failed', {
+        runId: this.#options.runId,
+        workflow: this.#options.workflow.name,
+        error,
+      });
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
   }
 

@@ -46,7 +46,7 @@ async function installOutwait(project: string): Promise<string> {
     ],
     root,
   );
-  expect(await readdir(join(home, 'dist')).catch(() => built.output)).toContain('cli.js');
+  expect(await readdir(join(home, 'dist/lib')).catch(() => built.output)).toContain('cli.js');
   await mkdir(join(project, 'node_modules/@types'), { recursive: true });
   await symlink(home, join(project, 'node_modules/outwait'));
   for (const name of ['vitest', 'typescript', '@types/node'])

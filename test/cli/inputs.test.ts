@@ -8,7 +8,10 @@ import { defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { run } from './in-process.js';
 
-const asks = defineWorkflow({ name: 'asks', run: (ctx) => ctx.ask({ message: 'Ship \u001b[31mit?' }) });
+const asks = defineWorkflow({
+  name: 'asks',
+  run: (ctx) => ctx.ask({ message: 'Ship \u001b[31mit?', timeout: { days: 3 } }),
+});
 
 let engine: LocalEngine;
 beforeAll(async () => {
@@ -46,6 +49,14 @@ describe('outwait inputs and answer', () => {
       err: '',
     });
     expect((await ask('inputs', '--json')).out).not.toContain(inputId);
+  });
+
+  it('are told of by why, with the deadline once', async () => {
+    const inputId = await anInput();
+    const [runId = ''] = inputId.split('.');
+    expect((await ask('why', runId)).out).toMatch(
+      /^waits for {2}external, question, ".*" \(outwait answer [0-9a-f]{32}\.1\), since \S+, deadline \S+ \(wait 1\)$/m,
+    );
   });
 
   it.each([

@@ -61,6 +61,14 @@ async function bodiesIn(url: string): Promise<readonly string[]> {
   }
 }
 
+/** Hidden from receivers or not. */
+async function countIn(url: string): Promise<number> {
+  const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }));
+  return (
+    Number(Attributes!['ApproximateNumberOfMessages']) + Number(Attributes!['ApproximateNumberOfMessagesNotVisible'])
+  );
+}
+
 let turn: Pair;
 let work: Pair;
 let step: Pair;
@@ -98,7 +106,7 @@ describe('outwait redrive', () => {
     });
     expect(await bodiesIn(turn.url)).toEqual(['run a', 'run b']);
     expect(await bodiesIn(work.url)).toEqual([...many].sort());
-    expect([await bodiesIn(turn.dead), await bodiesIn(work.dead)]).toEqual([[], []]);
+    expect([await countIn(turn.dead), await countIn(work.dead)]).toEqual([0, 0]);
   });
 
   it('keeps the group of a turn, and moves one that was sent a minute ago too', async () => {
@@ -136,7 +144,7 @@ describe('outwait redrive', () => {
     const limited = await redrive('--queue', 'step', '--limit', '2', '--json');
     expect(JSON.parse(limited.out)).toEqual({ queues: [{ queue: 'step', deadLetters: 3, moved: 2 }] });
     expect(await bodiesIn(step.url)).toHaveLength(2);
-    expect(await bodiesIn(step.dead)).toHaveLength(1);
+    expect(await countIn(step.dead)).toBe(1);
   });
 
   it('names what it needs, before it asks anybody', async () => {

@@ -21,6 +21,7 @@ import { approval } from '../../examples/features/signals.js';
 import { buildIndex } from '../../examples/features/long-steps.js';
 import { importRows } from '../../examples/features/steps.js';
 import { payment } from '../../examples/features/tokens.js';
+import versionsApp, { appInMay, order as versionedOrder } from '../../examples/features/versions.js';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 
@@ -54,6 +55,16 @@ describe('the examples of docs/workflows.md', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'shipped' });
     const { events } = await app.history(runId);
     expect(events.some((event) => event.type === 'PatchRecorded' && event.patchId === 'check-stock')).toBe(true);
+  });
+
+  example('versions', 'ends a run of May as it was begun, and a new one as orders are now', async () => {
+    const app = createTestApp(appInMay);
+    const inMay = await app.start(versionedOrder);
+    await app.pass({ days: 1 });
+    app.deploy(versionsApp);
+    const now = await app.start(versionedOrder);
+    expect(await app.runToEnd(inMay)).toEqual({ status: 'completed', result: 'shipped by post' });
+    expect(await app.runToEnd(now)).toEqual({ status: 'completed', result: 'shipped by bicycle' });
   });
 
   example('remote-ends', 'calls a task that fails three times, and says so', async () => {

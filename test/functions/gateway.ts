@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface Services {
   readonly dynamodb: string;
   readonly sqs: string;
+  /** By the names of the queues. */
+  readonly queueUrls: ReadonlyMap<string, string>;
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +22,8 @@ export async function openGateway(services: Services): Promise<Gateway> {
   const seen = new Set<string>();
   const server = createServer((request, response) => {
     void read(request).then(async (body) => {
-      const target = String(request.headers['x-amz-target']);
+      const { host: _, 'content-length': __, ...headers } = request.headers as Record<string, string>;
+      const target = headers['x-amz-target'] ?? '';
       const input = JSON.parse(body.toString()) as Input;
       for (const action of actionsOf(target, input)) seen.add(action);
       if (target.startsWith('secretsmanager.')) {
@@ -28,9 +31,14 @@ export async function openGateway(services: Services): Promise<Gateway> {
         response.end(JSON.stringify({ SecretString: services.secrets[input.SecretId ?? ''] }));
         return;
       }
-      const to = target.startsWith('AmazonSQS.') ? services.sqs : services.dynamodb;
-      const { host: _, ...headers } = request.headers as Record<string, string>;
-      const answer = await fetch(to, { method: 'POST', headers: { ...headers, connection: 'close' }, body });
+      const isSqs = target.startsWith('AmazonSQS.');
+      // A stand-in knows a queue by its whole URL only.
+      const sent = isSqs ? { ...input, QueueUrl: services.queueUrls.get(queueOf(input)) } : input;
+      const answer = await fetch(isSqs ? services.sqs : services.dynamodb, {
+        method: 'POST',
+        headers: { ...headers, connection: 'close' },
+        body: JSON.stringify(sent),
+      });
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
       response.end(Buffer.from(await answer.arrayBuffer()));
     });
@@ -61,13 +69,18 @@ function actionsOf(target: string, input: Input): readonly string[] {
   const [service = '', operation = ''] = target.split('.');
   if (service === 'secretsmanager') return [`secretsmanager:${operation} ${input.SecretId ?? ''}`];
   if (service === 'AmazonSQS') {
-    return [`sqs:${operation.replace(/Batch$/, '')} ${/\/(\w+)(\.fifo)?$/.exec(input.QueueUrl ?? '')?.[1] ?? ''}`];
+    return [`sqs:${operation.replace(/Batch$/, '')} ${queueOf(input)}`];
   }
   // A transaction needs the rights of its parts.
   if (operation === 'TransactWriteItems') {
     return (input.TransactItems ?? []).flatMap((item) => Object.keys(item).map((kind) => `dynamodb:${kind}Item Table`));
   }
   return [`dynamodb:${operation} Table${input.IndexName === undefined ? '' : `/index/${input.IndexName}`}`];
+}
+
+/** The name of the queue, without the end that FIFO queues have. */
+function queueOf({ QueueUrl = '' }: Input): string {
+  return QueueUrl.replace(/^.*\//, '').replace(/\.fifo$/, '');
 }
 
 async function read(request: IncomingMessage): Promise<Buffer> {

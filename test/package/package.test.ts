@@ -16,18 +16,20 @@ beforeAll(async () => {
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{ "name": "project", "private": true, "type": "module" }');
   await succeedIn(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', packed.file);
-}, 120_000);
+}, 300_000);
 afterAll(() => place.remove());
 
 describe('the published package', () => {
   it('holds the built code, the command, and what a reader needs, and nothing else', () => {
     expect([...new Set(packed.paths.map((path) => path.split('/')[0]))].sort()).toEqual([
+      'ARCHITECTURE.md',
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
       'bin',
       'dist',
+      'docs',
       'package.json',
     ]);
     const unbuilt = packed.paths.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
@@ -157,7 +159,7 @@ describe('the published package', () => {
       stdout: '',
       stderr: '',
     });
-  }, 90_000);
+  }, 300_000);
 
   it('runs workflows in local mode, and ends at SIGTERM', async () => {
     await writeFile(

@@ -32,6 +32,8 @@ async function aRepository(options: { readonly changelog?: string; readonly chec
   const { changelog = '## [1.2.3] - 2026-11-29', check = 'echo check >> ran.txt' } = options;
   await mkdir(join(folder, 'test/replay/histories/1.2.3'), { recursive: true });
   await writeFile(join(folder, 'test/replay/histories/1.2.3/a.json'), '{}');
+  await mkdir(join(folder, 'test/upgrade/fixtures'), { recursive: true });
+  await writeFile(join(folder, 'test/upgrade/fixtures/1.2.3.json.br'), '');
   await writeFile(join(folder, '.gitignore'), 'ran.txt\ndist\n');
   await writeFile(join(folder, 'CHANGELOG.md'), `# Changelog\n\n${changelog}\n`);
   // Private, so that npm refuses to publish it whatever the script does.
@@ -63,13 +65,14 @@ describe('a release without --publish', () => {
   it('names everything that stands against it, and runs nothing', async () => {
     await aRepository({ changelog: '## [1.2.3] - unreleased' });
     await git('tag', 'v1.2.3');
-    await rm(join(folder, 'test/replay/histories/1.2.3'), { recursive: true });
+    await rm(join(folder, 'test'), { recursive: true });
     expect(await release()).toEqual({
       code: 1,
       output: `release: the tree has changes that are not committed
 release: the tag v1.2.3 is there already
 release: CHANGELOG.md does not date it: "## [1.2.3] - YYYY-MM-DD"
-release: there are no recorded histories of 1.2.3
+release: there are no recorded histories of 1.2.3 (npm run histories)
+release: there are no kept bundles of 1.2.3 (npm run bundles)
 release: thing 1.2.3 cannot be released
 `,
     });
