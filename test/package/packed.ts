@@ -51,11 +51,11 @@ export interface Packed {
 export async function pack(folder: string): Promise<Packed> {
   const copy = join(folder, 'repository');
   await mkdir(copy);
-  for (const name of ['lib', 'functions', 'cdk', 'bin'])
+  for (const name of ['lib', 'functions', 'cdk', 'bin', 'docs'])
     await cp(join(root, name), join(copy, name), { recursive: true });
   for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json'])
     await cp(join(root, name), join(copy, name));
-  for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'])
+  for (const name of ['README.md', 'ARCHITECTURE.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'])
     await cp(join(root, name), join(copy, name));
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
   const stdout = await succeedIn(copy, 'npm', 'pack', '--json', '--pack-destination', folder);
