@@ -43,7 +43,8 @@ describe('defineApp', () => {
     const versions = ['1', '2', '3'].map((version) => defineWorkflow({ name: 'flow', version, run: async () => 1 }));
     const [first, second, third] = versions;
     const app = defineApp({ workflows: [third!], earlier: [first!, second!] });
-    const of = (workflow: string, version: string) => versions.indexOf(workflowOf(app, { workflow, version })!) + 1;
+    const of = (workflow: string, version: string) =>
+      versions.findIndex((one) => one === workflowOf(app, { workflow, version })) + 1;
     expect([of('flow', '1'), of('flow', '2'), of('flow', '3'), of('flow', '0'), of('wolf', '1')]).toEqual([
       1, 2, 3, 3, 0,
     ]);
