@@ -1,31 +1,14 @@
-import type { Random } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import { requestTimeoutMs } from '../base/limits.js';
-import type { Log } from '../base/log.js';
-import type { Clock, EpochMs } from '../base/time.js';
-import type { ServerConfig } from '../workflow/app.js';
-import type { AwsSecrets } from './auth/aws-secrets.js';
+import type { EpochMs } from '../base/time.js';
 import { AuthenticatedSender, type Sent } from './auth/authenticated-sender.js';
 import { createCredentials } from './auth/create-credentials.js';
-import type { AwsIdentityProvider } from './auth/sigv4-credentials.js';
 import { exchangeOf, notificationExchange, untilResponse, type Exchange } from './exchange.js';
-import type { HttpClient, HttpReply, HttpRequest } from './http.js';
+import type { HttpReply, HttpRequest } from './http.js';
 import { rpcNotification, rpcRequest } from './json-rpc.js';
 import { remoteError } from './remote-error.js';
 import { scrubbed, type Reply } from './scrub.js';
-
-export interface TransportDeps {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Value of a secret by its name, read for every request so that a rotated one is used; undefined when there is none. */
-  readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
-  /** Default: Systems Manager and Secrets Manager. */
-  readonly awsSecrets?: AwsSecrets;
-  /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
-  readonly awsIdentity?: AwsIdentityProvider;
-  readonly log: Log;
-}
+import type { EndpointConfig, TransportDeps } from './transport-deps.js';
 
 /** One JSON-RPC call, made by a wire. Header names are in lower case. */
 export interface WireCall {
@@ -61,9 +44,6 @@ export interface Answered {
 
 /** Makes one call of a conversation. */
 export type Send = (call: WireCall | PlainCall, options?: CallOptions) => Promise<Answered>;
-
-/** Of a server's configuration, what it takes to call it. */
-export type EndpointConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };
 
 /** One configured server as something that answers calls. Adds credentials, and takes them out of every error. */
 export class RemoteEndpoint {

@@ -2,7 +2,7 @@ import type { ServerConfig } from '../workflow/app.js';
 import { A2aTransport } from './a2a/client.js';
 import { awsSecrets } from './auth/aws-secrets.js';
 import { defaultAwsIdentity } from './auth/sigv4-credentials.js';
-import type { TransportDeps } from './endpoint.js';
+import type { TransportDeps } from './transport-deps.js';
 import { McpTransport } from './mcp/client.js';
 import type { RemoteTaskTransport } from './transport.js';
 

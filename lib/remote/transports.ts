@@ -1,6 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import type { ServerConfig } from '../workflow/app.js';
-import type { TransportDeps } from './endpoint.js';
+import type { TransportDeps } from './transport-deps.js';
 import { lateTransport } from './late-transport.js';
 import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
 

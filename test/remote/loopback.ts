@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../lib/base/json.js';
 import { silentLog } from '../../lib/base/log.js';
-import type { TransportDeps } from '../../lib/remote/endpoint.js';
+import type { TransportDeps } from '../../lib/remote/transport-deps.js';
 import { GuardedHttpClient, type HttpClientOptions } from '../../lib/remote/http.js';
 
 export interface Received {

@@ -1,4 +1,4 @@
-import type { EndpointConfig, TransportDeps } from '../endpoint.js';
+import type { EndpointConfig, TransportDeps } from '../transport-deps.js';
 import type { HttpHead, HttpRequest } from '../http.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { awsSecrets } from './aws-secrets.js';

@@ -2,7 +2,8 @@ import { requestTimeoutMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type TransportDeps } from '../endpoint.js';
+import { RemoteEndpoint } from '../endpoint.js';
+import type { TransportDeps } from '../transport-deps.js';
 import { remoteError } from '../remote-error.js';
 import type {
   AdoptedTask,

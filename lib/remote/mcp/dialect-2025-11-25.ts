@@ -1,7 +1,8 @@
 import { requestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { Answered, RemoteEndpoint, Send, TransportDeps, WireCall } from '../endpoint.js';
+import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
+import type { TransportDeps } from '../transport-deps.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';

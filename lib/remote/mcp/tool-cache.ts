@@ -1,7 +1,8 @@
 import { cutUtf8 } from '../../base/json.js';
 import { sideRequestTimeoutMs, toolListAgeMs, toolListPagesMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { RemoteEndpoint, TransportDeps, WireCall } from '../endpoint.js';
+import type { RemoteEndpoint, WireCall } from '../endpoint.js';
+import type { TransportDeps } from '../transport-deps.js';
 import { violationError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
 import { unready, type Unready } from './dialect.js';

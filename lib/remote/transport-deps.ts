@@ -1,0 +1,24 @@
+import type { Random } from '../base/ids.js';
+import type { Log } from '../base/log.js';
+import type { Clock } from '../base/time.js';
+import type { ServerConfig } from '../workflow/app.js';
+import type { AwsSecrets } from './auth/aws-secrets.js';
+import type { AwsIdentityProvider } from './auth/sigv4-credentials.js';
+import type { HttpClient } from './http.js';
+
+/** What the clients of remote servers touch of the world. */
+export interface TransportDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Value of a secret by its name, read for every request so that a rotated one is used; undefined when there is none. */
+  readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
+  /** Default: Systems Manager and Secrets Manager. */
+  readonly awsSecrets?: AwsSecrets;
+  /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
+  readonly awsIdentity?: AwsIdentityProvider;
+  readonly log: Log;
+}
+
+/** Of a server's configuration, what it takes to call it. */
+export type EndpointConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };
