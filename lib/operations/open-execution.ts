@@ -1,7 +1,7 @@
 import type { WaitId } from '../base/ids.js';
-import type { RunState } from '../history/run-state.js';
+import { foldHistory, type RunState } from '../history/run-state.js';
 import { Execution } from '../replay/execution.js';
-import type { InboxRecord, RunHead, TokenRecord } from '../store/records.js';
+import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
 
@@ -31,4 +31,20 @@ export function openExecution(
     digest: deps.digest,
     log: deps.log,
   });
+}
+
+/** The same over the whole of what was read of the run. */
+export function openRecords(
+  deps: Parameters<typeof openExecution>[0],
+  workflow: AnyWorkflow,
+  { head, commits, tokens, inbox }: RunRecords,
+): Execution {
+  return openExecution(
+    deps,
+    workflow,
+    head,
+    foldHistory(commits),
+    new Map(tokens.map((token) => [token.waitId, token])),
+    new Map(inbox.map((item) => [item.inboxId, item])),
+  );
 }

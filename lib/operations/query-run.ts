@@ -3,12 +3,11 @@ import { isRunId, type RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { queryTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import { foldHistory } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { RunRecords } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
-import { openExecution } from './open-execution.js';
+import { openRecords } from './open-execution.js';
 
 /**
  * Asks a run's workflow, as its history stands, without writing anything; also after its end. Reading and replay may take
@@ -37,23 +36,13 @@ export async function queryRun(
  * The workflow of a run, replayed up to where its history ends.
  * @throws EngineError `WORKFLOW_NOT_FOUND`, `QUERY_TIMED_OUT` when that is not reached at `untilMs`
  */
-export async function replayRecords(
-  deps: Deps,
-  { head, commits, tokens, inbox }: RunRecords,
-  untilMs: EpochMs = Infinity,
-): Promise<Execution> {
+export async function replayRecords(deps: Deps, records: RunRecords, untilMs: EpochMs = Infinity): Promise<Execution> {
+  const { head, commits } = records;
   const workflow = workflowOf(deps.app, head);
   if (workflow === undefined) {
     throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${head.workflow}" in this deployment`);
   }
-  const execution = openExecution(
-    deps,
-    workflow,
-    head,
-    foldHistory(commits),
-    new Map(tokens.map((token) => [token.waitId, token])),
-    new Map(inbox.map((item) => [item.inboxId, item])),
-  );
+  const execution = openRecords(deps, workflow, records);
   for (const event of commits.flatMap(({ events }) => events)) {
     if (deps.clock.nowMs() > untilMs) throw queryTimedOut();
     await execution.apply(event);

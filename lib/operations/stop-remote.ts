@@ -2,13 +2,12 @@ import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { Commit, RemoteTaskHandle } from '../history/event.js';
-import { foldHistory } from '../history/run-state.js';
 import type { StartReply } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
 import type { RemoteCancel, RunRecords, TokenRecord } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
-import { openExecution } from './open-execution.js';
+import { openRecords } from './open-execution.js';
 import { callKeyOf, traitsOf } from './remote-target.js';
 
 /** What became of a remote task whose wait has ended. */
@@ -111,22 +110,11 @@ function mayRun(commits: readonly Commit[], { waitId, attempt }: TokenRecord): b
 }
 
 /** What the workflow asked for, which is nowhere but in its code. Undefined: this deployment does not fit the history. */
-async function commandOf(
-  deps: Deps,
-  { head, commits, tokens, inbox }: RunRecords,
-  waitId: WaitId,
-): Promise<StartRemoteTask | undefined> {
-  const workflow = workflowOf(deps.app, head);
+async function commandOf(deps: Deps, records: RunRecords, waitId: WaitId): Promise<StartRemoteTask | undefined> {
+  const workflow = workflowOf(deps.app, records.head);
   if (workflow === undefined) return undefined;
-  const execution = openExecution(
-    deps,
-    workflow,
-    head,
-    foldHistory(commits),
-    new Map(tokens.map((token) => [token.waitId, token])),
-    new Map(inbox.map((item) => [item.inboxId, item])),
-  );
-  for (const event of commits.flatMap(({ events }) => events)) {
+  const execution = openRecords(deps, workflow, records);
+  for (const event of records.commits.flatMap(({ events }) => events)) {
     await execution.apply(event);
     if (event.type !== 'RemoteTaskRequested' || event.waitId !== waitId) continue;
     const command = execution.command(waitId);

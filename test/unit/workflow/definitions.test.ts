@@ -89,20 +89,6 @@ describe('defineApp', () => {
     ]);
   });
 
-  it('GB-27: takes a revision of MCP that has tasks, and names both for any other', () => {
-    const url = 'https://reports.example.com/mcp';
-    const pinned = (protocolVersion: string) => () =>
-      defineApp({
-        workflows: [],
-        servers: { reports: mcpServer({ url, protocolVersion: protocolVersion as '2025-11-25' }) },
-      });
-    expect(pinned('2025-11-25')().servers['reports']).toMatchObject({ protocolVersion: '2025-11-25' });
-    expect(problemOf(pinned('2025-06-18'))).toEqual([
-      'CONFIG_INVALID',
-      'servers.reports.protocolVersion must be 2026-07-28 or 2025-11-25, not "2025-06-18"',
-    ]);
-  });
-
   it('holds a secret by name only', () => {
     expect(secret('REPORTS_TOKEN')).toEqual({ kind: 'environment', name: 'REPORTS_TOKEN' });
   });
