@@ -55,7 +55,14 @@ export async function runAsProgram(
       'with-parent': { type: 'boolean', default: false },
     },
   });
-  const server = await start({ port: Number(values.port), taskMs: Number(values['task-ms']) });
+  const server = await start({
+    port: wholeNumber('port', values.port),
+    taskMs: wholeNumber('task-ms', values['task-ms']),
+  }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    console.error(`${name}: port ${values.port} is taken; choose another with --port, or leave it out for a free one`);
+    process.exit(1);
+  });
   const end = (): void => {
     void server.close().then(() => process.exit(0));
   };
@@ -64,4 +71,10 @@ export async function runAsProgram(
   // A pipe from the parent closes however the parent dies, so no server is left behind.
   if (values['with-parent']) process.stdin.resume().once('close', end);
   console.log(`${name} ready at ${server.url}`);
+}
+
+function wholeNumber(option: string, value: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  console.error(`--${option} takes a whole number, not "${value}"`);
+  process.exit(2);
 }

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startA2aAgent } from '../../examples/servers/a2a-agent.js';
 import { startMcpServer } from '../../examples/servers/mcp-server.js';
@@ -377,7 +378,7 @@ describe('a remote server as a program', () => {
 
   function run(name: string, ...args: string[]): ChildProcess {
     const child = spawn(process.execPath, ['--import', 'tsx', `examples/servers/${name}.ts`, ...args], {
-      stdio: ['pipe', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     cleanups.push(async () => {
       child.kill('SIGKILL');
@@ -407,4 +408,24 @@ describe('a remote server as a program', () => {
     child.stdin?.end();
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
+
+  it('says in one line that its port is taken, and which option was wrong', async () => {
+    const other = await opened(startMcpServer());
+    const { port } = new URL(other.url);
+    expect(await saidBy(run('a2a-agent', '--port', port))).toEqual([
+      `a2a-agent: port ${port} is taken; choose another with --port, or leave it out for a free one\n`,
+      1,
+    ]);
+    expect(await saidBy(run('mcp-server', '--task-ms', 'soon'))).toEqual([
+      '--task-ms takes a whole number, not "soon"\n',
+      2,
+    ]);
+  });
+
+  async function saidBy(child: ChildProcess): Promise<[string, unknown]> {
+    const ended = once(child, 'close');
+    const said = await text(child.stderr!);
+    const [code] = (await ended) as [unknown];
+    return [said, code];
+  }
 });
