@@ -1,4 +1,6 @@
 import type { RunId } from '../lib/base/ids.js';
+import type { EventBus } from '../lib/bus/event-bus.js';
+import type { LifecycleEvent } from '../lib/history/lifecycle-event.js';
 import { settleToken } from '../lib/operations/settle-token.js';
 import { startRun } from '../lib/operations/start-run.js';
 import { RunStore } from '../lib/store/run-store.js';
@@ -13,6 +15,9 @@ export interface RunCost extends Capacity {
   /** Receives of the queue that carries polls; on AWS a batch of up to 40 of them is one invocation. */
   readonly pollMessages: number;
   readonly remoteReads: number;
+  /** Lifecycle events, and in how many requests they were published. */
+  readonly busEvents: number;
+  readonly busRequests: number;
 }
 
 const beforeFirstPollMs = 4_500;
@@ -40,17 +45,20 @@ function stepsAndWait(steps: number): AnyWorkflow {
  */
 export async function costOfRun(
   database: Database,
-  run: { readonly steps: number; readonly polls: number },
+  run: { readonly steps: number; readonly polls: number; readonly hasBus?: boolean },
 ): Promise<RunCost> {
   const { table, tableName, client } = await database.openTable();
   const { table: unmetered } = await database.openTable(tableName);
   const meter = new CapacityMeter(client);
   const remote = scriptedRemote(run.polls === 0 ? {} : { endsAtRead: run.polls });
+  const published: (readonly LifecycleEvent[])[] = [];
+  const bus: EventBus = { publish: async (events) => void published.push(events) };
   const engine = new VirtualEngine({
     workflow: stepsAndWait(run.steps),
     store: meter.name(new RunStore(table)),
     unmetered,
     transports: remote,
+    ...(run.hasBus === true ? { bus } : {}),
   });
   const { runId } = await startRun(engine.deps, { workflow: 'bench' });
   await engine.settleDown();
@@ -64,6 +72,8 @@ export async function costOfRun(
     turnInvocations: engine.turnInvocations,
     pollMessages: engine.pollInvocations,
     remoteReads: remote.reads,
+    busEvents: published.flat().length,
+    busRequests: published.length,
   };
 }
 

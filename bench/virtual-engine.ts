@@ -1,6 +1,7 @@
 import type { RunId } from '../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
 import type { EpochMs } from '../lib/base/time.js';
+import type { EventBus } from '../lib/bus/event-bus.js';
 import type { Deps } from '../lib/operations/deps.js';
 import { fanOutDue } from '../lib/operations/fan-out-due.js';
 import { handleWork } from '../lib/operations/handle-work.js';
@@ -8,8 +9,8 @@ import { runTurn } from '../lib/operations/run-turn.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../lib/queue/queue.js';
 import type { RemoteTransports } from '../lib/remote/transport.js';
-import { dueShardOf } from '../lib/store/items.js';
 import { RunStore } from '../lib/store/run-store.js';
+import { dueShardOf } from '../lib/store/sharded-table.js';
 import type { Table } from '../lib/store/table.js';
 import { VirtualClock } from '../lib/testing/virtual-clock.js';
 import type { AnyWorkflow } from '../lib/workflow/define-workflow.js';
@@ -21,6 +22,8 @@ export interface VirtualEngineOptions {
   /** The same table without a meter: sweeps serve all runs and are nobody's cost. */
   readonly unmetered: Table;
   readonly transports: RemoteTransports;
+  /** Default: none. */
+  readonly bus?: EventBus;
 }
 
 /** The engine on a clock that skips idle time: hours of polling are counted in seconds. One message at a time. */
@@ -33,13 +36,14 @@ export class VirtualEngine {
   readonly #sweepDeps: Deps;
   #nextSweepAtMs: EpochMs;
 
-  constructor({ workflow, store, unmetered, transports }: VirtualEngineOptions) {
+  constructor({ workflow, store, unmetered, transports, bus }: VirtualEngineOptions) {
     const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
     this.#queues = new MemoryQueues({ turn: rules, work: rules, step: rules, clock: this.#clock });
     this.deps = {
       ...benchDeps(workflow),
       store,
       transports,
+      ...(bus === undefined ? {} : { bus }),
       queues: this.#queues,
       clock: this.#clock,
       delay: (delayMs, signal) => this.#clock.delay(delayMs, signal),
@@ -87,7 +91,8 @@ export class VirtualEngine {
 
   /** The first sweep that finds something; the others would cost time here and change nothing. */
   async #usefulSweepAtMs(runId: RunId): Promise<EpochMs> {
-    const { rows } = await this.#sweepDeps.store.listDue(Number(dueShardOf(runId)), Number.MAX_SAFE_INTEGER, 1);
+    const { store } = this.#sweepDeps;
+    const { rows } = await store.listDue(dueShardOf(runId, store.dueShards), Number.MAX_SAFE_INTEGER, 1);
     const idleMs = Math.max(0, (rows[0]?.dueAtMs ?? Infinity) - sweepIntervalMs - this.#nextSweepAtMs);
     return this.#nextSweepAtMs + Math.ceil(idleMs / sweepIntervalMs) * sweepIntervalMs;
   }

@@ -13,12 +13,9 @@ export interface AlarmParts {
   readonly table: ITableV2;
   readonly functions: OutwaitFunctions;
   readonly deadLetters: OutwaitQueues['deadLetters'];
-  readonly topic: ITopic | undefined;
-  /** Where the section of each alarm is. */
-  readonly runbook: string;
 }
 
-interface AlarmRule {
+export interface AlarmRule {
   readonly id: string;
   /** Of the section in the runbook. */
   readonly anchor: string;
@@ -33,9 +30,9 @@ interface AlarmRule {
   readonly missing: TreatMissingData;
 }
 
-/** One alarm for each way in which a deployment can stop doing its work without anybody noticing. */
-export function createAlarms(scope: Construct, { table, functions, deadLetters, topic, runbook }: AlarmParts): Alarm[] {
-  const rules: readonly AlarmRule[] = [
+/** One for each way in which a deployment can stop doing its work, or be tried by strangers, without anybody noticing. */
+export function alarmRules({ table, functions, deadLetters }: AlarmParts): readonly AlarmRule[] {
+  return [
     {
       id: 'OldestDueAlarm',
       anchor: 'oldest-due',
@@ -98,7 +95,34 @@ export function createAlarms(scope: Construct, { table, functions, deadLetters, 
       periods: 1,
       missing: TreatMissingData.NOT_BREACHING,
     },
+    {
+      id: 'PushAuthAlarm',
+      anchor: 'push-auth-failures',
+      says: 'Somebody tries to settle waits with tokens that are none.',
+      metric: ownMetric(table, 'PushAuthFailures', 'Sum', Duration.minutes(5)),
+      ...manyRefusals,
+    },
+    {
+      id: 'ManagementAuthAlarm',
+      anchor: 'management-auth-failures',
+      says: 'Somebody asks the management API without the right token.',
+      metric: ownMetric(table, 'ManagementAuthFailures', 'Sum', Duration.minutes(5)),
+      ...manyRefusals,
+    },
   ];
+}
+
+/** A few are a caller's mistake, or a scanner that goes by. A relay with a wrong key repeats itself more often. */
+const manyRefusals = { above: 20, periods: 1, missing: TreatMissingData.NOT_BREACHING } as const;
+
+export interface AlarmNotice {
+  /** Is told of each alarm and of its end. Default: nobody is. */
+  readonly topic?: ITopic | undefined;
+  /** Where the section of each alarm is. */
+  readonly runbook: string;
+}
+
+export function createAlarms(scope: Construct, rules: readonly AlarmRule[], { topic, runbook }: AlarmNotice): Alarm[] {
   return rules.map((rule) => createAlarm(scope, rule, topic, runbook));
 }
 

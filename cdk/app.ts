@@ -1,9 +1,17 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { isEngineError } from '../lib/base/errors.js';
 import { parseSettings } from './settings.js';
 import { OutwaitStack } from './stack.js';
 
 // What `cdk.json` says; `cdk deploy -c app=path/to/outwait.config.ts` for another app.
 const app = new App();
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-new OutwaitStack(app, parseSettings(app.node.tryGetContext('outwait'), app.node.tryGetContext('app')));
+try {
+  new OutwaitStack(app, parseSettings(app.node.tryGetContext('outwait'), app.node.tryGetContext('app')));
+} catch (error) {
+  if (!isEngineError(error)) throw error;
+  process.stderr.write(`outwait: ${error.code}: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  // At once: CDK would synthesise the half of it when this process has nothing left to do.
+  process.exit(1);
+}

@@ -1,23 +1,38 @@
-// A program: bundles the functions of a deployment. Arguments: the configuration, the folder that gets the bundles, and
-// the names of the functions, each of which gets a folder there. It is a process of its own, since a bundle takes
-// promises and a construct cannot wait for one.
+// A program: loads the app as the functions of a deployment will, and bundles these. Reads what to do from its standard
+// input and writes what came of it into a file, since the code of a user may print. It is a process of its own: a bundle
+// takes promises and a construct cannot wait for one.
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from '../lib/aws/bundle.js';
+import { isEngineError } from '../lib/base/errors.js';
+import { type BundleOutcome, type BundleRequest, outcomeFile } from './bundle-request.js';
+import { loadAsDeployed } from './load-as-deployed.js';
 
 const here = fileURLToPath(import.meta.url);
-const [configFile = '', outDir = '', ...names] = process.argv.slice(2);
+const request = JSON.parse(readFileSync(0, 'utf8')) as BundleRequest;
 
-try {
-  await Promise.all(names.map(bundleFunction));
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+writeFileSync(join(request.outDir, outcomeFile), JSON.stringify(await run()));
+// What the app has begun at its start would keep this process.
+process.exit();
+
+async function run(): Promise<BundleOutcome> {
+  try {
+    // First: it is the smallest of them, and where most mistakes are.
+    const loaded: BundleOutcome =
+      request.load === undefined ? { kind: 'done' } : await loadAsDeployed(request, request.load);
+    if (loaded.kind !== 'refused') await Promise.all(request.names.map(bundleFunction));
+    return loaded;
+  } catch (error) {
+    if (isEngineError(error)) return { kind: 'refused', message: error.message };
+    throw error;
+  }
 }
 
 async function bundleFunction(name: string): Promise<void> {
+  const { configFile, outDir } = request;
   const folder = join(outDir, name);
   // TypeScript in a clone, JavaScript when built.
   const entry = join(dirname(here), '..', 'functions', `${name}${extname(here)}`);

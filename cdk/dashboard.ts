@@ -72,6 +72,12 @@ export function createDashboard(
     ]),
     graph('Conditions that did not hold', [table.metricConditionalCheckFailedRequests({ period: fiveMinutes })]),
   );
+  dashboard.addWidgets(
+    graph('Requests refused', [
+      ownMetric(table, 'PushAuthFailures', 'Sum', fiveMinutes),
+      ownMetric(table, 'ManagementAuthFailures', 'Sum', fiveMinutes),
+    ]),
+  );
   return dashboard;
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
@@ -8,11 +8,21 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type FunctionName, functions } from '../lib/aws/topology.js';
 import { EngineError } from '../lib/base/errors.js';
+import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
 
 const here = fileURLToPath(import.meta.url);
 /** The entries of the functions lie beside this folder, in a clone and in the package. */
 const entriesFolder = resolve(dirname(here), '../functions');
 const allNames = Object.keys(functions) as FunctionName[];
+
+export interface FunctionBundlesOptions {
+  /** Default: all. */
+  readonly names?: readonly FunctionName[];
+  /** The app is loaded with these, so that one that will not start is refused. Default: it is not loaded. */
+  readonly load?: FunctionVariables;
+  /** Is told why it cannot be said whether the app will start. */
+  readonly onUnsure?: (message: string) => void;
+}
 
 /**
  * The code of the functions of one app, as `lib/aws/bundle.ts` makes it: side by side, when the first of them is asked
@@ -20,18 +30,26 @@ const allNames = Object.keys(functions) as FunctionName[];
  */
 export class FunctionBundles {
   readonly #configFile: string;
+  readonly #options: FunctionBundlesOptions;
   #folder: string | undefined;
+  #failure: EngineError | undefined;
   readonly #left: Set<FunctionName>;
 
   /** @throws EngineError `CONFIG_INVALID` when there is no such file */
-  constructor(configFile: string, names: readonly FunctionName[] = allNames) {
+  constructor(configFile: string, options: FunctionBundlesOptions = {}) {
     this.#configFile = resolve(configFile);
-    this.#left = new Set(names);
+    this.#options = options;
+    this.#left = new Set(options.names ?? allNames);
     if (!existsSync(this.#configFile))
       throw new EngineError('CONFIG_INVALID', `there is no configuration at ${configFile}`);
   }
 
-  /** @throws EngineError `CONFIG_INVALID` with what is wrong in the user's code, at synthesis */
+  /** `CONFIG_INVALID` with what is wrong in the user's code, once that is known. CDK throws it inside of an error of its own. */
+  get failure(): EngineError | undefined {
+    return this.#failure;
+  }
+
+  /** Bundles when a function is made of it, where its stack is to be synthesised. */
   codeOf(name: FunctionName): Code {
     return Code.fromAsset(entriesFolder, {
       // What was made decides whether a function is deployed anew.
@@ -58,20 +76,32 @@ export class FunctionBundles {
   }
 
   #bundle(): string {
-    const folder = mkdtempSync(join(tmpdir(), 'outwait-bundles-'));
-    const program = join(dirname(here), `bundle-functions${extname(here)}`);
-    const { status, stderr, error } = spawnSync(
-      process.execPath,
-      [...loaderFor(program), program, this.#configFile, folder, ...this.#left],
-      { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    if (status === 0) return folder;
-    rmSync(folder, { recursive: true });
-    throw new EngineError(
-      'CONFIG_INVALID',
-      stderr.trim() || `the functions cannot be bundled (${error?.name ?? status})`,
-    );
+    const outDir = mkdtempSync(join(tmpdir(), 'outwait-bundles-'));
+    const { load } = this.#options;
+    const outcome = runProgram({
+      configFile: this.#configFile,
+      outDir,
+      names: [...this.#left],
+      ...(load === undefined ? {} : { load }),
+    });
+    if (outcome.kind === 'unsure') this.#options.onUnsure?.(outcome.message);
+    if (outcome.kind !== 'refused') return outDir;
+    rmSync(outDir, { recursive: true });
+    this.#failure = new EngineError('CONFIG_INVALID', outcome.message);
+    throw this.#failure;
   }
+}
+
+function runProgram(request: BundleRequest): BundleOutcome {
+  const program = join(dirname(here), `bundle-functions${extname(here)}`);
+  const { status, stderr, error } = spawnSync(process.execPath, [...loaderFor(program), program], {
+    input: JSON.stringify(request),
+    encoding: 'utf8',
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const file = join(request.outDir, outcomeFile);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as BundleOutcome;
+  return { kind: 'refused', message: stderr.trim() || `the functions cannot be bundled (${error?.name ?? status})` };
 }
 
 /** In a clone the program is TypeScript, which Node 20 does not run by itself. */

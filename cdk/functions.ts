@@ -1,32 +1,55 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy, Token } from 'aws-cdk-lib';
 import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type FunctionName, functions } from '../lib/aws/topology.js';
 import { acknowledge } from './acknowledgements.js';
+import type { FunctionVariables } from './bundle-request.js';
 import { FunctionBundles } from './function-bundles.js';
 import type { OutwaitProps } from './props.js';
 
 export type OutwaitFunctions = Readonly<Record<FunctionName, LambdaFunction>>;
 
-/** The five functions, each with a role and a log group of its own, and no rights yet but to write to that. */
+/**
+ * The five functions, each with a role and a log group of its own, and no rights yet but to write to that.
+ * @throws EngineError `CONFIG_INVALID` with what is wrong in the user's code
+ */
 export function createFunctions(
   scope: Construct,
   props: OutwaitProps,
   environmentOf: (name: FunctionName) => Record<string, string>,
 ): OutwaitFunctions {
-  const bundles = new FunctionBundles(props.app);
+  const bundles = new FunctionBundles(props.app, {
+    ...(props.checkApp === false ? {} : { load: variablesOf(environmentOf('turn')) }),
+    onUnsure: (message) => {
+      Annotations.of(scope).addWarningV2('outwait:app-not-checked', message);
+    },
+  });
   const create = (id: string, name: FunctionName): LambdaFunction =>
     createFunction(scope, { id, name, props, environment: environmentOf(name), bundles });
-  return {
-    api: create('ApiFunction', 'api'),
-    turn: create('TurnFunction', 'turn'),
-    poll: create('PollFunction', 'poll'),
-    step: create('StepFunction', 'step'),
-    schedule: create('ScheduleFunction', 'schedule'),
-  };
+  try {
+    return {
+      api: create('ApiFunction', 'api'),
+      turn: create('TurnFunction', 'turn'),
+      poll: create('PollFunction', 'poll'),
+      step: create('StepFunction', 'step'),
+      schedule: create('ScheduleFunction', 'schedule'),
+    };
+  } catch (error) {
+    throw bundles.failure ?? error;
+  }
 }
+
+function variablesOf(environment: Record<string, string>): FunctionVariables {
+  return { environment, unknown: Object.keys(environment).filter((name) => Token.isUnresolved(environment[name])) };
+}
+
+/**
+ * An invocation of the version before may go on for 15 minutes: deleting that version then could take a long step with it.
+ * One whose deployment failed goes, since Lambda publishes the same code twice only after it has.
+ */
+const keptVersions = { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE } as const;
 
 interface FunctionParts {
   readonly id: string;
@@ -55,6 +78,7 @@ function createFunction(scope: Construct, { id, name, props, environment, bundle
     logGroup,
     role: createRole(scope, `${id}Role`, logGroup, vpc !== undefined),
     recursiveLoop: recursiveLoop === 'allow' ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+    ...(props.rollout === undefined ? {} : { currentVersionOptions: keptVersions }),
     ...(own?.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: own.reservedConcurrency }),
     ...(vpc === undefined
       ? {}

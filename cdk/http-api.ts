@@ -3,6 +3,7 @@ import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   DomainName,
   HttpApi,
+  HttpIntegration,
   HttpMethod,
   HttpNoneAuthorizer,
   HttpStage,
@@ -11,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { httpPaths, httpThrottle } from '../lib/aws/topology.js';
@@ -63,7 +64,15 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
       ...scopesOf(props.authorizer, access),
     });
   }
+  letInFirst(api);
   return { api, domain };
+}
+
+/** With another handler, such as an alias in place of its function, requests must not reach it before they may. */
+function letInFirst(api: HttpApi): void {
+  const parts = api.node.findAll();
+  const permissions = parts.filter((part) => part instanceof CfnPermission);
+  for (const part of parts) if (part instanceof HttpIntegration) part.node.addDependency(...permissions);
 }
 
 /** The route and not the path, in which a settle token may be. */

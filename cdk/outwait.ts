@@ -4,6 +4,7 @@ import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -12,14 +13,16 @@ import { Construct } from 'constructs';
 import { envNames } from '../lib/aws/env.js';
 import { type FunctionName, type QueueName, queues, schedule } from '../lib/aws/topology.js';
 import { EngineError } from '../lib/base/errors.js';
+import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import { acknowledgeFindings } from './acknowledgements.js';
-import { createAlarms } from './alarms.js';
+import { alarmRules, createAlarms } from './alarms.js';
 import { createDashboard } from './dashboard.js';
 import { createFunctions, type OutwaitFunctions } from './functions.js';
 import { createHttpApi } from './http-api.js';
 import { grantRights } from './permissions.js';
-import type { OutwaitProps } from './props.js';
+import type { OutwaitProps, OutwaitRollout } from './props.js';
 import { createQueues, type OutwaitQueues } from './queues.js';
+import { checkRollout, createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually } from './rollout.js';
 import { createTable } from './table.js';
 
 /**
@@ -33,6 +36,8 @@ export class Outwait extends Construct {
   /** What was not done after several attempts, by queue, and of the sweep. */
   readonly deadLetters: OutwaitQueues['deadLetters'];
   readonly functions: OutwaitFunctions;
+  /** What events lead to in place of the functions; undefined without `rollout`. */
+  readonly aliases: OutwaitAliases | undefined;
   readonly api: HttpApi;
   /** Where a name of your own has to lead. */
   readonly domain: DomainName | undefined;
@@ -64,24 +69,25 @@ export class Outwait extends Construct {
       tokenKeys: this.tokenKeys,
       managementToken: this.managementToken,
       payloadKey: props.payloadKey,
+      eventBus: props.eventBus,
       secrets: props.secrets ?? [],
       parameters: props.parameters ?? [],
     });
+    this.aliases = props.rollout === undefined ? undefined : createAliases(this.functions);
     this.#receive('turn', 'turn', props);
     this.#receive('work', 'poll', props);
     this.#receive('step', 'step', props);
     this.#sweep();
 
-    const { api, domain } = createHttpApi(this, this.functions.api, props);
+    const { api, domain } = createHttpApi(this, this.#receiver('api'), props);
     this.api = api;
     this.domain = domain;
-    this.alarms = createAlarms(this, {
-      table: this.table,
-      functions: this.functions,
-      deadLetters,
-      topic: props.alarmsTopic,
-      runbook: props.runbook ?? 'docs/operations.md',
-    });
+    const runbook = props.runbook ?? 'docs/operations.md';
+    const { table, functions } = this;
+    this.alarms = [
+      ...createAlarms(this, alarmRules({ table, functions, deadLetters }), { topic: props.alarmsTopic, runbook }),
+      ...this.#rollOut(props.rollout, runbook),
+    ];
     this.dashboard =
       props.dashboard === false
         ? undefined
@@ -118,6 +124,10 @@ export class Outwait extends Construct {
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
+      ...(props.dueShards === undefined ? {} : { [envNames.dueShards]: String(props.dueShards) }),
+      ...(props.eventBus !== undefined && busUsers.includes(name)
+        ? { [envNames.eventBus]: props.eventBus.eventBusArn }
+        : {}),
       ...(name === 'api' ? this.#managementEnvironment() : {}),
     };
   }
@@ -128,9 +138,22 @@ export class Outwait extends Construct {
       : { [envNames.managementTokenSecret]: this.managementToken.secretArn };
   }
 
+  /** Where events for a function lead. */
+  #receiver(name: FunctionName): IFunction {
+    return this.aliases?.[name] ?? this.functions[name];
+  }
+
+  /** Gives the alarms that roll a deployment back. */
+  #rollOut(rollout: OutwaitRollout | undefined, runbook: string): readonly Alarm[] {
+    if (this.aliases === undefined || rollout === undefined || rollout.kind === 'allAtOnce') return [];
+    const alarms = createAlarms(this, rolloutAlarmRules(this.aliases), { runbook });
+    shiftGradually(this, rollout, { aliases: this.aliases, alarms });
+    return alarms;
+  }
+
   #receive(queue: QueueName, receiver: FunctionName, props: OutwaitProps): void {
     const { batchSize, batchingWindowMs, maxConcurrency } = queues[queue].eventSource;
-    this.functions[receiver].addEventSource(
+    this.#receiver(receiver).addEventSource(
       new SqsEventSource(this.queues[queue], {
         batchSize,
         ...(batchingWindowMs === 0 ? {} : { maxBatchingWindow: Duration.millis(batchingWindowMs) }),
@@ -144,7 +167,8 @@ export class Outwait extends Construct {
     const maxEventAge = Duration.millis(schedule.eventMaxAgeMs);
     const { sweep: deadLetterQueue } = this.deadLetters;
     // EventBridge repeats what it cannot hand over, Lambda what the function throws.
-    this.functions.schedule.configureAsyncInvoke({
+    const receiver = this.#receiver('schedule');
+    receiver.configureAsyncInvoke({
       retryAttempts: schedule.eventRetries,
       maxEventAge,
       onFailure: new SqsDestination(deadLetterQueue),
@@ -152,7 +176,7 @@ export class Outwait extends Construct {
     new Rule(this, 'Sweep', {
       schedule: Schedule.rate(Duration.millis(schedule.everyMs)),
       targets: [
-        new LambdaFunction(this.functions.schedule, {
+        new LambdaFunction(receiver, {
           retryAttempts: schedule.eventRetries,
           maxEventAge,
           deadLetterQueue,
@@ -162,8 +186,18 @@ export class Outwait extends Construct {
   }
 }
 
+/** Those that start runs, which then say that somebody is told of them, and the one that tells. */
+const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];
+
 /** What only shows once it is deployed, or not even then. */
-function checkProps({ environment = {}, functions = {}, authorizer, managementToken }: OutwaitProps): void {
+function checkProps({
+  environment = {},
+  functions = {},
+  authorizer,
+  managementToken,
+  dueShards,
+  rollout,
+}: OutwaitProps): void {
   const own = Object.keys(environment).filter(
     (name) => (Object.values(envNames) as string[]).includes(name) && name !== envNames.logLevel,
   );
@@ -178,4 +212,11 @@ function checkProps({ environment = {}, functions = {}, authorizer, managementTo
   }
   if (authorizer !== undefined && managementToken !== undefined)
     throw new EngineError('CONFIG_INVALID', 'managementToken has no effect beside an authorizer');
+  if (rollout !== undefined) checkRollout(rollout);
+  const isCount = Number.isInteger(dueShards) && Number(dueShards) >= dueShardsMin && Number(dueShards) <= dueShardsMax;
+  if (dueShards !== undefined && !isCount)
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `dueShards must be a whole number from ${dueShardsMin} to ${dueShardsMax}, got ${dueShards}`,
+    );
 }

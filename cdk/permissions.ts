@@ -1,6 +1,7 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -30,6 +31,7 @@ export interface Resources {
   /** Undefined where an authorizer decides. */
   readonly managementToken: ISecret | undefined;
   readonly payloadKey: IKey | undefined;
+  readonly eventBus: IEventBus | undefined;
   readonly secrets: readonly string[];
   readonly parameters: readonly string[];
 }
@@ -47,6 +49,8 @@ export function grantRights(resources: Resources): void {
     grantSecret(user, resources.tokenKeys);
     payloadKey?.grant(user, 'kms:GenerateDataKey', 'kms:Decrypt');
   }
+  // Turns write the histories that there is to tell of, and nobody else does.
+  if (resources.eventBus !== undefined) allow(functions.turn, ['events:PutEvents'], resources.eventBus.eventBusArn);
   if (resources.managementToken !== undefined) grantSecret(functions.api, resources.managementToken);
   for (const name of callers) grantNamed(functions[name], resources);
 }

@@ -2,6 +2,7 @@ import type { RemovalPolicy } from 'aws-cdk-lib';
 import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -20,6 +21,15 @@ export type OutwaitAuthorizer =
       readonly scopes?: readonly string[];
     };
 
+/** How the functions of a new deployment take over from those of the one before. */
+export type OutwaitRollout =
+  /** All of it at once, by way of the aliases: for a fix that must not wait, or be held up by an alarm. */
+  | { readonly kind: 'allAtOnce' }
+  /** That many percent of the events, then, after that many minutes, all. */
+  | { readonly kind: 'canary'; readonly percent: number; readonly minutes: number }
+  /** That many percent more each time. */
+  | { readonly kind: 'linear'; readonly percent: number; readonly everyMinutes: number };
+
 export interface OutwaitFunctionProps {
   /** Default: 1,024 for `turn` and `step`, 512 for the others. */
   readonly memoryMb?: number;
@@ -35,11 +45,16 @@ export interface OutwaitFunctionProps {
 export interface OutwaitProps {
   /** The configuration: the file whose default export is the app, relative to where synthesis runs. */
   readonly app: string;
+  /**
+   * Whether synthesis also loads the app, with `environment`, and refuses one that could not start, or has a schedule that
+   * could start nothing. Default: true; false for an app that can be loaded on AWS only.
+   */
+  readonly checkApp?: boolean;
   /** What becomes of the table and the generated secrets with the stack. Default: they are kept, and the table is protected. */
   readonly removalPolicy?: RemovalPolicy;
   /** One that is there, with both indexes, such as a restored one. Default: a new one. */
   readonly table?: ITableV2;
-  /** Is told of alarms, and of their end. Default: nobody. */
+  /** Is told of alarms, and of their end, but for those of a rollout: these fail the deployment. Default: nobody. */
   readonly alarmsTopic?: ITopic;
   /** Of the functions and of the access log. Default: one month. */
   readonly logRetention?: RetentionDays;
@@ -58,6 +73,8 @@ export interface OutwaitProps {
   readonly managementToken?: ISecret;
   /** Wraps the data keys that encrypt payloads. Default: payloads are stored as they are, in a table that AWS encrypts. */
   readonly payloadKey?: IKey;
+  /** Is told of lifecycle events of the runs that start from then on; `turn` may put events on it. Default: nobody is told. */
+  readonly eventBus?: IEventBus;
   /** Further environment variables of all functions. Not for secrets: whoever may see a function sees them. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
@@ -71,6 +88,17 @@ export interface OutwaitProps {
   };
   /** Requests of all callers together; beyond it they are answered 429. Default: 200 a second, bursts of 400. */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
+  /**
+   * Partitions of the due index over which markers are spread, a whole number from 16 to 256. May be raised and lowered at
+   * any time. Default: 16, enough for some 5,000 settlements a second.
+   */
+  readonly dueShards?: number;
+  /**
+   * Publishes a version of each function with each change, and leads events to it by an alias `live`; CodeDeploy shifts
+   * them, and shifts them back when errors or newly blocked runs set off an alarm. Percentages are whole numbers from 1 to
+   * 99; all of it takes 2,880 minutes at most. Default: no aliases, and functions are changed in place.
+   */
+  readonly rollout?: OutwaitRollout;
   /** Default: true. */
   readonly dashboard?: boolean;
   /** Where the sections about alarms are. Default: `docs/operations.md`. */

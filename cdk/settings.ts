@@ -2,6 +2,7 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -10,31 +11,41 @@ import type { Construct } from 'constructs';
 import { z } from 'zod';
 import type { FunctionName } from '../lib/aws/topology.js';
 import { EngineError } from '../lib/base/errors.js';
+import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import type { OutwaitProps } from './props.js';
 
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
 const text = z.string().min(1);
 const count = z.int().min(1);
+const arn = z.string().regex(/^arn:[^:]+:[^:]+:[^:]*:[^:]*:.+$/, 'Invalid input: expected an ARN');
+const secretArn = arn.regex(
+  /-[A-Za-z0-9]{6}$/,
+  'Invalid input: expected a whole ARN, with a hyphen and six characters at its end',
+);
 
 /** The context key `outwait` of `cdk.json`: what the props are, as plain data. */
 const settingsSchema = z.strictObject({
   app: text,
-  stackName: text.optional(),
+  checkApp: z.boolean().optional(),
+  stackName: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,127}$/, 'Invalid input: expected letters, digits and hyphens, a letter first')
+    .optional(),
   removalPolicy: z.enum(['retain', 'destroy']).optional(),
   tableName: text.optional(),
-  alarmsTopicArn: text.optional(),
+  alarmsTopicArn: arn.optional(),
   logRetentionDays: count.optional(),
   functions: z
     .partialRecord(
       z.enum(functionNames),
       z.strictObject({
-        memoryMb: count.optional(),
+        memoryMb: z.int().min(128).max(10_240).optional(),
         maxConcurrency: z.int().min(2).max(1_000).optional(),
         reservedConcurrency: count.optional(),
       }),
     )
     .optional(),
-  domain: z.strictObject({ name: text, certificateArn: text }).optional(),
+  domain: z.strictObject({ name: text, certificateArn: arn }).optional(),
   authorizer: z
     .discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('iam') }),
@@ -48,15 +59,24 @@ const settingsSchema = z.strictObject({
     .optional(),
   secrets: z.array(text).optional(),
   parameters: z.array(text).optional(),
-  tokenKeysSecretArn: text.optional(),
-  managementTokenSecretArn: text.optional(),
-  payloadKeyArn: text.optional(),
+  tokenKeysSecretArn: secretArn.optional(),
+  managementTokenSecretArn: secretArn.optional(),
+  payloadKeyArn: arn.optional(),
+  eventBus: text.optional(),
   environment: z.record(text, z.string()).optional(),
   // Looked up by nobody, so that a synthesis needs no account.
   vpc: z
     .strictObject({ id: text, subnetIds: z.array(text).min(1), availabilityZones: z.array(text).min(1) })
     .optional(),
   throttle: z.strictObject({ perSecond: count, burst: count }).optional(),
+  dueShards: z.int().min(dueShardsMin).max(dueShardsMax).optional(),
+  rollout: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('allAtOnce') }),
+      z.strictObject({ kind: z.literal('canary'), percent: count, minutes: count }),
+      z.strictObject({ kind: z.literal('linear'), percent: count, everyMinutes: count }),
+    ])
+    .optional(),
   dashboard: z.boolean().optional(),
   runbook: text.optional(),
 });
@@ -74,7 +94,7 @@ export function parseSettings(context: unknown, app?: unknown): Settings {
   const { success, data, error } = settingsSchema.safeParse(merged);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${['outwait', ...path].join('.')}: ${message}`);
-  throw new EngineError('CONFIG_INVALID', `the context is not valid\n${problems.join('\n')}`);
+  throw new EngineError('CONFIG_INVALID', `the context is not valid: ${problems.join('; ')}`);
 }
 
 function parseJson(json: string): unknown {
@@ -89,7 +109,7 @@ function parseJson(json: string): unknown {
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
     settings;
-  const { stackName: _, tokenKeysSecretArn, managementTokenSecretArn, ...plain } = others;
+  const { stackName: _, tokenKeysSecretArn, managementTokenSecretArn, eventBus, ...plain } = others;
   return {
     ...plain,
     ...(removalPolicy === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
@@ -111,8 +131,16 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
       ? {}
       : { managementToken: Secret.fromSecretCompleteArn(scope, 'ManagementToken', managementTokenSecretArn) }),
     ...(payloadKeyArn === undefined ? {} : { payloadKey: Key.fromKeyArn(scope, 'PayloadKey', payloadKeyArn) }),
+    ...(eventBus === undefined ? {} : { eventBus: busOf(scope, eventBus) }),
     ...(vpc === undefined ? {} : { vpc: vpcOf(scope, vpc) }),
   };
+}
+
+/** By its ARN, or by its name in this account and region. */
+function busOf(scope: Construct, bus: string): IEventBus {
+  return bus.startsWith('arn:')
+    ? EventBus.fromEventBusArn(scope, 'EventBus', bus)
+    : EventBus.fromEventBusName(scope, 'EventBus', bus);
 }
 
 function vpcOf(scope: Construct, { id, subnetIds, availabilityZones }: NonNullable<Settings['vpc']>) {

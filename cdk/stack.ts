@@ -1,9 +1,10 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { Aws, CfnOutput, Stack } from 'aws-cdk-lib';
+import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { Outwait } from './outwait.js';
 import { propsOf, type Settings } from './settings.js';
 
-/** A stack of one app and nothing else, whose outputs say where its API is and which secret holds the management token. */
+/** A stack of one app and nothing else, whose outputs have what its users and its operators ask for. */
 export class OutwaitStack extends Stack {
   readonly outwait: Outwait;
 
@@ -13,15 +14,35 @@ export class OutwaitStack extends Stack {
       description: 'outwait: durable workflows that wait on remote tasks',
     });
     this.outwait = new Outwait(this, 'Outwait', propsOf(this, settings));
-    const { api, domain, managementToken, table } = this.outwait;
-    new CfnOutput(this, 'ApiUrl', { value: api.apiEndpoint });
-    new CfnOutput(this, 'TableName', { value: table.tableName });
-    if (managementToken !== undefined) {
-      new CfnOutput(this, 'ManagementTokenSecret', { value: managementToken.secretArn });
-    }
-    if (domain !== undefined) {
-      new CfnOutput(this, 'DomainTarget', { value: domain.regionalDomainName });
-      new CfnOutput(this, 'DomainHostedZoneId', { value: domain.regionalHostedZoneId });
+    const { api, dashboard, deadLetters, domain, managementToken, queues, table, tokenKeys } = this.outwait;
+    this.#tell({
+      ApiUrl: api.apiEndpoint,
+      TableName: table.tableName,
+      TokenKeysSecret: tokenKeys.secretArn,
+      ManagementTokenSecret: managementToken?.secretArn,
+      // `outwait redrive` takes the first three, and finds the dead letters by itself.
+      TurnQueueUrl: queues.turn.queueUrl,
+      WorkQueueUrl: queues.work.queueUrl,
+      StepQueueUrl: queues.step.queueUrl,
+      TurnDeadLettersUrl: deadLetters.turn.queueUrl,
+      WorkDeadLettersUrl: deadLetters.work.queueUrl,
+      StepDeadLettersUrl: deadLetters.step.queueUrl,
+      SweepDeadLettersUrl: deadLetters.sweep.queueUrl,
+      DashboardName: dashboard?.dashboardName,
+      DashboardUrl: dashboard && urlOf(dashboard),
+      DomainTarget: domain?.regionalDomainName,
+      DomainHostedZoneId: domain?.regionalHostedZoneId,
+    });
+  }
+
+  #tell(outputs: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(outputs)) {
+      if (value !== undefined) new CfnOutput(this, name, { value });
     }
   }
+}
+
+function urlOf({ dashboardName }: Dashboard): string {
+  const { REGION: region } = Aws;
+  return `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${dashboardName}`;
 }

@@ -64,6 +64,7 @@ export {
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
+export type { LifecycleEvent } from './history/lifecycle-event.js';
 export type { InputForm } from './history/input-form.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 export type { JsonObject, JsonValue } from './base/json.js';

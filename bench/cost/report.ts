@@ -1,4 +1,4 @@
-import { dueShards, sweepIntervalMs } from '../../lib/base/limits.js';
+import { dueShardsMin, sweepIntervalMs } from '../../lib/base/limits.js';
 import { functions, queues } from '../../lib/aws/topology.js';
 import type { Counted } from './counted.js';
 import { assumed, prices, sources } from './prices.js';
@@ -96,8 +96,8 @@ function comparison(counted: Counted): readonly (readonly string[])[] {
 
 function idleRows(): readonly (readonly string[])[] {
   const sweepsPerMonth = (assumed.hoursPerMonth * 3_600_000) / sweepIntervalMs;
-  // A query of an empty shard is half a unit: it need not be consistent.
-  const sweep: Usage = { sweeps: 1, readUnits: dueShards / 2 };
+  // A query of an empty shard is half a unit: it need not be consistent. The number of shards is read as it is now.
+  const sweep: Usage = { sweeps: 1, readUnits: dueShardsMin / 2 + 1 };
   const receives = ((assumed.hoursPerMonth * 3_600) / assumed.idleReceiveSeconds) * assumed.idleReceivers;
   const waiting = Object.values(queues).map(({ fifo }): Usage =>
     fifo ? { fifoRequests: receives } : { standardRequests: receives },

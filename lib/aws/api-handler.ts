@@ -21,13 +21,19 @@ export function apiHandler(getDeps: GetDeps, { byAuthorizer, ...options }: ApiOp
   return async (event) => {
     const deps = await getDeps();
     if (served?.deps !== deps) served = serve(deps, byAuthorizer === true ? refuseAll : options);
-    try {
-      const routes = byAuthorizer === true && hasPassed(event) ? served.openRoutes() : served.routes;
-      return await toResult(await routes.fetch(toRequest(event)));
-    } catch (error) {
-      return toResult(problemResponse(error, deps.log));
-    }
+    const response = await answer(served, event, byAuthorizer === true && hasPassed(event));
+    if (response.status === 500) deps.metrics?.put('HandlerFailures', 1);
+    return toResult(response);
   };
+}
+
+async function answer(served: Served, event: APIGatewayProxyEventV2, isLetThrough: boolean): Promise<Response> {
+  try {
+    const routes = isLetThrough ? served.openRoutes() : served.routes;
+    return await routes.fetch(toRequest(event));
+  } catch (error) {
+    return problemResponse(error, served.deps.log);
+  }
 }
 
 interface Served {

@@ -1,11 +1,12 @@
 import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type BuildFailure, formatMessages, type Metafile, type Plugin } from 'esbuild';
+import { build, type BuildFailure, type Location, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
 import { otherCredentials } from './other-credentials.js';
 import { packageParts } from './package-parts.js';
 import { pinoParts } from './pino-parts.js';
+import { plainEndpointCache } from './plain-endpoint-cache.js';
 import { bundling } from './topology.js';
 import { undiciParts } from './undici-parts.js';
 
@@ -55,11 +56,12 @@ export async function bundle({
         packageParts(ownFolder, undiciParts),
         packageParts(ownFolder, pinoParts),
         otherCredentials(),
+        plainEndpointCache(),
       ],
     });
     onMetafile?.(metafile);
   } catch (error) {
-    throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled:\n${await textOf(error)}`);
+    throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled: ${textOf(error)}`);
   }
   return Object.fromEntries(Object.keys(entries).map((name) => [name, join(resolve(outDir), `${name}.mjs`)]));
 }
@@ -91,8 +93,14 @@ function ownFile(name: 'index' | 'testing'): string {
   return join(ownFolder, `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
 }
 
-async function textOf(error: unknown): Promise<string> {
+/** Each mistake with its place, in one line. */
+function textOf(error: unknown): string {
   const errors = (error as Partial<BuildFailure>).errors;
   if (errors === undefined) return error instanceof Error ? error.message : 'unknown error';
-  return (await formatMessages(errors, { kind: 'error' })).join('').trim();
+  return errors.map(({ location, text }) => (location === null ? text : `${placeOf(location)}: ${text}`)).join('; ');
+}
+
+/** As editors count: esbuild counts columns from 0. */
+function placeOf({ file, line, column }: Location): string {
+  return `${file}:${line}:${column + 1}`;
 }

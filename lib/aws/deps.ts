@@ -1,3 +1,4 @@
+import { lateEventBridge } from '../bus/late-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lateSqsQueues } from '../queue/late-queues.js';
@@ -20,7 +21,8 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
-  const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)));
+  const { dueShards } = env;
+  const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
   const transports = createTransports(app.servers, { ...system, http: lateHttpClient(), readSecret, log });
   return {
     ...system,
@@ -37,7 +39,8 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       states: store.servers,
       log,
     }),
-    metrics: createMetrics({ table: env.table, clock: system.clock }),
+    ...(env.eventBus === undefined ? {} : { bus: lateEventBridge({ ...system, bus: env.eventBus }) }),
+    metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };
 }

@@ -1,4 +1,5 @@
 import { EngineError } from '../base/errors.js';
+import { dueShardsMax, dueShardsMin } from '../base/limits.js';
 
 /** Environment variables of the functions. */
 export const envNames = {
@@ -20,9 +21,16 @@ export const envNames = {
   managementTokenSecret: 'OUTWAIT_MANAGEMENT_TOKEN_SECRET',
   /** `token` (the default): management requests need the bearer token. `authorizer`: they need to have passed one of the gateway. */
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
+  /** Name or ARN of a bus of EventBridge that is told of lifecycle events. Without it nobody is. */
+  eventBus: 'OUTWAIT_EVENT_BUS',
+  /** Partitions of the due index over which markers are spread, 16 (the default) to 256; may be changed at any time. */
+  dueShards: 'OUTWAIT_DUE_SHARDS',
   /** `debug`, `info`, `warn` or `error`; default `info`. */
   logLevel: 'OUTWAIT_LOG_LEVEL',
 } as const;
+
+/** Those that Lambda sets. */
+const lambdaNames = { functionName: 'AWS_LAMBDA_FUNCTION_NAME', version: 'AWS_LAMBDA_FUNCTION_VERSION' } as const;
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -30,6 +38,13 @@ export type LogLevel = (typeof logLevels)[number];
 /** A secret text: as it is, or kept in Secrets Manager. */
 export type TextSource =
   { readonly kind: 'text'; readonly text: string } | { readonly kind: 'secret'; readonly secretId: string };
+
+/** A version of a function that stays what it is. */
+export interface PublishedVersion {
+  readonly functionName: string;
+  /** A number. */
+  readonly version: string;
+}
 
 export interface Env {
   readonly table: string;
@@ -39,6 +54,10 @@ export interface Env {
   readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
+  readonly eventBus: string | undefined;
+  /** What runs; undefined unless it is a published version. */
+  readonly version: PublishedVersion | undefined;
+  readonly dueShards: number;
   readonly logLevel: LogLevel;
 }
 
@@ -61,6 +80,9 @@ export function readEnv(variables: Variables): Env {
     stepQueueUrl: variables[envNames.stepQueueUrl] ?? '',
     tokenKeys,
     ...readPayloadKeySources(variables),
+    eventBus: optional(variables, envNames.eventBus),
+    dueShards: readDueShards(variables),
+    version: readVersion(variables),
     logLevel: readLogLevel(variables),
   };
 }
@@ -103,6 +125,24 @@ export function readPayloadKeySources(variables: Variables): Pick<Env, 'payloadK
 
 function optional(variables: Variables, name: string): string | undefined {
   return variables[name] === '' ? undefined : variables[name];
+}
+
+function readDueShards(variables: Variables): number {
+  const given = optional(variables, envNames.dueShards) ?? String(dueShardsMin);
+  const shards = /^[0-9]+$/.test(given) ? Number(given) : Number.NaN;
+  if (!(shards >= dueShardsMin && shards <= dueShardsMax))
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `${envNames.dueShards} must be a whole number from ${dueShardsMin} to ${dueShardsMax}`,
+    );
+  return shards;
+}
+
+function readVersion(variables: Variables): PublishedVersion | undefined {
+  const functionName = optional(variables, lambdaNames.functionName);
+  const version = optional(variables, lambdaNames.version);
+  if (functionName === undefined || version === undefined || version === '$LATEST') return undefined;
+  return { functionName, version };
 }
 
 function readLogLevel(variables: Variables): LogLevel {

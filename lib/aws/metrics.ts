@@ -1,23 +1,30 @@
 import type { MetricName, Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
+import type { PublishedVersion } from './env.js';
 import { metrics } from './topology.js';
 
 export interface MetricsOptions {
-  /** The one dimension: it tells the deployments of an account apart. */
+  /** The one dimension of most metrics: it tells the deployments of an account apart. */
   readonly table: string;
+  /** What runs, for the metrics by version: without it they are not written, since nobody looks at them. */
+  readonly version?: PublishedVersion | undefined;
   readonly clock: Clock;
   /** Takes a line without its end. Default: the standard output. */
   readonly write?: (line: string) => void;
 }
 
 /** Writes log lines in CloudWatch's embedded metric format. They are no part of the log: its level does not hide them. */
-export function createMetrics({ table, clock, write = toStandardOutput }: MetricsOptions): Metrics {
+export function createMetrics({ table, version, clock, write = toStandardOutput }: MetricsOptions): Metrics {
+  const ofTable = { [metrics.dimension]: table };
+  const ofVersion = version === undefined ? undefined : dimensionsOf(version);
   return {
     put: (name, value) => {
+      const dimensions = name in metrics.byVersion ? ofVersion : ofTable;
+      if (dimensions === undefined) return;
       write(
         JSON.stringify({
-          _aws: { Timestamp: clock.nowMs(), CloudWatchMetrics: [directiveOf(name)] },
-          [metrics.dimension]: table,
+          _aws: { Timestamp: clock.nowMs(), CloudWatchMetrics: [directiveOf(name, Object.keys(dimensions))] },
+          ...dimensions,
           [name]: value,
         }),
       );
@@ -25,10 +32,14 @@ export function createMetrics({ table, clock, write = toStandardOutput }: Metric
   };
 }
 
-function directiveOf(name: MetricName): object {
+function dimensionsOf({ functionName, version }: PublishedVersion): Readonly<Record<string, string>> {
+  return { [metrics.versionDimensions.function]: functionName, [metrics.versionDimensions.version]: version };
+}
+
+function directiveOf(name: MetricName, dimensions: readonly string[]): object {
   return {
     Namespace: metrics.namespace,
-    Dimensions: [[metrics.dimension]],
+    Dimensions: [dimensions],
     Metrics: [{ Name: name, Unit: metrics.units[name] }],
   };
 }

@@ -43,6 +43,7 @@ async function doWork(
   const message = parseWorkMessage(record.body);
   if (message === undefined) {
     deps.log.error('malformed work message', { messageId: record.messageId });
+    deps.metrics?.put('HandlerFailures', 1);
     return false;
   }
   try {
@@ -58,6 +59,7 @@ async function doWork(
     });
   } catch (error) {
     deps.log.error('work failed', { kind: message.kind, runId: message.runId, error });
+    deps.metrics?.put('HandlerFailures', 1);
     return false;
   }
 }

@@ -25,6 +25,7 @@ async function runFor(deps: Deps, record: SQSRecord, context: InvocationContext)
   const message = parseStepMessage(record.body);
   if (message === undefined) {
     deps.log.error('malformed step message', { messageId: record.messageId });
+    deps.metrics?.put('HandlerFailures', 1);
     return false;
   }
   try {
@@ -32,6 +33,7 @@ async function runFor(deps: Deps, record: SQSRecord, context: InvocationContext)
     return true;
   } catch (error) {
     deps.log.error('long step failed', { runId: message.runId, waitId: message.waitId, error });
+    deps.metrics?.put('HandlerFailures', 1);
     return false;
   }
 }

@@ -93,11 +93,24 @@ export const schedule = {
 export const metrics = {
   namespace: 'Outwait',
   dimension: 'Table',
-  units: { OldestDueAgeMs: 'Milliseconds', SweepLagMs: 'Milliseconds', BlockedRuns: 'Count' },
+  units: {
+    OldestDueAgeMs: 'Milliseconds',
+    SweepLagMs: 'Milliseconds',
+    BlockedRuns: 'Count',
+    PushAuthFailures: 'Count',
+    ManagementAuthFailures: 'Count',
+    NewlyBlockedRuns: 'Count',
+    HandlerFailures: 'Count',
+  },
+  /** Those of one version of a function in place of the whole deployment, and which functions write them. */
+  byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
+  versionDimensions: { function: 'Function', version: 'Version' },
 } as const satisfies {
   readonly namespace: string;
   readonly dimension: string;
   readonly units: Readonly<Record<MetricName, string>>;
+  readonly byVersion: Readonly<Partial<Record<MetricName, readonly FunctionName[]>>>;
+  readonly versionDimensions: Readonly<Record<'function' | 'version', string>>;
 };
 
 export interface HttpPath {

@@ -39,7 +39,10 @@ async function turnFor(
 ): Promise<readonly SQSRecord[]> {
   const messages = records.map((record) => parseTurnMessage(record.body));
   const malformed = records.filter((_, at) => messages[at] === undefined);
-  for (const { messageId } of malformed) deps.log.error('malformed turn message', { messageId });
+  for (const { messageId } of malformed) {
+    deps.log.error('malformed turn message', { messageId });
+    deps.metrics?.put('HandlerFailures', 1);
+  }
   // A FIFO queue must not get a later message of a group done before an earlier one that failed.
   if (malformed.length > 0) return records;
   const message = oneTurnFor(messages.filter((one) => one !== undefined));
@@ -52,6 +55,7 @@ async function turnFor(
     return [];
   } catch (error) {
     deps.log.error('turn failed', { runId: message.runId, error });
+    deps.metrics?.put('HandlerFailures', 1);
     return records;
   }
 }

@@ -14,6 +14,11 @@ export function isWaitId(text: string): boolean {
   return waitIdPattern.test(text);
 }
 
+/** What an answer to a person's question is sent to. */
+export function inputIdOf(runId: RunId, waitId: WaitId): string {
+  return `${runId}.${waitId}`;
+}
+
 /** Where ids and jitter come from; handed in, so that a simulator can drive it. */
 export interface Random {
   /** `count` random bytes in lower-case hex. */

@@ -191,6 +191,8 @@ export const inboxCheckMs = 2_000;
 /** What Lambda lets a function run, and the longest attempt of a long step: the rest is for the replay before it and the writes after it. */
 export const stepFunctionTimeoutMs = 900_000;
 export const longStepTimeoutMaxMs = 840_000;
+/** How long Lambda waits for a function to load its code, the first time. */
+export const functionStartMaxMs = 10_000;
 /** With less than its timeout and this left of its invocation an attempt is not begun. */
 export const longStepReserveMs = 30_000;
 /** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
@@ -203,8 +205,14 @@ export const longStepResendMs = 60_000;
 export const stepProgressMaxBytes = 256 * KiB;
 
 export const sweepIntervalMs = 60_000;
-/** Partitions of the due index. */
-export const dueShards = 16;
+/**
+ * Partitions of the due index, where nothing else is said. DynamoDB takes some 1,000 write units a second for each, and a
+ * settlement costs three in the index: 2,000 settlements a second are 375 of them. Never fewer, so that sweeps of any
+ * version look at these.
+ */
+export const dueShardsMin = 16;
+/** Each is one query of every sweep; and the table itself takes fewer units, unless AWS has raised its quota. */
+export const dueShardsMax = 256;
 
 /** Default of the `timeout` of a remote call. */
 export const remoteTimeoutDefaultMs = 24 * 3_600_000;
@@ -290,6 +298,21 @@ export const redriveWaitSeconds = 1;
 export const storeConflictAttempts = 6;
 export const storeConflictBackoffBaseMs = 20;
 export const storeConflictBackoffMaxMs = 500;
+// Publishing lifecycle events.
+/** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
+export const putEventsMaxEntries = 10;
+export const putEventsMaxBytes = 256 * KiB;
+export const busConnectTimeoutMs = 1_000;
+export const busRequestTimeoutMs = 3_000;
+/** Attempts of the AWS SDK for one request, and requests for what was taken in part: a later turn makes up for the rest. */
+export const busRequestAttempts = 2;
+export const busRounds = 3;
+export const busRoundBackoffMs = 100;
+/** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
+export const busRestMs = 30_000;
+/** Events published between two looks at the time that is left, and what must be left: two attempts that time out. */
+export const publishedAtOnce = 100;
+export const publishReserveMs = 10_000;
 // Keys of payloads from KMS.
 /** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
 export const payloadKeyAgeMaxMs = 15 * 60_000;

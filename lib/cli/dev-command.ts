@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import { isEngineError } from '../base/errors.js';
+import type { EventBus } from '../bus/event-bus.js';
 import { urlArgument, wholeNumberArgument } from './arguments.js';
 import { CliError, exitCodes } from './cli-error.js';
+import { plainJson } from './plain.js';
 
 interface Flags {
   readonly port: number;
@@ -9,6 +11,7 @@ interface Flags {
   readonly state: string;
   readonly store?: 'dynamodb' | 'memory';
   readonly dynamodbEndpoint?: string;
+  readonly events?: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -27,6 +30,7 @@ export function addDevCommand(program: Command): void {
         .argParser(urlArgument)
         .conflicts('store'),
     )
+    .option('--events', 'print lifecycle events, one JSON object on a line')
     .addOption(
       new Option('--log-level <level>', 'of the log on stderr')
         .choices(['debug', 'info', 'warn', 'error'])
@@ -57,6 +61,7 @@ async function runDev(flags: Flags): Promise<void> {
       log,
       ...(flags.store === undefined ? {} : { store: flags.store }),
       ...(flags.dynamodbEndpoint === undefined ? {} : { dynamodbEndpoint: flags.dynamodbEndpoint }),
+      ...(flags.events === true ? { bus: printedEvents } : {}),
     });
     console.log(dev.ready);
     lost = await Promise.race([signalled, dev.lost]);
@@ -69,6 +74,12 @@ async function runDev(flags: Flags): Promise<void> {
   // Idle connections to remote servers would keep the process for seconds.
   process.exit(lost === undefined ? exitCodes.ok : exitCodes.failed);
 }
+
+const printedEvents: EventBus = {
+  publish: async (events) => {
+    for (const event of events) console.log(plainJson(event));
+  },
+};
 
 /** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
 function firstSignal(): Promise<undefined> {

@@ -217,6 +217,7 @@ export function formatSchedule(schedule: ScheduleView): string {
     ['workflow', schedule.workflow],
     ['status', schedule.pausedAtMs === undefined ? 'active' : `paused since ${time(schedule.pausedAtMs)}`],
   ];
+  if (schedule.problem !== undefined) rows.push(['problem', schedule.problem]);
   if (schedule.nextTickAtMs !== undefined) rows.push(['next', time(schedule.nextTickAtMs)]);
   if (schedule.lastTickAtMs !== undefined) rows.push(['last', time(schedule.lastTickAtMs)]);
   if (schedule.lastRunId !== undefined) rows.push(['last run', schedule.lastRunId]);
@@ -227,18 +228,19 @@ export function formatSchedule(schedule: ScheduleView): string {
 export function formatSchedules(schedules: readonly ScheduleView[]): string {
   if (schedules.length === 0) return 'no schedules';
   const optionalTime = (atMs: number | undefined): string => (atMs === undefined ? '' : time(atMs));
-  return formatTable([
+  const table = formatTable([
     ['SCHEDULE', 'WORKFLOW', 'STATUS', 'NEXT', 'LAST', 'LAST RUN', 'WAITING'],
     ...schedules.map((schedule) => [
       schedule.name,
       schedule.workflow,
-      schedule.paused ? 'paused' : 'active',
+      schedule.problem !== undefined ? 'problem' : schedule.paused ? 'paused' : 'active',
       optionalTime(schedule.nextTickAtMs),
       optionalTime(schedule.lastTickAtMs),
       schedule.lastRunId ?? '',
       optionalTime(schedule.waitingTickAtMs),
     ]),
   ]);
+  return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [plain(problem)]))].join('\n');
 }
 
 /** How many fit, by workflow and version, then each that does not. */

@@ -100,7 +100,7 @@ async function withReplay<Result>(
 ): Promise<Result> {
   // Loaded here, so that the other commands start fast.
   const [{ loadApp }, { system }, { replayHistory }] = await Promise.all([
-    import('../local/load-app.js'),
+    import('../aws/load-app.js'),
     import('../aws/system.js'),
     import('../operations/replay-history.js'),
   ]);

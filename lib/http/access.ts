@@ -1,5 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
+import type { MetricName, Metrics } from '../base/metrics.js';
+
+/** Counts the request as refused when `check` throws, and throws it on. */
+export function counted(metrics: Metrics | undefined, name: MetricName, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    metrics?.put(name, 1);
+    throw error;
+  }
+}
 
 /**
  * `tokens`: one, or several with commas between them, as while one is being replaced.

@@ -7,6 +7,7 @@ import { heartbeatToken } from '../operations/heartbeat-token.js';
 import { externalWaitsOf, listExternalWaits } from '../operations/list-external-waits.js';
 import { type SettleRequest, settleToken } from '../operations/settle-token.js';
 import { settleWait } from '../operations/settle-wait.js';
+import { counted } from './access.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
@@ -76,6 +77,9 @@ function failedWith({
 /** The token of the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */
 function tokenIn(deps: Deps, context: Context): string {
   const token = context.req.param('token') ?? '';
-  deps.tokens.parseSettleToken(token);
+  // Not a token that we have made and whose wait is gone: that one tries nothing.
+  counted(deps.metrics, 'PushAuthFailures', () => {
+    deps.tokens.parseSettleToken(token);
+  });
   return token;
 }

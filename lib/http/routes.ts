@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
-import { requireBearer, requireLoopback } from './access.js';
+import { counted, requireBearer, requireLoopback } from './access.js';
 import * as inputs from './input-routes.js';
 import { json, problemResponse } from './problem.js';
 import * as relays from './relay-routes.js';
@@ -82,7 +82,10 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   for (const route of routes) {
     app.on(route.method, route.path, async (context) => {
       if (route.access === 'management' && options.managementToken !== undefined) {
-        requireBearer(context.req.raw, await options.managementToken());
+        const tokens = await options.managementToken();
+        counted(deps.metrics, 'ManagementAuthFailures', () => {
+          requireBearer(context.req.raw, tokens);
+        });
       }
       return route.handle(deps, context);
     });

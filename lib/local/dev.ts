@@ -1,12 +1,13 @@
 import { join, resolve } from 'node:path';
 import { readManagementToken, readPayloadKeySources } from '../aws/env.js';
 import { createPayloadCipher } from '../aws/keys.js';
+import { loadApp } from '../aws/load-app.js';
 import { systemClock } from '../aws/system.js';
 import type { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { EventBus } from '../bus/event-bus.js';
 import { startLocalEngine } from './engine.js';
 import { lockFolder } from './folder-lock.js';
-import { loadApp } from './load-app.js';
 import { openStore, type StoreKind } from './open-store.js';
 import { loadTokenKeys, openStateFolder } from './state-folder.js';
 
@@ -16,6 +17,8 @@ export interface DevOptions {
   readonly stateFolder: string;
   readonly store?: StoreKind;
   readonly dynamodbEndpoint?: string;
+  /** Is told of lifecycle events. Default: nobody is. */
+  readonly bus?: EventBus;
   readonly log: Log;
 }
 
@@ -63,6 +66,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       table: store.table,
       tokens,
       ...(cipher === undefined ? {} : { cipher }),
+      ...(options.bus === undefined ? {} : { bus: options.bus }),
       log,
       port: options.port,
       ...(managementToken === undefined ? {} : { managementToken }),

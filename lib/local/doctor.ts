@@ -2,11 +2,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { loadApp } from '../aws/load-app.js';
 import type { App } from '../workflow/app.js';
 import { secretsOf } from '../workflow/server-auth.js';
 import { dynoxideVersion, findDynoxide } from './dynoxide.js';
 import { ownerOf } from './folder-lock.js';
-import { loadApp } from './load-app.js';
 import { formatOf } from './state-folder.js';
 
 export interface DoctorOptions {

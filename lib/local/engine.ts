@@ -9,6 +9,7 @@ import { type FunctionName, queues as queueTopology } from '../aws/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { EventBus } from '../bus/event-bus.js';
 import { requireLoopback } from '../http/access.js';
 import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
@@ -35,6 +36,8 @@ export interface LocalEngineOptions {
   readonly tokens: TokenKeys;
   /** Encrypts payloads. Default: none. */
   readonly cipher?: PayloadCipher;
+  /** Is told of lifecycle events. Default: nobody is. */
+  readonly bus?: EventBus;
   readonly log: Log;
   /** 0 takes a free one. */
   readonly port: number;
@@ -138,7 +141,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   };
 }
 
-function createLocalDeps({ app, table, tokens, cipher, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
+function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
@@ -150,6 +153,7 @@ function createLocalDeps({ app, table, tokens, cipher, log }: LocalEngineOptions
     tokens,
     queues,
     store,
+    ...(bus === undefined ? {} : { bus }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

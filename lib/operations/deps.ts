@@ -2,6 +2,7 @@ import type { Random } from '../base/ids.js';
 import type { Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
+import type { EventBus } from '../bus/event-bus.js';
 import type { Queues } from '../queue/queue.js';
 import type { RemoteTransports } from '../remote/transport.js';
 import type { RunStore } from '../store/run-store.js';
@@ -15,6 +16,8 @@ export interface Deps {
   readonly store: RunStore;
   readonly queues: Queues;
   readonly transports: RemoteTransports;
+  /** Is told of lifecycle events, of runs that were started while there was one. Default: nobody is told. */
+  readonly bus?: EventBus;
   readonly tokens: TokenKeys;
   readonly clock: Clock;
   readonly random: Random;

@@ -9,6 +9,7 @@ import type { TokenOutcome } from '../history/settlement.js';
 import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
+import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
 import { stopRemote } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
@@ -62,7 +63,8 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
 
 /**
  * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task or a child
- * that may still have to be stopped; as long as one is left, the head's stays too and the sweep brings the run back.
+ * that may still have to be stopped; as long as one is left, or a lifecycle event is not published, the head's stays too
+ * and the sweep brings the run back.
  */
 export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
   const records = await deps.store.readRun(runId);
@@ -72,6 +74,14 @@ export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Pr
   if (state.ending.status === 'continued') await startNextRun(deps, records, state, state.ending);
   else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
+  const { head } = records;
+  const unpublished = unpublishedOf(deps, records);
+  const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);
+  const isPublished = (await outbox?.publish()) ?? true;
+  // The markers that go now may be all that would bring the run back.
+  const nowMs = deps.clock.nowMs();
+  if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.markEndedHead(runId, nowMs);
+
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const areReleased = await releaseTokens(deps, marked, limits);
   await Promise.all(
@@ -79,7 +89,9 @@ export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Pr
       .filter((item) => item.dueAtMs !== undefined)
       .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
   );
-  if (records.head.dueAtMs !== undefined && areReleased) await deps.store.clearHeadMarker(runId);
+  if (head.dueAtMs !== undefined && areReleased && isPublished)
+    await deps.store.clearHeadMarker(runId, outbox?.publishedSeq);
+  else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);
 }
 
 /** The run that this one goes on as: its unread signals first, then its head, each if absent. */
@@ -108,6 +120,7 @@ async function startNextRun(
     inboxCount: unread.length,
     dueSeq: 0,
     blocks: 0,
+    ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
     dueAtMs: nowMs,
   };
   const { created } = await deps.store.createRun(next, deps.random.hex(16));

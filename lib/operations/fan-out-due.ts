@@ -1,5 +1,6 @@
-import { dueShards, queueDelayMaxMs, sweepIntervalMs } from '../base/limits.js';
+import { queueDelayMaxMs, sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
 import type { DueEntry } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { stepAt, wakeRun, wakeRunAt } from './wake.js';
@@ -23,26 +24,42 @@ interface Swept {
  */
 export async function fanOutDue(deps: Deps): Promise<Swept> {
   const nowMs = deps.clock.nowMs();
-  const shards = await Promise.allSettled(
-    Array.from({ length: dueShards }, (_, shard) => sweepShard(deps, shard, nowMs)),
-  );
-  const failed = shards.find((shard) => shard.status === 'rejected');
+  const own = deps.store.dueShards;
+  return together([
+    sweepShards(deps, { from: 0, until: own }, nowMs),
+    // Markers of processes that spread them further, now or at some time.
+    deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until }, nowMs)),
+  ]);
+}
+
+function sweepShards(
+  deps: Deps,
+  { from, until }: { readonly from: number; readonly until: number },
+  nowMs: EpochMs,
+): Promise<Swept> {
+  return together(Array.from({ length: until - from }, (_, at) => sweepShard(deps, from + at, nowMs)));
+}
+
+/** The sum of all. Waits for all of them, also when one fails. */
+async function together(parts: readonly Promise<Swept>[]): Promise<Swept> {
+  const settled = await Promise.allSettled(parts);
+  const failed = settled.find((part) => part.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-  return shards.reduce(
-    (sum, shard) =>
-      shard.status === 'rejected'
+  return settled.reduce(
+    (sum, part) =>
+      part.status === 'rejected'
         ? sum
         : {
-            wakes: sum.wakes + shard.value.wakes,
-            polls: sum.polls + shard.value.polls,
-            steps: sum.steps + shard.value.steps,
-            oldestDueAgeMs: Math.max(sum.oldestDueAgeMs, shard.value.oldestDueAgeMs),
+            wakes: sum.wakes + part.value.wakes,
+            polls: sum.polls + part.value.polls,
+            steps: sum.steps + part.value.steps,
+            oldestDueAgeMs: Math.max(sum.oldestDueAgeMs, part.value.oldestDueAgeMs),
           },
     { wakes: 0, polls: 0, steps: 0, oldestDueAgeMs: 0 },
   );
 }
 
-async function sweepShard(deps: Deps, shard: number, nowMs: number): Promise<Swept> {
+async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs): Promise<Swept> {
   const woken = new Set<RunId>();
   let polls = 0;
   let steps = 0;

@@ -1,5 +1,5 @@
 import { EngineError, isUnreadable } from '../base/errors.js';
-import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
+import { inputIdOf, isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { jsonBytes } from '../base/json-limit.js';
 import { historyPageBytes, inputsReadInParallel } from '../base/limits.js';
@@ -107,10 +107,6 @@ function toInput(token: TokenRecord | undefined): readonly InputView[] {
       ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
     },
   ];
-}
-
-export function inputIdOf(runId: RunId, waitId: WaitId): string {
-  return `${runId}.${waitId}`;
 }
 
 function notFound(): EngineError {

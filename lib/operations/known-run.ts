@@ -1,5 +1,6 @@
 import type { WaitId } from '../base/ids.js';
 import type { Commit } from '../history/event.js';
+import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RunState } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
@@ -14,12 +15,19 @@ export interface KnownRun {
   readonly execution?: Execution;
   /** Else the log, to lead it there. */
   readonly commits: readonly Commit[];
+  /** Lifecycle events that are still to be published; undefined when the run tells nobody. */
+  readonly unpublished: readonly LifecycleEvent[] | undefined;
 }
 
-export function knownRun({ head, commits, tokens, inbox }: RunRecords, state: RunState): KnownRun {
+export function knownRun(
+  { head, commits, tokens, inbox }: RunRecords,
+  state: RunState,
+  unpublished: KnownRun['unpublished'],
+): KnownRun {
   return {
     head,
     state,
+    unpublished,
     tokens: new Map(tokens.map((token) => [token.waitId, token])),
     inbox: new Map(inbox.map((item) => [item.inboxId, item])),
     commits,

@@ -1,5 +1,5 @@
 import { EngineError, type StoredError } from '../base/errors.js';
-import { isRunId, type RunId, type WaitId } from '../base/ids.js';
+import { inputIdOf, isRunId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { filteredPageRows, listPagesMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
@@ -19,7 +19,6 @@ import {
 } from '../store/records.js';
 import type { ListPage } from '../store/run-store.js';
 import type { Deps } from './deps.js';
-import { inputIdOf } from './inputs.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {

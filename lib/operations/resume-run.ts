@@ -29,7 +29,10 @@ export async function resumeRun(
   if (newer.head.inboxCount > state.takenInbox.size + newInbox(warm).length) {
     for (const item of await deps.store.readInbox(runId)) inbox.set(item.inboxId, item);
   }
-  return { head: newer.head, state, tokens, inbox, execution, commits: [] };
+  const { publishedSeq = 0 } = newer.head;
+  // Somebody else may have published them.
+  const unpublished = warm.unpublished?.filter(({ seq }) => seq > publishedSeq);
+  return { head: newer.head, state, tokens, inbox, execution, commits: [], unpublished };
 }
 
 function isAsLeft(deps: Deps, { workflow, execution, state, blocks }: WarmRun, { head, commits }: RunRecords): boolean {

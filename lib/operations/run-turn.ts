@@ -16,6 +16,7 @@ import { afterEnd, finishRun } from './end-run.js';
 import { foldHistory } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
 import { knownRun } from './known-run.js';
+import { unpublishedOf } from './outbox.js';
 import { resumeRun } from './resume-run.js';
 import { Turn } from './turn.js';
 
@@ -91,5 +92,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
     await finishRun(deps, runId, options.limits);
     return true;
   }
-  return new Turn(deps, knownRun(records, state), options).run(workflowOf(deps.app, records.head));
+  return new Turn(deps, knownRun(records, state, unpublishedOf(deps, records)), options).run(
+    workflowOf(deps.app, records.head),
+  );
 }

@@ -1,4 +1,4 @@
-import { EngineError } from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { ScheduleState } from '../store/records.js';
@@ -14,6 +14,8 @@ export interface ScheduleView {
   readonly pausedAtMs?: EpochMs;
   /** Missing while it is paused, and when there is none. */
   readonly nextTickAtMs?: EpochMs;
+  /** Why it starts nothing: its pattern is wrong. */
+  readonly problem?: string;
   /** The last one that was dealt with, started or left out. */
   readonly lastTickAtMs?: EpochMs;
   /** The run that was started last. */
@@ -75,15 +77,27 @@ async function change(
 
 async function toView(deps: Deps, schedule: Schedule, state: ScheduleState): Promise<ScheduleView> {
   const { pausedAtMs, tickAtMs, runId, waitingTickAtMs } = state;
-  const nextTickAtMs = pausedAtMs === undefined ? await schedule.nextAfterMs(deps.clock.nowMs()) : undefined;
+  const { nextTickAtMs, problem } = await lookAhead(schedule, deps.clock.nowMs());
   return {
     name: schedule.name,
     workflow: schedule.workflow.name,
     paused: pausedAtMs !== undefined,
     ...(pausedAtMs === undefined ? {} : { pausedAtMs }),
-    ...(nextTickAtMs === undefined ? {} : { nextTickAtMs }),
+    ...(nextTickAtMs === undefined || pausedAtMs !== undefined ? {} : { nextTickAtMs }),
+    ...(problem === undefined ? {} : { problem }),
     ...(tickAtMs === undefined ? {} : { lastTickAtMs: tickAtMs }),
     ...(runId === undefined ? {} : { lastRunId: runId }),
     ...(waitingTickAtMs === undefined ? {} : { waitingTickAtMs }),
   };
+}
+
+/** One schedule with a wrong pattern must not hide the others. */
+async function lookAhead(schedule: Schedule, nowMs: EpochMs): Promise<Pick<ScheduleView, 'nextTickAtMs' | 'problem'>> {
+  try {
+    const nextTickAtMs = await schedule.nextAfterMs(nowMs);
+    return nextTickAtMs === undefined ? {} : { nextTickAtMs };
+  } catch (error) {
+    if (!hasCode(error, 'CONFIG_INVALID')) throw error;
+    return { problem: error.message };
+  }
 }

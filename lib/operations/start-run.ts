@@ -105,6 +105,7 @@ export async function newHead(
     inboxCount: 0,
     dueSeq: 0,
     blocks: 0,
+    ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
     // Guards the first wake.
     dueAtMs: startAtMs ?? nowMs,
   };
@@ -144,8 +145,8 @@ function checkKey(key: string): void {
   }
 }
 
-/** The input as the workflow will see it: what its schema made of it, as JSON. */
-async function validInput(workflow: AnyWorkflow, given: JsonValue | undefined): Promise<JsonValue | undefined> {
+/** The input as the workflow will see it: what its schema made of it, as JSON. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+export async function validInput(workflow: AnyWorkflow, given: JsonValue | undefined): Promise<JsonValue | undefined> {
   const input = workflow.input === undefined ? given : await parseInput(workflow, given);
   if (input === undefined) return undefined;
   checkJsonBytes('the input is', jsonBytes(input));

@@ -13,6 +13,7 @@ import {
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
+import { lifecycleEventsOf } from '../history/lifecycle-event.js';
 import { questionIdOf } from '../history/remote-question.js';
 import type {
   OpenChild,
@@ -24,6 +25,7 @@ import type {
   OpenWait,
   RunState,
 } from '../history/run-state.js';
+import type { Settlement } from '../history/settlement.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
 import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, TokenRecord } from '../store/records.js';
@@ -36,6 +38,7 @@ import { interruption } from './interrupted-step.js';
 import { issueToken } from './issue-token.js';
 import type { KnownRun } from './known-run.js';
 import { openExecution } from './open-execution.js';
+import { dueSince, Outbox } from './outbox.js';
 import { hastenLongStep, requestLongStep } from './request-long-step.js';
 import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
@@ -58,6 +61,11 @@ interface Effect {
   readonly done: Promise<void>;
 }
 
+interface Marker {
+  readonly dueAtMs: EpochMs | undefined;
+  readonly publishedSeq: number | undefined;
+}
+
 /**
  * One pass over a run whose outcome is open.
  *
@@ -76,6 +84,8 @@ export class Turn {
   readonly #tokens: Map<WaitId, TokenRecord>;
   readonly #inbox: Map<string, InboxRecord>;
   readonly #known: Known;
+  /** Undefined when nobody is told what happens to the run. */
+  readonly #outbox: Outbox | undefined;
   readonly #effects = new Map<WaitId, Effect>();
   /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
   readonly #announced = new Set<string>();
@@ -101,6 +111,7 @@ export class Turn {
     this.#tokens = tokens;
     this.#inbox = inbox;
     this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
+    this.#outbox = run.unpublished === undefined ? undefined : new Outbox(deps, run.unpublished, options.limits);
     this.#lastInboxReadMs = deps.clock.nowMs();
   }
 
@@ -206,7 +217,12 @@ export class Turn {
     if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
       events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
     }
-    return news.length === 0 ? events : [...events, ...newHandles(this.#known), ...news];
+    return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
+  }
+
+  /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */
+  #tellsStarts(): boolean {
+    return this.#outbox !== undefined && this.#effects.size === 0;
   }
 
   #firstEvents(atMs: EpochMs): HistoryEvent[] {
@@ -224,8 +240,11 @@ export class Turn {
       writerId: this.#deps.random.hex(16),
       events,
     });
-    if (committed) this.#state.applyCommit(seq, events);
-    return committed;
+    if (!committed) return false;
+    const settlementOf = (waitId: WaitId): Settlement | undefined => this.#tokens.get(waitId)?.settlement;
+    this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
+    this.#state.applyCommit(seq, events);
+    return true;
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
@@ -521,15 +540,23 @@ export class Turn {
 
   /** Too little time for what is left: another turn goes on. Every marker stands. */
   async #yield(): Promise<void> {
-    await wakeRun(this.#deps, this.#head.runId);
+    const { runId } = this.#head;
+    await this.#outbox?.publish();
+    if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq);
+    await wakeRun(this.#deps, runId);
   }
 
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
   async #quiet(): Promise<void> {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
-    if (this.#head.dueAtMs !== dueAtMs || this.#head.blocked !== undefined) {
-      const isSet = await this.#deps.store.setHeadMarker(runId, this.#state.seq, dueAtMs, this.#head.blocks);
+    const marker = await this.#publish(dueAtMs);
+    const { blocks, blocked } = this.#head;
+    const isNew = this.#head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
+    // One that stays must be that of the log as it is now, or an owner of before could take it away.
+    const isToStay = marker.dueAtMs !== dueAtMs && this.#head.dueSeq < this.#state.seq;
+    if (isNew || isToStay || blocked !== undefined) {
+      const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
       if (!isSet) await wakeRun(this.#deps, runId);
     }
     if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs)
@@ -539,6 +566,15 @@ export class Turn {
       (token) => this.#state.settled.has(token.waitId),
       (item) => this.#state.takenInbox.has(item.inboxId),
     );
+  }
+
+  /** Tells what is left to tell, and gives the marker that the head may have then; `dueAtMs` is the run's own. */
+  async #publish(dueAtMs: EpochMs | undefined): Promise<Marker> {
+    const isPublished = (await this.#outbox?.publish()) ?? true;
+    return {
+      dueAtMs: isPublished ? dueAtMs : dueSince(this.#head, this.#deps.clock.nowMs()),
+      publishedSeq: this.#outbox?.publishedSeq,
+    };
   }
 
   /** Until this is written, each read of a task that asks wakes the run: a marker like the others, and moved as late. */
@@ -562,7 +598,15 @@ export class Turn {
     for (const waitId of this.#tokens.keys()) if (!openTokens.has(waitId)) this.#tokens.delete(waitId);
     for (const inboxId of this.#inbox.keys()) if (takenInbox.has(inboxId)) this.#inbox.delete(inboxId);
     const { state, tokens, inbox } = this.#from;
-    warmRuns.keep(this.#head.runId, { workflow, execution, state, tokens, inbox, blocks: this.#head.blocks });
+    warmRuns.keep(this.#head.runId, {
+      workflow,
+      execution,
+      state,
+      tokens,
+      inbox,
+      blocks: this.#head.blocks,
+      unpublished: this.#outbox?.events,
+    });
   }
 
   #dueInstants(): readonly EpochMs[] {
@@ -602,7 +646,9 @@ export class Turn {
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
   async #restUntil(untilMs: EpochMs): Promise<boolean> {
     const dueAtMs = Math.min(untilMs, this.#head.deadlineAtMs ?? Infinity);
-    await this.#deps.store.setHeadMarker(this.#head.runId, this.#state.seq, dueAtMs, this.#head.blocks);
+    const marker = await this.#publish(dueAtMs);
+    const { blocks } = this.#head;
+    await this.#deps.store.setHeadMarker(this.#head.runId, { seq: this.#state.seq, blocks, ...marker });
     await this.#clearMarkers(
       (token) => token.settlement !== undefined,
       () => true,
@@ -618,7 +664,7 @@ export class Turn {
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
     const results = taken.filter((event) => isOnlyKnownHere.has(event.type));
     if (results.length > 0 && !(await this.#commit(results))) return false;
-    if (await blockRun(this.#deps, this.#head, this.#state.seq, error)) {
+    if (await blockRun(this.#deps, this.#head, this.#state.seq, error, this.#outbox)) {
       await this.#clearMarkers(
         (token) => token.settlement !== undefined,
         () => true,

@@ -1,5 +1,6 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import { warmEventsMax, warmRunsMax } from '../base/limits.js';
+import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RunState } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { InboxRecord, TokenRecord } from '../store/records.js';
@@ -17,6 +18,8 @@ export interface WarmRun {
   readonly blocks: number;
   /** Those that are not taken in. The execution looks payloads up here. */
   readonly inbox: Map<string, InboxRecord>;
+  /** Lifecycle events that were left, because the bus failed or there was no time. */
+  readonly unpublished: readonly LifecycleEvent[] | undefined;
 }
 
 export interface WarmRunsOptions {

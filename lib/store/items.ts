@@ -3,7 +3,6 @@
 import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShards } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { decodeEvents } from '../history/codec.js';
 import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
@@ -65,14 +64,8 @@ export const commitKey = (runId: RunId, seq: number): Key => ({
 export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionOf(runId), sk: tokenPrefix + waitId });
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
 
-/** Shard of the due index; the run id is random, so its first digits are a hash. */
-export const dueShardOf = (runId: RunId): string => String(Number.parseInt(runId.slice(0, 4), 16) % dueShards);
-
-/** The attributes that put an item into the due index. */
-export const marker = (runId: RunId, dueAtMs: EpochMs): Record<string, Scalar> => ({
-  dueShard: dueShardOf(runId),
-  dueAtMs,
-});
+/** The attributes that put an item into the due index. In place of the run `ShardedTable` writes the partition. */
+export const marker = (runId: RunId, dueAtMs: EpochMs): Record<string, Scalar> => ({ dueShard: runId, dueAtMs });
 export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
 
 export const listKeys = (runId: RunId, status: RunStatus, createdAtMs: EpochMs): Record<string, Scalar> => ({
@@ -107,6 +100,7 @@ export function headItem(head: RunHead, writerId: string): Item {
     ...(head.tags === undefined ? {} : { tags: JSON.stringify(head.tags) }),
     inboxCount: head.inboxCount,
     dueSeq: head.dueSeq,
+    ...(head.publishedSeq === undefined ? {} : { publishedSeq: head.publishedSeq }),
     ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
     ...listKeys(head.runId, head.status, head.createdAtMs),
   };
@@ -132,6 +126,7 @@ export function toHead(item: Item): RunHead {
     inboxCount: number(item, 'inboxCount'),
     dueSeq: number(item, 'dueSeq'),
     blocks: blocksOf(item),
+    ...optional('publishedSeq', optionalNumber(item, 'publishedSeq')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...optional('blocked', payload(item, 'blocked') as StoredError | undefined),
   };

@@ -54,6 +54,8 @@ export interface RunHead extends Marker {
   readonly dueSeq: number;
   /** How often it was blocked. */
   readonly blocks: number;
+  /** Up to which commit its lifecycle events have been published. Missing: it was started where nobody is told of them. */
+  readonly publishedSeq?: number;
   /** Why the run cannot go on until a fixed deploy, if so. */
   readonly blocked?: StoredError;
 }

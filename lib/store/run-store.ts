@@ -1,7 +1,7 @@
 import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { startRoundsMax } from '../base/limits.js';
+import { dueShardsMin, startRoundsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
@@ -24,6 +24,7 @@ import type {
   TokenRecord,
 } from './records.js';
 import { ServerStates } from './server-states.js';
+import { ShardedTable } from './sharded-table.js';
 import type { Condition, Item, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
@@ -55,6 +56,11 @@ const inboxCountIs = (count: number): Condition => ({ kind: 'equals', attribute:
 const afterAllRounds = startRoundsMax + 1;
 /** The marker on the head was not computed from a newer commit. */
 const markerNotNewerThan = (seq: number): Condition => ({ kind: 'absentOrAtMost', attribute: 'dueSeq', value: seq });
+const notPublishedBeyond = (seq: number): Condition => ({
+  kind: 'absentOrAtMost',
+  attribute: 'publishedSeq',
+  value: seq,
+});
 const noBlockSince = (blocks: number): Condition => ({ kind: 'absentOrAtMost', attribute: 'blocks', value: blocks });
 
 /** A commit that a turn wants to append. */
@@ -63,6 +69,13 @@ export interface NewCommit {
   /** Fresh for each distinct content: it tells a lost acknowledgement of our own write from another turn's commit. */
   readonly writerId: string;
   readonly events: readonly HistoryEvent[];
+}
+
+/** A marker of the head, computed from commit `seq`. `dueAtMs` undefined: none. */
+interface HeadMarker {
+  readonly seq: number;
+  readonly dueAtMs: EpochMs | undefined;
+  readonly publishedSeq?: number | undefined;
 }
 
 /** What the head must still be for a commit that fixes the outcome: nothing was accepted that this turn has not seen. */
@@ -87,12 +100,15 @@ interface WaitRow {
 export class RunStore {
   /** What the workers know of the remote servers. */
   readonly servers: ServerStates;
-  readonly #table: Table;
+  /** Partitions of the due index into which this process puts markers. */
+  readonly dueShards: number;
+  readonly #table: ShardedTable;
   /** Requests that this process has sent to inboxes. */
   #sentCount = 0;
 
-  constructor(table: Table) {
-    this.#table = table;
+  constructor(table: Table, { dueShards = dueShardsMin }: { readonly dueShards?: number } = {}) {
+    this.#table = new ShardedTable(table, dueShards);
+    this.dueShards = dueShards;
     this.servers = new ServerStates(table);
   }
 
@@ -609,13 +625,21 @@ export class RunStore {
   /**
    * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's stands. Clears `blocked`.
    * False, and nothing is changed, when the run has been blocked since its head was read with `blocks`: whoever blocked
-   * it may have seen what this turn has not, and has left no other marker for it.
+   * it may have seen what this turn has not, and has left no other marker for it. `publishedSeq`: up to which commit
+   * lifecycle events have been published, where some have.
    */
-  async setHeadMarker(runId: RunId, seq: number, dueAtMs: EpochMs | undefined, blocks: number): Promise<boolean> {
+  async setHeadMarker(
+    runId: RunId,
+    { seq, dueAtMs, blocks, publishedSeq }: HeadMarker & { readonly blocks: number },
+  ): Promise<boolean> {
     const result = await this.#table.write({
       kind: 'update',
       key: items.headKey(runId),
-      set: { dueSeq: seq, ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)) },
+      set: {
+        dueSeq: seq,
+        ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),
+        ...published(publishedSeq),
+      },
       remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
@@ -623,19 +647,47 @@ export class RunStore {
   }
 
   /** Says on the head why the run cannot go on, and when to try again. False: a newer commit's marker stands. */
-  async setBlocked(runId: RunId, seq: number, blocked: StoredError, dueAtMs: EpochMs): Promise<boolean> {
+  async setBlocked(
+    runId: RunId,
+    { seq, dueAtMs, publishedSeq, blocked }: HeadMarker & { readonly dueAtMs: EpochMs; readonly blocked: StoredError },
+  ): Promise<boolean> {
     const result = await this.#table.write({
       kind: 'update',
       key: items.headKey(runId),
-      set: { dueSeq: seq, blocked: encodePayload(blocked as unknown as JsonValue), ...items.marker(runId, dueAtMs) },
+      set: {
+        dueSeq: seq,
+        blocked: encodePayload(blocked as unknown as JsonValue),
+        ...items.marker(runId, dueAtMs),
+        ...published(publishedSeq),
+      },
       increment: { blocks: 1 },
       conditions: [itemExists, markerNotNewerThan(seq)],
     });
     return result.ok;
   }
 
-  async clearHeadMarker(runId: RunId): Promise<void> {
-    await this.#clearMarker(items.headKey(runId));
+  async clearHeadMarker(runId: RunId, publishedSeq?: number): Promise<void> {
+    await this.#clearMarker(items.headKey(runId), published(publishedSeq));
+  }
+
+  /** Has the sweep come back to a run that has ended, for the end effects that are left. */
+  async markEndedHead(runId: RunId, dueAtMs: EpochMs): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.headKey(runId),
+      set: items.marker(runId, dueAtMs),
+      conditions: [itemExists],
+    });
+  }
+
+  /** Says up to which commit lifecycle events have been published, where no marker is moved. */
+  async setPublished(runId: RunId, publishedSeq: number): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.headKey(runId),
+      set: published(publishedSeq),
+      conditions: [itemExists, notPublishedBeyond(publishedSeq)],
+    });
   }
 
   /** With what became of its remote task, where that had not ended. `orphanedAtMs`: nobody waits for it, and it may be running. */
@@ -686,6 +738,11 @@ export class RunStore {
   }
 
   // ----- indexes: hints, possibly stale -----
+
+  /** In how many partitions of the due index there may be markers, of any process: `dueShards` or more. */
+  async readDueShards(): Promise<number> {
+    return this.#table.readDueShards();
+  }
 
   /** What is due by `untilMs` in one shard, earliest first. */
   async listDue(shard: number, untilMs: EpochMs, limit: number, cursor?: string): Promise<ListPage<DueEntry>> {
@@ -746,6 +803,10 @@ function toRecords(found: readonly Item[]): RunRecords | undefined {
     else if (item.sk.startsWith(items.inboxPrefix)) inbox.push(items.toInbox(item));
   }
   return head === undefined ? undefined : { head, commits, tokens, inbox };
+}
+
+function published(publishedSeq: number | undefined): Record<string, number> {
+  return publishedSeq === undefined ? {} : { publishedSeq };
 }
 
 function withoutMarker(record: InboxRecord): InboxRecord {

@@ -3,10 +3,12 @@ import { setImmediate as eventLoop } from 'node:timers/promises';
 import { EngineError } from '../base/errors.js';
 import type { Random, RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShards, stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 import { silentLog, type Log } from '../base/log.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
+import { MemoryBus } from '../bus/memory-bus.js';
 import type { RunOutcome } from '../history/event.js';
+import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { Deps } from '../operations/deps.js';
 import { drainMicrotasks } from '../operations/drain.js';
@@ -48,6 +50,8 @@ export interface TestAppOptions {
   readonly seed?: number;
   /** Encrypts payloads, as a deployment would. Default: none. */
   readonly cipher?: PayloadCipher;
+  /** There is a bus, which keeps what it is told for `lifecycleEvents`. Default: false. */
+  readonly bus?: boolean;
   readonly log?: Log;
 }
 
@@ -61,6 +65,7 @@ export class TestApp {
   readonly clock: VirtualClock;
   readonly deps: Deps;
   readonly #queues: MemoryQueues;
+  readonly #bus: MemoryBus | undefined;
   #app: App;
   #lastSweepAtMs: EpochMs;
   /** Attempts of long steps that are under way. */
@@ -88,6 +93,7 @@ export class TestApp {
     const random = seededRandom(options.seed ?? 1);
     const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
     const log = options.log ?? silentLog;
+    this.#bus = options.bus === true ? new MemoryBus() : undefined;
     const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
     const transports: RemoteTransports = {
       get: (name) => {
@@ -117,6 +123,7 @@ export class TestApp {
       drain: drainMicrotasks,
       delay,
       log,
+      ...(this.#bus === undefined ? {} : { bus: this.#bus }),
       warmRuns: new WarmRuns(),
     };
   }
@@ -147,6 +154,12 @@ export class TestApp {
 
   async history(runId: RunId): Promise<HistoryView> {
     return readHistory(this.deps, runId);
+  }
+
+  /** What the bus has been told so far, of all runs. @throws Error when the test app was made without `bus: true` */
+  lifecycleEvents(): readonly LifecycleEvent[] {
+    if (this.#bus === undefined) throw new Error('the test app has no bus; make it with { bus: true }');
+    return [...this.#bus.events];
   }
 
   /**
@@ -320,6 +333,7 @@ export class TestApp {
       this.deps.app.schedules.map((schedule) => isScheduleWaiting(this.deps, schedule)),
     );
     if (waiting.some(Boolean)) return this.#lastSweepAtMs + sweepIntervalMs;
+    const dueShards = await this.deps.store.readDueShards();
     const pages = await Promise.all(
       Array.from({ length: dueShards }, (_, shard) => this.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
     );

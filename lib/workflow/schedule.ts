@@ -102,9 +102,15 @@ async function openCron(name: string, pattern: string, timeZone: string) {
   }
 }
 
-/** Reads the patterns of `cron`. @throws EngineError `CONFIG_INVALID` that names the first schedule whose pattern is wrong */
+/**
+ * Reads the patterns of `cron`.
+ * @throws EngineError `CONFIG_INVALID` that names the first schedule whose pattern is wrong, or means no day that there is
+ */
 export async function checkSchedules(schedules: readonly Schedule[]): Promise<void> {
-  for (const schedule of schedules) await schedule.nextAfterMs(0);
+  for (const schedule of schedules) {
+    if ((await schedule.nextAfterMs(0)) === undefined)
+      throw invalid(`"${schedule.name}": cron has no tick, such as the 31st of a month of 30 days`);
+  }
 }
 
 function intervalTicks(name: string, every: Duration): Schedule['nextAfterMs'] {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createDeps } from '../../lib/aws/deps.js';
 import { readEnv, readManagementAccess, readPayloadKeySources } from '../../lib/aws/env.js';
 import { createPayloadCipher, parseTokenKeys } from '../../lib/aws/keys.js';
+import { defineApp } from '../../lib/workflow/app.js';
 
 const complete = {
   OUTWAIT_TABLE: 'outwait',
@@ -18,6 +20,7 @@ describe('the environment of a function', () => {
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
       tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
+      dueShards: 16,
       logLevel: 'info',
     });
   });
@@ -51,6 +54,40 @@ describe('the environment of a function', () => {
     expect(() => readManagementAccess({ OUTWAIT_MANAGEMENT_ACCESS: 'everybody' })).toThrow(
       'OUTWAIT_MANAGEMENT_ACCESS must be one of token, authorizer',
     );
+  });
+
+  it('has a bus only where one is named', () => {
+    const app = defineApp({ workflows: [] });
+    const depsOf = (variables: Record<string, string>) => createDeps(readEnv({ ...complete, ...variables }), app);
+    expect(readEnv({ ...complete, OUTWAIT_EVENT_BUS: 'default' }).eventBus).toBe('default');
+    expect(depsOf({ OUTWAIT_EVENT_BUS: '' })).not.toHaveProperty('bus');
+    expect(depsOf({ OUTWAIT_EVENT_BUS: 'default' })).toHaveProperty('bus');
+  });
+
+  it('says over how many partitions of the due index markers are spread', () => {
+    const shardsOf = (OUTWAIT_DUE_SHARDS: string) => readEnv({ ...complete, OUTWAIT_DUE_SHARDS }).dueShards;
+    expect([shardsOf(''), shardsOf('16'), shardsOf('100'), shardsOf('256')]).toEqual([16, 16, 100, 256]);
+    const env = readEnv({ ...complete, OUTWAIT_DUE_SHARDS: '100' });
+    expect(createDeps(env, defineApp({ workflows: [] })).store.dueShards).toBe(100);
+  });
+
+  it.each(['15', '257', '0', '-16', '16.5', '1e2', '0x20', ' 32', 'many'])(
+    'refuses %j as the number of these partitions',
+    (OUTWAIT_DUE_SHARDS) => {
+      expect(() => readEnv({ ...complete, OUTWAIT_DUE_SHARDS })).toThrow(
+        expect.objectContaining({
+          code: 'CONFIG_INVALID',
+          message: 'OUTWAIT_DUE_SHARDS must be a whole number from 16 to 256',
+        }) as Error,
+      );
+    },
+  );
+
+  it('says which version of which function runs, if it is a published one', () => {
+    const of = (version: string) =>
+      readEnv({ ...complete, AWS_LAMBDA_FUNCTION_NAME: 'Outwait-Turn', AWS_LAMBDA_FUNCTION_VERSION: version }).version;
+    expect(of('7')).toEqual({ functionName: 'Outwait-Turn', version: '7' });
+    expect(of('$LATEST')).toBeUndefined();
   });
 
   it('refuses a log level that is none', () => {

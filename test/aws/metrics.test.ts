@@ -52,6 +52,36 @@ describe('metrics', () => {
     ]);
   });
 
+  it('of one version have the function and its version as dimensions, and are not written by any other', () => {
+    const lines: string[] = [];
+    const options = {
+      table: 'outwait-1',
+      clock: { nowMs: () => 1_800_000_000_000 },
+      write: (line: string) => void lines.push(line),
+    };
+    createMetrics(options).put('NewlyBlockedRuns', 1);
+    createMetrics(options).put('HandlerFailures', 1);
+    expect(lines).toEqual([]);
+    createMetrics({ ...options, version: { functionName: 'Outwait-Turn', version: '7' } }).put('NewlyBlockedRuns', 1);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      {
+        _aws: {
+          Timestamp: 1_800_000_000_000,
+          CloudWatchMetrics: [
+            {
+              Namespace: 'Outwait',
+              Dimensions: [['Function', 'Version']],
+              Metrics: [{ Name: 'NewlyBlockedRuns', Unit: 'Count' }],
+            },
+          ],
+        },
+        Function: 'Outwait-Turn',
+        Version: '7',
+        NewlyBlockedRuns: 1,
+      },
+    ]);
+  });
+
   it('of a sweep say how long the oldest has been due, and how late the sweep is', async () => {
     const event = JSON.parse(
       readFileSync(new URL('../fixtures/aws-events/scheduled.json', import.meta.url), 'utf8'),
@@ -94,6 +124,8 @@ describe('metrics', () => {
       await runTurn(deps, { runId }, { remainingMs: () => 60_000, deliveryCount: 1 });
     expect(put).toEqual([
       ['BlockedRuns', 1],
+      // Only the first look has blocked it.
+      ['NewlyBlockedRuns', 1],
       ['BlockedRuns', 1],
     ]);
   });

@@ -34,7 +34,17 @@ describeWithDynoxide('what a run costs on DynamoDB', () => {
       // Sent with the start, and found stale: the token was settled before it came.
       pollMessages: 1,
       remoteReads: 0,
+      busEvents: 0,
+      busRequests: 0,
     });
+  });
+
+  it('with a bus it is a commit and a write at its end more, and 4 events in a request for each turn', async () => {
+    const cost = await costOfRun(database, { steps: 3, polls: 0, hasBus: true });
+
+    expect(cost).toMatchObject({ turnInvocations: 2, busEvents: 4, busRequests: 2 });
+    expect(cost.writes).toEqual({ requests: 13, tableUnits: 16, indexUnits: 9 });
+    expect(cost.writesByMethod).toMatchObject({ commit: { requests: 5 }, setPublished: { requests: 1 } });
   });
 
   it('each further sequential step is one write request of one unit, and no turn', async () => {

@@ -20,7 +20,7 @@ afterAll(() => {
 test('what is uploaded is what a bundle of the function is anywhere, without source maps', async () => {
   const configFile = join(root, 'bench/small-app/outwait.config.ts');
   const stack = new Stack(new App({ outdir: join(folder, 'out') }), 'Test');
-  const code = new FunctionBundles(configFile, ['schedule']).codeOf('schedule').bind(stack);
+  const code = new FunctionBundles(configFile, { names: ['schedule'] }).codeOf('schedule').bind(stack);
   expect(code.s3Location?.objectKey).toMatch(/^[0-9a-f]{64}\.zip$/);
 
   const outDir = join(folder, 'bundle');
@@ -36,8 +36,12 @@ test('a mistake in the code of a user ends the synthesis with its place', () => 
   const configFile = join(folder, 'outwait.config.ts');
   writeFileSync(configFile, "import { nothing } from './not-there.js';\nexport default nothing;\n");
   const stack = new Stack(new App({ outdir: join(folder, 'broken') }), 'Test');
-  const bundles = new FunctionBundles(configFile, ['schedule']);
-  expect(() => bundles.codeOf('schedule').bind(stack)).toThrow(/outwait\.config\.ts:1:\d+/);
+  const bundles = new FunctionBundles(configFile, { names: ['schedule'] });
+  expect(() => bundles.codeOf('schedule').bind(stack)).toThrow();
+  expect(bundles.failure).toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringMatching(/outwait\.config\.ts:1:\d+/) as unknown,
+  });
 });
 
 function filesIn(from: string): Readonly<Record<string, string>> {

@@ -30,6 +30,7 @@ test('what cdk-nag finds is acknowledged, each with its reason, also with all th
       parameters: ['/prod/reports/key'],
       vpc: { id: 'vpc-11111111', subnetIds: ['subnet-11111111'], availabilityZones: ['eu-west-1a'] },
     });
+    new OutwaitStack(app, { ...plain, stackName: 'Rollout', rollout: { kind: 'canary', percent: 10, minutes: 15 } });
     app.synth();
     const { pluginReports } = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as Report;
     // Of CloudFormation's own schemas as well.
@@ -39,6 +40,7 @@ test('what cdk-nag finds is acknowledged, each with its reason, also with all th
     expect([...new Set(rules)].sort()).toEqual([
       'AwsSolutions-APIG4',
       'AwsSolutions-IAM4',
+      'AwsSolutions-IAM5',
       'AwsSolutions-SMG4',
       'AwsSolutions-SQS3',
     ]);

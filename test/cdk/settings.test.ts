@@ -4,6 +4,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, test } from 'vitest';
 import { Outwait } from '../../cdk/outwait.js';
 import { parseSettings } from '../../cdk/settings.js';
+import { addFailedRuns } from './failed-runs.js';
 import { addReports } from './own-app.js';
 import { anApp, resourceOf, statementsOf, synthesize } from './synthesis.js';
 
@@ -26,6 +27,15 @@ describe('the settings of a stack', () => {
     [{ app: 'a.ts', removal: 'destroy' }, 'outwait: '],
     [{ app: 'a.ts', functions: { trun: {} } }, 'outwait.functions'],
     [{ app: 'a.ts', functions: { turn: { maxConcurrency: 1 } } }, 'outwait.functions.turn.maxConcurrency: '],
+    [{ app: 'a.ts', functions: { turn: { memoryMb: 64 } } }, 'outwait.functions.turn.memoryMb: '],
+    [{ app: 'a.ts', stackName: 'two words' }, 'outwait.stackName: '],
+    [{ app: 'a.ts', payloadKeyArn: 'alias/mine' }, 'outwait.payloadKeyArn: Invalid input: expected an ARN'],
+    [
+      { app: 'a.ts', tokenKeysSecretArn: `${arn('tokens')}-` },
+      'outwait.tokenKeysSecretArn: Invalid input: expected a whole ARN',
+    ],
+    [{ app: 'a.ts', dueShards: 15 }, 'outwait.dueShards: '],
+    [{ app: 'a.ts', dueShards: 32.5 }, 'outwait.dueShards: '],
     [
       { app: 'a.ts', authorizer: { kind: 'jwt', issuer: 'http://issuer', audience: [] } },
       'outwait.authorizer.issuer: ',
@@ -89,6 +99,49 @@ describe('the settings of a stack', () => {
         }),
       },
     });
+  });
+
+  test('say over how many partitions of the due index all functions spread markers', () => {
+    expect(JSON.stringify(synthesize().template.toJSON())).not.toContain('OUTWAIT_DUE_SHARDS');
+    synthesize({ dueShards: 64 }).template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_DUE_SHARDS: '64' }) },
+    });
+  });
+
+  test.each([
+    ['default', /^arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus\/default$/],
+    ['arn:aws:events:eu-west-1:222222222222:event-bus/reports', /:222222222222:event-bus\/reports$/],
+  ])(
+    'name the bus %s, which turns alone may put events on, and of which those that start runs know',
+    (eventBus, arn) => {
+      const { template } = synthesize({ eventBus });
+      const knowing = Object.keys(
+        template.findResources('AWS::Lambda::Function', {
+          Properties: { Environment: { Variables: { OUTWAIT_EVENT_BUS: Match.anyValue() } } },
+        }),
+      );
+      expect(knowing.map((id) => /^Outwait([A-Z][a-z]+)Function/.exec(id)?.[1]).sort()).toEqual([
+        'Api',
+        'Schedule',
+        'Turn',
+      ]);
+      const putting = ['Api', 'Turn', 'Poll', 'Step', 'Schedule'].flatMap((name) =>
+        statementsOf(template, `Outwait${name}Function`).flatMap((statement) =>
+          statement.Action === 'events:PutEvents' ? [[name, resourceOf(statement)]] : [],
+        ),
+      );
+      expect(putting).toEqual([['Turn', expect.stringMatching(arn)]]);
+    },
+  );
+
+  test('have no bus unless it is named', () => {
+    expect(JSON.stringify(synthesize().template.toJSON())).not.toMatch(/OUTWAIT_EVENT_BUS|PutEvents/);
+  });
+
+  test.each([15, 257, 16.5, Number.NaN])('refuse %d such partitions', (dueShards) => {
+    expect(() => new Outwait(new Stack(anApp()), 'Outwait', { app: config, dueShards })).toThrow(
+      `dueShards must be a whole number from 16 to 256, got ${dueShards}`,
+    );
   });
 
   test('must not set what the construct sets', () => {
@@ -209,6 +262,21 @@ describe('a CDK app of ones own', () => {
       expect(statementsOf(template, name).flatMap(({ Action }) => Action)).toContain('s3:PutObject');
     }
     template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 60, MemorySize: 2_048 });
+  });
+});
+
+describe('a CDK app that tells somebody of runs that fail', () => {
+  test('has a rule on the bus that the functions know', () => {
+    const template = Template.fromStack(addFailedRuns(anApp()));
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventBusName: { Ref: 'BusEA82B648' },
+      EventPattern: { source: ['outwait'], 'detail-type': ['RunFailed'], detail: { workflow: ['monthlyReport'] } },
+      Targets: [Match.objectLike({ InputPath: '$.detail' })],
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 60,
+      Environment: { Variables: Match.objectLike({ OUTWAIT_EVENT_BUS: { 'Fn::GetAtt': ['BusEA82B648', 'Arn'] } }) },
+    });
   });
 });
 

@@ -174,19 +174,18 @@ describe('functions', () => {
   });
 
   test('have no secret in their environment, only where it is', () => {
+    const ofAll = {
+      OUTWAIT_TABLE: { Ref: 'OutwaitTableB6755FAF' },
+      OUTWAIT_TURN_QUEUE_URL: { Ref: 'OutwaitTurnQueue1642E296' },
+      OUTWAIT_WORK_QUEUE_URL: { Ref: 'OutwaitWorkQueue5C3EA705' },
+      OUTWAIT_STEP_QUEUE_URL: { Ref: 'OutwaitStepQueue82FBAD31' },
+      OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
+    };
     for (const name of ['Turn', 'Poll', 'Step', 'Schedule']) {
-      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({
-        Variables: {
-          OUTWAIT_TABLE: { Ref: 'OutwaitTableB6755FAF' },
-          OUTWAIT_TURN_QUEUE_URL: { Ref: 'OutwaitTurnQueue1642E296' },
-          OUTWAIT_WORK_QUEUE_URL: { Ref: 'OutwaitWorkQueue5C3EA705' },
-          OUTWAIT_STEP_QUEUE_URL: { Ref: 'OutwaitStepQueue82FBAD31' },
-          OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
-        },
-      });
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofAll });
     }
-    expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toMatchObject({
-      Variables: { OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
+    expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toEqual({
+      Variables: { ...ofAll, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
     });
     expect(JSON.stringify(template.toJSON())).not.toMatch(/\{\{resolve:/);
   });
@@ -248,6 +247,14 @@ describe('the sweep', () => {
 });
 
 describe('the HTTP API', () => {
+  test('asks the function only when it may', () => {
+    const [[permission]] = all('AWS::Lambda::Permission').filter(
+      ([, { Properties }]) => Properties['Principal'] === 'apigateway.amazonaws.com',
+    ) as [[string, Resource]];
+    const [[, integration]] = all('AWS::ApiGatewayV2::Integration') as [[string, Resource & { DependsOn: string[] }]];
+    expect(integration.DependsOn).toEqual([permission]);
+  });
+
   test('has these routes and no others, without an authorizer', () => {
     const routes = all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
     expect(routes.map((route) => route['RouteKey']).sort()).toEqual([
@@ -295,6 +302,59 @@ describe('the HTTP API', () => {
   });
 });
 
+describe('the outputs', () => {
+  test('have what users and operators ask for', () => {
+    const outputs = template.toJSON()['Outputs'] as Readonly<Record<string, { readonly Value: unknown }>>;
+    const dashboard = { Ref: 'OutwaitDashboardA968B81E' };
+    const region = { Ref: 'AWS::Region' };
+    expect(Object.fromEntries(Object.entries(outputs).map(([name, { Value }]) => [name, Value]))).toEqual({
+      ApiUrl: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] },
+      TableName: { Ref: 'OutwaitTableB6755FAF' },
+      TokenKeysSecret: { Ref: 'OutwaitTokenKeysA87853B2' },
+      ManagementTokenSecret: { Ref: 'OutwaitManagementTokenF491CB95' },
+      // The reference to a queue is its URL.
+      TurnQueueUrl: { Ref: 'OutwaitTurnQueue1642E296' },
+      WorkQueueUrl: { Ref: 'OutwaitWorkQueue5C3EA705' },
+      StepQueueUrl: { Ref: 'OutwaitStepQueue82FBAD31' },
+      TurnDeadLettersUrl: { Ref: 'OutwaitTurnDeadLettersA4584795' },
+      WorkDeadLettersUrl: { Ref: 'OutwaitWorkDeadLettersAD78F005' },
+      StepDeadLettersUrl: { Ref: 'OutwaitStepDeadLetters858CFFF2' },
+      SweepDeadLettersUrl: { Ref: 'OutwaitSweepDeadLetters3D6C650A' },
+      DashboardName: dashboard,
+      DashboardUrl: {
+        'Fn::Join': [
+          '',
+          [
+            'https://',
+            region,
+            '.console.aws.amazon.com/cloudwatch/home?region=',
+            region,
+            '#dashboards/dashboard/',
+            dashboard,
+          ],
+        ],
+      },
+    });
+  });
+
+  test('leave out what there is not', () => {
+    const { template: less } = synthesize({ authorizer: { kind: 'iam' }, dashboard: false });
+    const names = Object.keys(less.toJSON()['Outputs'] as object);
+    expect(names).toContain('TokenKeysSecret');
+    expect(names.filter((name) => /^(ManagementTokenSecret|Dashboard|Domain)/.test(name))).toEqual([]);
+  });
+
+  test('are those that the runbook and the page about deploying name', () => {
+    const pages = ['operations', 'deploy'].map((name) =>
+      readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),
+    );
+    const named = pages.flatMap((page) => [...page.matchAll(/<([A-Z][a-z]+[A-Z][A-Za-z]+)>/g)].map(([, name]) => name));
+    expect(named).toContain('TurnDeadLettersUrl');
+    const outputs = Object.keys(template.toJSON()['Outputs'] as object);
+    expect(named.filter((name) => !outputs.includes(name!))).toEqual([]);
+  });
+});
+
 describe('alarms', () => {
   test('are these, and each says which section of the runbook to read', () => {
     const runbook = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -304,7 +364,9 @@ describe('alarms', () => {
     );
     expect(anchors.sort()).toEqual([
       'blocked-runs',
+      'management-auth-failures',
       'oldest-due',
+      'push-auth-failures',
       'recursion',
       'step-dead-letters',
       'sweep-dead-letters',
@@ -342,6 +404,24 @@ describe('alarms', () => {
       EvaluationPeriods: 2,
       DatapointsToAlarm: 1,
     });
+  });
+
+  test.each([
+    ['OutwaitPushAuthAlarm', 'PushAuthFailures'],
+    ['OutwaitManagementAuthAlarm', 'ManagementAuthFailures'],
+  ])('%s goes off when more than 20 requests are refused in five minutes', (id, name) => {
+    expect(one('AWS::CloudWatch::Alarm', id)).toMatchObject({
+      Namespace: 'Outwait',
+      MetricName: name,
+      Dimensions: [{ Name: 'Table', Value: { Ref: 'OutwaitTableB6755FAF' } }],
+      Statistic: 'Sum',
+      Period: 300,
+      EvaluationPeriods: 1,
+      Threshold: 20,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+    expect(JSON.stringify(one('AWS::CloudWatch::Dashboard', 'OutwaitDashboard'))).toContain(name);
   });
 
   test('watch every function for loops that Lambda cuts', () => {

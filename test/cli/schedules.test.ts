@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { formatSchedule, formatSchedules } from '../../lib/cli/format.js';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -45,6 +46,23 @@ it('schedules are listed, paused and resumed (EN-22)', async () => {
     name: 'leap-day',
     paused: false,
   });
+});
+
+it('a schedule whose pattern is wrong is listed with its problem', () => {
+  const view = {
+    name: 'broken',
+    workflow: 'report',
+    paused: false,
+    problem: 'schedule "broken": no such\u001b minute',
+  };
+  expect(formatSchedules([view, { ...view, name: 'b', paused: true }]).split('\n')).toEqual([
+    'SCHEDULE  WORKFLOW  STATUS   NEXT  LAST  LAST RUN  WAITING',
+    'broken    report    problem',
+    'b         report    problem',
+    'schedule "broken": no such\\u{1b} minute',
+    'schedule "broken": no such\\u{1b} minute',
+  ]);
+  expect(formatSchedule(view)).toContain('problem    schedule "broken": no such');
 });
 
 it.each([

@@ -31,6 +31,7 @@ test('there are snippets to compare, one of each feature', () => {
       'examples/monthly-report/workflow.test.ts',
       'examples/outwait.config.ts',
       'test/cdk/own-app.ts',
+      'test/cdk/failed-runs.ts',
       ...features,
     ].sort(),
   );

@@ -29,10 +29,10 @@ export class TwoProcesses {
     this.b = { ...deps, warmRuns: new WarmRuns() };
   }
 
-  async start(key = 'run'): Promise<string> {
-    const { runId } = await startRun(this.a, { workflow: 'flow', key });
+  async start(key = 'run', deps = this.a): Promise<string> {
+    const { runId } = await startRun(deps, { workflow: 'flow', key });
     this.#ids.set(key, runId);
-    await this.turn(this.a, undefined, key);
+    await this.turn(deps, undefined, key);
     return runId;
   }
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { a2aAgent, defineApp, mcpServer } from 'outwait';
+import { a2aAgent, defineApp, defineWorkflow, mcpServer } from 'outwait';
 import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import agentsApp, { translate } from '../../examples/features/agents.js';
@@ -8,6 +8,7 @@ import { regionReport, worldReport } from '../../examples/features/children.js';
 import { mailbox } from '../../examples/features/continue-as-new.js';
 import { quarterEnd } from '../../examples/features/inputs.js';
 import { checkout } from '../../examples/features/queries.js';
+import { ticketHandler } from '../../examples/features/lifecycle-events.js';
 import { fastestQuote } from '../../examples/features/races.js';
 import { follow } from '../../examples/features/remote-attach.js';
 import { monthEnd } from '../../examples/features/remote-ends.js';
@@ -155,6 +156,26 @@ describe('the examples of docs/workflows.md', () => {
       status: 'completed',
       result: { quote: 'quoted', sent: 'sent', closed: true },
     });
+  });
+
+  example('lifecycle-events', 'opens one ticket for a run that fails, however often it is told', async () => {
+    const failing = defineWorkflow({
+      name: 'failing',
+      run: async () => {
+        throw new Error('no money');
+      },
+    });
+    const app = createTestApp(defineApp({ workflows: [failing] }), { bus: true });
+    const runId = await app.start(failing);
+    await app.runToEnd(runId);
+    const tickets = new Map<string, string>();
+    const handle = ticketHandler({
+      open: async ({ id, title }) => {
+        if (!tickets.has(id)) tickets.set(id, title);
+      },
+    });
+    for (const detail of [...app.lifecycleEvents(), ...app.lifecycleEvents()]) await handle({ detail });
+    expect([...tickets.values()]).toEqual([`failing ${runId} failed: WORKFLOW_FAILED`]);
   });
 
   example('queries', 'says what is in the basket', async () => {

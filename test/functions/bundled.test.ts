@@ -13,6 +13,7 @@ import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
 import { ensureTable } from '../../lib/store/dynamodb/schema.js';
 import { closeAll, result, serve } from '../remote/loopback.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../support/dynoxide.js';
+import { type FakeEventBridge, startFakeEventBridge } from '../support/fake-eventbridge.js';
 
 /** Asks the bundled functions, in one process, for what a deployment would ask them for while one run goes to its end. */
 const script = `
@@ -57,6 +58,7 @@ describeWithDynoxide('the bundled functions', () => {
   let database: Dynoxide;
   let sqs: Awaited<ReturnType<typeof startFauxqs>>;
   let queues: SQSClient;
+  let bus: FakeEventBridge;
   let turnQueueUrl: string;
   let files: string;
 
@@ -66,6 +68,7 @@ describeWithDynoxide('the bundled functions', () => {
     await ensureTable(createDynamoDbClient({ endpoint: database.endpoint }), 'outwait');
     sqs = await startFauxqs({ port: 0, logger: false, host: '127.0.0.1' });
     queues = createSqsClient({ endpoint: `http://127.0.0.1:${sqs.port}` });
+    bus = await startFakeEventBridge();
     const fifo = new CreateQueueCommand({ QueueName: 'turn.fifo', Attributes: { FifoQueue: 'true' } });
     turnQueueUrl = (await queues.send(fifo)).QueueUrl!;
     const agent = await serve((request, response) => {
@@ -79,6 +82,7 @@ describeWithDynoxide('the bundled functions', () => {
 
   afterAll(async () => {
     await closeAll();
+    await bus.close();
     await sqs.stop();
     await database.stop();
     await rm(folder, { recursive: true, force: true });
@@ -94,6 +98,8 @@ describeWithDynoxide('the bundled functions', () => {
         ...credentials,
         AWS_ENDPOINT_URL_DYNAMODB: database.endpoint,
         AWS_ENDPOINT_URL_SQS: sqsEndpoint,
+        AWS_ENDPOINT_URL_EVENTBRIDGE: bus.endpoint,
+        OUTWAIT_EVENT_BUS: 'reports',
         AWS_REGION: 'us-east-1',
         OUTWAIT_TABLE: 'outwait',
         OUTWAIT_TURN_QUEUE_URL: turnQueueUrl,
@@ -124,6 +130,12 @@ describeWithDynoxide('the bundled functions', () => {
         messageId: 'm',
       }),
     );
+    expect(bus.requests.flat().map(({ DetailType, EventBusName }) => `${DetailType} ${EventBusName}`)).toEqual([
+      'RunStarted reports',
+      'RemoteTaskStarted reports',
+      'RemoteTaskSettled reports',
+      'RunCompleted reports',
+    ]);
     const sent = await queues.send(new ReceiveMessageCommand({ QueueUrl: turnQueueUrl, WaitTimeSeconds: 1 }));
     expect(JSON.parse(sent.Messages?.[0]?.Body ?? '')).toEqual({
       runId: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,

@@ -45,6 +45,27 @@ describe('the routes of schedules (EN-22)', () => {
     });
   });
 
+  it('list one whose pattern is wrong with its problem, beside the others', async () => {
+    const client = scheduling();
+    const broken = { name: 'broken', workflow: nightly, cron: '61 * * * *' };
+    const fine = { name: 'every-night', workflow: nightly, cron: '0 2 * * *' };
+    Object.assign(client.world.deps, { app: defineApp({ workflows: [nightly], schedules: [broken, fine] }) });
+    const problem = 'schedule "broken": CronPattern: Invalid value for minute: 61';
+    expect(await client.ask('GET', '/schedules')).toMatchObject({
+      status: 200,
+      body: {
+        schedules: [
+          { name: 'broken', workflow: 'nightly', paused: false, problem },
+          { name: 'every-night', nextTickAtMs },
+        ],
+      },
+    });
+    expect(await client.ask('POST', '/schedules/broken/pause')).toMatchObject({
+      status: 200,
+      body: { name: 'broken', paused: true, problem },
+    });
+  });
+
   it('pause and resume one, each as often as it is asked', async () => {
     const client = scheduling();
     const pausedAtMs = client.world.clock.atMs;

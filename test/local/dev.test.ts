@@ -67,6 +67,22 @@ describe.runIf(findDynoxide() !== undefined)('outwait dev', () => {
     expect(dev.output.stdout.trim().split('\n')).toHaveLength(1);
   });
 
+  it('prints lifecycle events as they come with --events, and none without it', async () => {
+    const dev = await startDev(['--events']);
+    const ended = new Promise<void>((resolve) => {
+      dev.child.stdout?.on('data', () => {
+        if (dev.output.stdout.includes('RunCompleted')) resolve();
+      });
+    });
+    const runId = await start(dev, 'hello', { name: 'you' });
+    await ended;
+    const lines = dev.output.stdout.trim().split('\n').slice(1);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { type: 'RunStarted', runId, workflow: 'hello' },
+      { type: 'RunCompleted', runId, eventId: expect.stringMatching(`^${runId}:`) as unknown },
+    ]);
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('ends its database and itself with 0 at %s', async (signal) => {
     const dev = await startDev();
     const pid = await databasePid();

@@ -75,8 +75,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       { find: `await this.#takeQuestions(); await this.#clearMarkers(`, replace: `await this.#clearMarkers(` },
       {
-        find: `const dueAtMs = this.#nextDueAtMs(); if (this.#head.dueAtMs !== dueAtMs`,
-        replace: `await this.#takeQuestions(); const dueAtMs = this.#nextDueAtMs(); if (this.#head.dueAtMs !== dueAtMs`,
+        find: `const dueAtMs = this.#nextDueAtMs(); const marker = await this.#publish(dueAtMs);`,
+        replace: `await this.#takeQuestions(); const dueAtMs = this.#nextDueAtMs(); const marker = await this.#publish(dueAtMs);`,
       },
     ],
     caughtBy: rules('asking', 'questions taken last'),
@@ -329,11 +329,10 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'if (committed) this.#state.applyCommit(seq, events);',
-        replace: `if (committed) {
-          this.#state.applyCommit(seq, events);
+        find: 'this.#state.applyCommit(seq, events); return true;',
+        replace: `this.#state.applyCommit(seq, events);
           await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));
-        }`,
+          return true;`,
       },
     ],
     caughtBy: rules('markers', 'markers last'),
@@ -344,11 +343,10 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'if (committed) this.#state.applyCommit(seq, events);',
-        replace: `if (committed) {
-          this.#state.applyCommit(seq, events);
-          await this.#deps.store.setHeadMarker(this.#head.runId, seq, this.#nextDueAtMs(), this.#head.blocks);
-        }`,
+        find: 'this.#state.applyCommit(seq, events); return true;',
+        replace: `this.#state.applyCommit(seq, events);
+          await this.#deps.store.setHeadMarker(this.#head.runId, { seq, dueAtMs: this.#nextDueAtMs(), blocks: this.#head.blocks });
+          return true;`,
       },
     ],
     caughtBy: rules('markers', 'head marker kept until quiet'),
@@ -862,5 +860,194 @@ export const mutants: readonly Mutant[] = [
       { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
     ],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
+  },
+
+  // ----- lifecycle events -----
+  {
+    name: 'published-before-commit',
+    rule: 'a lifecycle event is published after the commit that it comes from',
+    file: turn,
+    edits: [
+      {
+        find: 'const seq = this.#state.seq + 1; const committed = await this.#deps.store.commit(',
+        replace: `const seq = this.#state.seq + 1;
+          this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, (waitId) => this.#tokens.get(waitId)?.settlement));
+          await this.#outbox?.publish();
+          const committed = await this.#deps.store.commit(`,
+      },
+      {
+        find: 'this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('publishing', 'each once'),
+  },
+  {
+    name: 'said-before-published',
+    rule: 'the head says that events have been published when they have been',
+    file: turn,
+    edits: [
+      {
+        find: 'const isPublished = (await this.#outbox?.publish()) ?? true;',
+        replace: `if (this.#outbox !== undefined) await this.#deps.store.setPublished(this.#head.runId, this.#state.seq);
+          const isPublished = (await this.#outbox?.publish()) ?? true;`,
+      },
+    ],
+    caughtBy: rules('publishing', 'marker after publishing'),
+  },
+  {
+    name: 'not-said-when-published',
+    rule: 'what has been published is said with the next marker',
+    file: runStore,
+    edits: [
+      {
+        find: '...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)), ...published(publishedSeq),',
+        replace: '...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),',
+      },
+    ],
+    caughtBy: rules('publishing', 'each once'),
+  },
+  {
+    name: 'rests-though-unpublished',
+    rule: 'the head keeps a marker that is due as long as an event is not published',
+    file: turn,
+    edits: [
+      {
+        find: 'dueAtMs: isPublished ? dueAtMs : dueSince(this.#head, this.#deps.clock.nowMs()),',
+        replace: 'dueAtMs,',
+      },
+    ],
+    caughtBy: rules('publishing', 'due as long as'),
+  },
+  {
+    name: 'marker-that-stays-of-older-commit',
+    rule: 'a marker that stays since an event is not published is that of the log as it is now',
+    file: turn,
+    edits: [{ find: 'isNew || isToStay || blocked !== undefined', replace: 'isNew || blocked !== undefined' }],
+    caughtBy: rules('publishing', 'not for an older owner'),
+  },
+  {
+    name: 'ended-without-marker',
+    rule: 'the head of an ended run gets a marker when the bus fails, if it has none',
+    file: endRun,
+    edits: [
+      {
+        find: 'if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.markEndedHead(runId, nowMs);',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('publishing', 'end: what the bus does not take brings an ended run back'),
+  },
+  {
+    name: 'ended-marker-cleared-unpublished',
+    rule: 'the marker of an ended run stays until its events are published',
+    file: endRun,
+    edits: [{ find: 'areReleased && isPublished', replace: 'areReleased' }],
+    caughtBy: rules('publishing', 'end: what the bus does not take keeps the marker'),
+  },
+  {
+    name: 'end-effects-before-publishing',
+    rule: 'events of an end are published before the markers of its run go',
+    file: endRun,
+    edits: [
+      { find: 'const isPublished = (await outbox?.publish()) ?? true;', replace: 'let isPublished = true;' },
+      {
+        find: 'const areReleased = await releaseTokens(deps, marked, limits);',
+        replace: `const areReleased = await releaseTokens(deps, marked, limits);
+          isPublished = (await outbox?.publish()) ?? true;`,
+      },
+    ],
+    caughtBy: rules('publishing', 'end: a process that dies ahead of publishing'),
+  },
+  {
+    name: 'end-not-said',
+    rule: 'what is published of an end is said, so that a later wake does not repeat it',
+    file: endRun,
+    edits: [
+      {
+        find: 'else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('publishing', 'end: a wake that comes after the end'),
+  },
+  {
+    name: 'start-tells-nobody',
+    rule: 'a run that is started where there is a bus says so from its start',
+    file: 'lib/operations/start-run.ts',
+    edits: [{ find: '...(deps.bus === undefined ? {} : { publishedSeq: 0 }),', replace: '' }],
+    caughtBy: rules('publishing', 'each once'),
+  },
+  {
+    name: 'next-run-tells-nobody',
+    rule: 'so does a run that another one goes on as',
+    file: endRun,
+    edits: [{ find: '...(deps.bus === undefined ? {} : { publishedSeq: 0 }),', replace: '' }],
+    caughtBy: simulation('bus with children and a next run', 1),
+  },
+  {
+    name: 'block-told-at-each-look',
+    rule: 'a block is published once',
+    file: 'lib/operations/block-run.ts',
+    edits: [{ find: 'if (head.blocked === undefined) return', replace: 'return' }],
+    caughtBy: rules('publishing', 'blocked: it is told once'),
+  },
+  {
+    name: 'block-not-repeated',
+    rule: 'a block that the bus did not take is published by a later look',
+    file: 'lib/operations/block-run.ts',
+    edits: [{ find: '...(isBlockPublished ? {} : { unpublished: number })', replace: '' }],
+    caughtBy: rules('publishing', 'blocked: what the bus does not take'),
+  },
+  {
+    name: 'remembered-events-repeated',
+    rule: 'a process that remembers a run publishes no more of what it left than the head says is left',
+    file: 'lib/operations/resume-run.ts',
+    edits: [
+      {
+        find: 'warm.unpublished?.filter(({ seq }) => seq > publishedSeq)',
+        replace: 'warm.unpublished',
+      },
+    ],
+    caughtBy: rules('remembering', 'unpublished'),
+  },
+
+  // ----- partitions of the due index -----
+  {
+    name: 'sweeps-own-shards-only',
+    rule: 'a sweep reads as many partitions as the table remembers',
+    file: 'lib/operations/fan-out-due.ts',
+    edits: [
+      {
+        find: 'deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until }, nowMs)),',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('due-shards', 'sweeps what is remembered: markers of before a rollback'),
+  },
+  {
+    name: 'shards-remembered-late',
+    rule: 'the number of partitions is remembered before the first marker that needs it',
+    file: 'lib/store/sharded-table.ts',
+    edits: [
+      {
+        find: 'await this.#announce([placed]); return this.#table.write(placed);',
+        replace: 'const result = await this.#table.write(placed); await this.#announce([placed]); return result;',
+      },
+    ],
+    caughtBy: rules('due-shards', 'remembered before it is used'),
+  },
+  {
+    name: 'fewer-shards-remembered',
+    rule: 'the number that is remembered never becomes smaller',
+    file: 'lib/store/sharded-table.ts',
+    edits: [
+      { find: '(await this.#readRemembered()) < this.dueShards', replace: 'this.dueShards > 0' },
+      {
+        find: "conditions: [{ kind: 'absentOrAtMost', attribute: 'shards', value: this.dueShards - 1 }],",
+        replace: 'conditions: [],',
+      },
+    ],
+    caughtBy: rules('due-shards', 'never remembers less'),
   },
 ];

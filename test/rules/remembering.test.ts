@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { EventBus } from '../../lib/bus/event-bus.js';
+import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import { aFlow, anApp } from '../engine/support.js';
 import { answerTo, TwoProcesses } from '../engine/two-processes.js';
 
@@ -64,3 +66,29 @@ test('blocks: what came to a run while it was blocked is taken in, though its ma
   await scene.turn(scene.a, { inboxId: await scene.signal('now') });
   expect(await scene.outcome()).toEqual({ status: 'completed', result: ['now', 'yes'] });
 });
+
+test('unpublished: lifecycle events that a process could not publish are left out when another one has published them', async () => {
+  const scene = new TwoProcesses(aFlow(async (ctx) => [await answerTo(ctx, 'one'), await answerTo(ctx, 'two')]));
+  const bus = new FailingBus();
+  const [a, b] = [
+    { ...scene.a, bus },
+    { ...scene.b, bus },
+  ];
+  await scene.start('run', a);
+  expect(bus.types).toEqual([]);
+  bus.isGone = false;
+  await scene.turn(b);
+  expect(bus.types).toEqual(['RunStarted']);
+  await scene.turn(a);
+  expect(bus.types).toEqual(['RunStarted']);
+});
+
+class FailingBus implements EventBus {
+  isGone = true;
+  readonly types: string[] = [];
+
+  async publish(events: readonly LifecycleEvent[]): Promise<void> {
+    if (this.isGone) throw new Error('gone');
+    this.types.push(...events.map(({ type }) => type));
+  }
+}

@@ -6,7 +6,7 @@ import type { Duration } from '../../lib/base/time.js';
 import type { InputHandler, RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
 import type { Scenario } from '../simulation/scenarios.js';
 import { describe, simulate } from '../simulation/simulate.js';
-import type { Deviation, Freeze, World } from '../simulation/world.js';
+import type { Deviation, Freeze, World, WorldOptions } from '../simulation/world.js';
 
 /** One thing that goes wrong, once: at the first operation that fits, from the line's turn on. */
 export interface Line {
@@ -37,9 +37,13 @@ export interface Scene {
   readonly finds?: boolean;
   /** How many questions each tool asks before there is a task, and while it runs. */
   readonly asks?: Scenario['asks'];
+  /** There is a bus that is told of lifecycle events; default false. */
+  readonly bus?: boolean;
   readonly callers?: (world: World, runId: string) => void;
   /** Another version of the workflow, for the invocations that begin while this holds. */
   readonly other?: { readonly run: Scenario['run']; readonly isDeployed: (seconds: number) => boolean };
+  /** Over how many partitions of the due index the invocations spread their markers that begin then; default 16. */
+  readonly dueShardsOf?: WorldOptions['dueShardsOf'];
   readonly script: readonly Line[];
   readonly endS?: number;
 }
@@ -93,6 +97,7 @@ export async function play(scene: Scene): Promise<Played> {
     ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
     ...(scene.finds === undefined ? {} : { finds: scene.finds }),
     ...(scene.asks === undefined ? {} : { asks: scene.asks }),
+    ...(scene.bus === undefined ? {} : { bus: scene.bus }),
     callers: (world, runId) => {
       const item = (sk: string) => world.items.get(`run#${runId} ${sk}`);
       soFar = {
@@ -112,6 +117,7 @@ export async function play(scene: Scene): Promise<Played> {
     seed: 1,
     direct,
     ...(other && { other }),
+    ...(scene.dueShardsOf === undefined ? {} : { dueShardsOf: scene.dueShardsOf }),
     ...(scene.endS === undefined ? {} : { endS: scene.endS }),
   };
   // How late a run ends is for each test to say.

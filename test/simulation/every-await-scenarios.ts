@@ -12,6 +12,12 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     run: async (ctx, step) => [await step('s1'), (await call(ctx, 'r1')).result, await step('s2')],
   },
   {
+    name: 'single call with a bus',
+    bus: true,
+    tools: { r1: 70 },
+    run: async (ctx, step) => [await step('s1'), (await call(ctx, 'r1')).result, await step('s2')],
+  },
+  {
     name: 'all',
     tools: { r1: 40, r2: 20 },
     run: async (ctx, step) =>

@@ -86,6 +86,7 @@ const calm = new Map(
 /** How many await points there are at least: a scenario that ends at once would show nothing. */
 const leastPoints: Readonly<Record<string, number>> = {
   'single call': 60,
+  'single call with a bus': 65,
   all: 60,
   'race with timer': 50,
   cancel: 30,

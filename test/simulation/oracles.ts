@@ -9,6 +9,7 @@ import type { RunHead, Settlement, TokenRecord } from '../../lib/store/records.j
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Item } from '../../lib/store/table.js';
 import type { App } from '../../lib/workflow/app.js';
+import { checkEvents } from './event-oracles.js';
 import type { World } from './world.js';
 
 const isEnded = (status: unknown): boolean => status !== 'running' && status !== 'ending';
@@ -187,6 +188,7 @@ export async function checkEnd(
     checkHandedOn(world, head);
     await checkReplay(world, runId);
   }
+  if (world.hasBus) checkEvents(world, runIds);
   checkTasks(world);
   if (world.tellsFates) checkLostStarts(world);
   checkStarts(world);

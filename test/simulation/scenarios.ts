@@ -24,6 +24,8 @@ export interface Scenario {
   readonly finds?: boolean;
   /** How many questions each tool asks before there is a task, and while it runs. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
+  /** There is a bus that is told of lifecycle events. Default false. */
+  readonly bus?: boolean;
   /** What others do, and when. */
   readonly callers?: (world: World, runId: string) => void;
   /** How much later than without faults a run may end, beyond two sweeps and a visibility time. */
@@ -434,6 +436,38 @@ export const scenarios: readonly Scenario[] = [
     callers: (world, runId) => {
       world.stopAt(5.5, runId, 'terminate', 'x1');
     },
+  },
+  {
+    name: 'bus with a sequence',
+    bus: true,
+    tools: { r1: 100 },
+    run: async (ctx, step) => [
+      await step('s1'),
+      (await call(ctx, 'r1')).result,
+      await valueOrCode(ctx.ask({ message: 'really?', timeout: { seconds: 30 } })),
+      await step('s2'),
+    ],
+  },
+  {
+    name: 'bus with waits closed at the end',
+    bus: true,
+    run: async (ctx) => Promise.race([call(ctx, 'r1').then(() => 'r1'), call(ctx, 'r2').then(() => 'r2')]),
+    callers: (world, runId) => {
+      world.settleAt(90, runId, '1', 'pushed 1');
+      world.settleAt(91, runId, '2', 'pushed 2');
+      world.settleAt(3000, runId, '2', 'very late');
+    },
+  },
+  {
+    name: 'bus with children and a next run',
+    bus: true,
+    tools: { r1: 20 },
+    slackS: 400,
+    run: async (ctx, _, { input, child }) => {
+      await child();
+      return input === null ? ctx.continueAsNew('second') : 'ended';
+    },
+    child: async (ctx, step) => [(await call(ctx, 'r1')).result, await step('in child')],
   },
 ];
 

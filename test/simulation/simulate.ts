@@ -1,4 +1,5 @@
 import { AssertionError } from 'node:assert';
+import { checkPublished } from './event-oracles.js';
 import { checkEnd, checkWrite } from './oracles.js';
 import { workflowsOf, type Scenario } from './scenarios.js';
 import { seeded } from './random.js';
@@ -32,7 +33,9 @@ export async function simulate(
     ...(scenario.dedupes === undefined ? {} : { dedupes: scenario.dedupes }),
     ...(scenario.asks === undefined ? {} : { asks: scenario.asks }),
     ...(scenario.finds === undefined ? {} : { finds: scenario.finds }),
+    ...(scenario.bus === undefined ? {} : { bus: scenario.bus }),
     onApplied: checkWrite,
+    onPublished: checkPublished,
     ...(other === undefined
       ? {}
       : { other: { workflows: workflowsOf(other.scenario, current), shareAt: other.shareAt } }),

@@ -43,6 +43,7 @@ interface Ended {
   /** Which steps at its changes it has made. */
   readonly path: string;
   readonly endS: number;
+  readonly newlyBlocked: { readonly app: number; readonly otherApp: number };
 }
 
 /** How runs end under faults, one for each seed; every one has ended and no rule was broken. */
@@ -56,7 +57,7 @@ async function endsOf({ to, formerAt, endS }: Shift): Promise<readonly Ended[]> 
     expect(describeWorld(world), `seed ${seed}\n${world.trace.join('\n')}`).toBe('');
     const names = world.log(runId).flatMap((event) => (event.type === 'StepRequested' ? [event.name] : []));
     const path = names.flatMap((name) => /^(old|new) /.exec(name)?.[1] ?? []).join(' ');
-    ends.push({ path, endS: world.secondsOf(endedAtMs) });
+    ends.push({ path, endS: world.secondsOf(endedAtMs), newlyBlocked: world.newlyBlocked });
   }
   return ends;
 }
@@ -76,6 +77,18 @@ describe('a run that turns of two versions of its code take on in turn', { timeo
     const early = ends.filter(({ endS }) => endS < 2_000);
     expect(new Set(early.map(({ path }) => path))).toEqual(new Set(['old old old old']));
     expect(ends.length - early.length).toBeGreaterThan(seeds / 4);
+  });
+
+  test.each([
+    // So a canary that is rolled back when its own version blocks a run lets patches pass, and nothing else.
+    ['with patches not once', patched, 0],
+    ['without patches again and again', unpatched, expect.toSatisfy((count: number) => count > 0) as number],
+  ])('is blocked by the newer version, which gets a tenth of the turns, %s', async (_, to, byNewer) => {
+    const ends = await endsOf({ to, formerAt: (seconds) => (seconds < 600 ? 0.9 : 0), endS: 8_000 });
+    const sum = (version: 'app' | 'otherApp') => ends.reduce((count, end) => count + end.newlyBlocked[version], 0);
+    expect(sum('app')).toEqual(byNewer);
+    // The former one meets what the newer one was first at.
+    expect(sum('otherApp')).toBeGreaterThan(0);
   });
 
   test('keeps to the version that was first at the first change when nothing asks for a patch', async () => {

@@ -1,17 +1,26 @@
 import { createHash } from 'node:crypto';
 import { EngineError, storedError } from '../../lib/base/errors.js';
 import { remoteKeyOf } from '../../lib/base/ids.js';
-import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
+import {
+  dueShardsMin,
+  stepFunctionTimeoutMs,
+  sweepIntervalMs,
+  turnTimeoutMs,
+  turnVisibilityMs,
+} from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
 import type { EpochMs } from '../../lib/base/time.js';
+import type { EventBus } from '../../lib/bus/event-bus.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
+import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
@@ -54,7 +63,9 @@ export type Deviation =
   | 'duplicate'
   | 'refused'
   | 'noReply'
-  | 'noReplyLost';
+  | 'noReplyLost'
+  /** Of the bus: it takes the first of several events, or none. */
+  | 'partlyTaken';
 
 /** The operation takes place once `freezeUntil` holds, which is looked at after each step of the world. */
 export interface Freeze {
@@ -63,7 +74,7 @@ export interface Freeze {
 
 interface Operation<Value> {
   readonly tag: string;
-  readonly kind: 'read' | 'write' | 'send' | 'remote' | 'remoteStart';
+  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
   /** How long the caller waits for the answer after it took effect. */
   readonly answerMs?: number;
@@ -137,8 +148,19 @@ export interface WorldOptions {
   readonly replicas?: number;
   /** Another version of the code, and which share of the invocations that begin at a second gets it. Default none. */
   readonly other?: { readonly workflows: readonly AnyWorkflow[]; readonly shareAt: (seconds: number) => number };
+  /**
+   * Over how many partitions of the due index an invocation spreads its markers, by its process and the second in which it
+   * begins. Default 16, for all.
+   */
+  readonly dueShardsOf?: (process: string, seconds: number) => number;
   /** A caller that dies or is refused asks again with the same key, as one does that got no answer. Default false. */
   readonly callersAskAgain?: boolean;
+  /** There is a bus that is told of lifecycle events. Default false. */
+  readonly bus?: boolean;
+  /** Called for each event that the bus takes, before it is among those published. */
+  readonly onPublished?: (event: LifecycleEvent, world: World) => void;
+  /** The bus takes nothing between these seconds. */
+  readonly busIsGoneS?: { readonly from: number; readonly until: number };
 }
 
 /**
@@ -163,11 +185,15 @@ export class World {
   /** The oracles run workflows too; their steps are recorded and must not run. */
   isReplaying = false;
   readonly settledTrue: string[] = [];
+  /** What the bus has taken, in its order. */
+  readonly published: LifecycleEvent[] = [];
   /** Calls of relays that failed, or whose process died or still hangs. */
   unansweredRelays = 0;
   readonly app: App;
   /** The other version, if there is one. */
   readonly otherApp: App | undefined;
+  /** How often a run was blocked that was not before, by the version of the code that it did not fit. */
+  readonly newlyBlocked = { app: 0, otherApp: 0 };
   readonly #versions: () => number;
   readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
     WorldOptions;
@@ -390,6 +416,7 @@ export class World {
         case 'refused':
         case 'noReply':
         case 'noReplyLost':
+        case 'partlyTaken':
           perform(latencyMs, deviation);
           return;
         case 'crash':
@@ -479,10 +506,18 @@ export class World {
     const warmRuns = this.#warmRuns[process.replica];
     const deps: Deps = {
       app: process.app,
+      metrics: {
+        put: (name) => {
+          if (name === 'NewlyBlockedRuns') this.newlyBlocked[process.app === this.app ? 'app' : 'otherApp'] += 1;
+        },
+      },
       ...(warmRuns === undefined ? {} : { warmRuns }),
-      store: new RunStore(new SealedTable(this.#tableOf(process))),
+      store: new RunStore(new SealedTable(this.#tableOf(process)), {
+        dueShards: options.dueShardsOf?.(process.name, this.seconds) ?? dueShardsMin,
+      }),
       queues: this.#queuesOf(process),
       transports: { get: () => this.#transportOf(process) },
+      ...(options.bus === true ? { bus: this.#busOf(process) } : {}),
       tokens: this.tokens,
       clock: { nowMs: () => this.nowMs },
       random: {
@@ -535,7 +570,12 @@ export class World {
           kind: 'write',
           apply: () => this.table.transact(writes),
         }),
-      get: (key) => this.#operate(process, { tag: `get ${key.sk}`, kind: 'read', apply: () => this.table.get(key) }),
+      get: (key) => {
+        // Where nobody spreads markers further, no throw of the dice goes to a read that tells nothing.
+        if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key);
+        const tag = key.pk === 'due' ? 'get due' : `get ${key.sk}`;
+        return this.#operate(process, { tag, kind: 'read', apply: () => this.table.get(key) });
+      },
       queryPartition: async (pk, skPrefix, after) => {
         if (skPrefix !== undefined)
           return this.#operate(process, {
@@ -708,6 +748,28 @@ export class World {
     });
   }
 
+  // ----- the bus -----
+
+  #busOf(process: Process): EventBus {
+    return {
+      publish: async (events) => {
+        const areTaken = await this.#operate(process, {
+          tag: `publish ${events.map(({ type }) => type).join(' ')}`,
+          kind: 'publish',
+          apply: (deviation) => {
+            const { busIsGoneS: gone } = this.#options;
+            if (gone !== undefined && this.seconds >= gone.from && this.seconds < gone.until) return false;
+            const taken = deviation === 'partlyTaken' ? events.slice(0, events.length - 1) : events;
+            for (const event of taken) this.#options.onPublished?.(event, this);
+            this.published.push(...taken);
+            return taken.length === events.length;
+          },
+        });
+        if (!areTaken) throw new EngineError('INTERNAL', 'the bus did not take an event');
+      },
+    };
+  }
+
   // ----- the remote server -----
 
   #transportOf(process: Process): RemoteTaskTransport {
@@ -814,6 +876,10 @@ export class World {
   /** Whether the fate of a start can be learned from the remote server. */
   get tellsFates(): boolean {
     return this.#options.dedupes || this.#options.finds === true;
+  }
+
+  get hasBus(): boolean {
+    return this.#options.bus === true;
   }
 
   /** The token item stands before the start, so the call is found by its key. */
@@ -925,8 +991,19 @@ export class World {
   }
 
   retryNowAt(seconds: number, runId: string): void {
+    this.controlAt(seconds, runId, 'retryNow');
+  }
+
+  controlAt(seconds: number, runId: string, kind: 'pause' | 'resume' | 'retryNow'): void {
     this.atSecond(seconds, () => {
-      this.#call('caller', (deps) => requestControl(deps, runId, 'retryNow').then(() => undefined));
+      this.#call('caller', (deps) => requestControl(deps, runId, kind).then(() => undefined));
+    });
+  }
+
+  /** A message that came twice, or late. */
+  wakeAt(seconds: number, runId: string): void {
+    this.atSecond(seconds, () => {
+      this.#call('caller', (deps) => wakeRun(deps, runId));
     });
   }
 
@@ -995,6 +1072,8 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
       ];
     case 'send':
       return ['crash', 'drop', 'duplicate'];
+    case 'publish':
+      return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'lostAck', 'lateApply', 'throttle', 'partlyTaken'];
     case 'remote':
       return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
     case 'remoteStart':

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bundle } from '../../lib/aws/bundle.js';
-import { loadApp } from '../../lib/local/load-app.js';
+import { loadApp } from '../../lib/aws/load-app.js';
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -113,6 +113,22 @@ describe('the app of a configuration', () => {
           "import { defineApp, defineWorkflow } from 'outwait'; const a = defineWorkflow({ name: 'a', run: async () => 1 }); export default defineApp({ workflows: [a], schedules: [{ name: 'nightly', workflow: a, cron: '61 2 * * *' }] });",
       },
       'is not valid: schedule "nightly": ',
+    ],
+    [
+      'with a schedule whose cron means no day',
+      {
+        'outwait.config.ts':
+          "import { defineApp, defineWorkflow } from 'outwait'; const a = defineWorkflow({ name: 'a', run: async () => 1 }); export default defineApp({ workflows: [a], schedules: [{ name: 'nightly', workflow: a, cron: '0 0 31 2 *' }] });",
+      },
+      'is not valid: schedule "nightly": cron has no tick',
+    ],
+    [
+      'with a schedule whose input its workflow refuses',
+      {
+        'outwait.config.ts':
+          "import { defineApp, defineWorkflow } from 'outwait'; const input = { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'must be a month', path: ['month'] }] }) } } as const; const a = defineWorkflow({ name: 'a', input, run: async () => 1 }); export default defineApp({ workflows: [a], schedules: [{ name: 'nightly', workflow: a, every: { minutes: 5 } }] });",
+      },
+      'is not valid: schedule "nightly": the input of workflow "a" is not valid: month: must be a month',
     ],
     ['that throws', { 'outwait.config.ts': "throw new Error('boom'); export default 1;" }, 'cannot be loaded: boom'],
     [

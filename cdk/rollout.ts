@@ -1,0 +1,180 @@
+import { type CfnElement, Duration, Stack } from 'aws-cdk-lib';
+import { type Alarm, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  LambdaApplication,
+  LambdaDeploymentConfig,
+  LambdaDeploymentGroup,
+  TrafficRouting,
+} from 'aws-cdk-lib/aws-codedeploy';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import { type FunctionName, metrics } from '../lib/aws/topology.js';
+import { EngineError } from '../lib/base/errors.js';
+import { acknowledge } from './acknowledgements.js';
+import type { AlarmRule } from './alarms.js';
+import type { OutwaitFunctions } from './functions.js';
+import type { OutwaitRollout } from './props.js';
+
+export type OutwaitAliases = Readonly<Record<FunctionName, Alias>>;
+
+type GradualRollout = Exclude<OutwaitRollout, { kind: 'allAtOnce' }>;
+
+/** CodeDeploy has this long from the first shift of traffic to the last. */
+const shiftMaxMinutes = 2_880;
+
+/** An alias `live` for each function. It leads to a published version, not to whatever the function is at the moment. */
+export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
+  const create = (name: FunctionName): Alias => functions[name].addAlias('live');
+  return {
+    api: create('api'),
+    turn: create('turn'),
+    poll: create('poll'),
+    step: create('step'),
+    schedule: create('schedule'),
+  };
+}
+
+/**
+ * What must not happen to a version while traffic is shifted to it. Only what is of that version counts: errors of the one
+ * before would else keep its successor from being deployed. They tell nobody: a deployment that they stop fails.
+ */
+export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[] {
+  const failures = metrics.byVersion.HandlerFailures.map((name) => [
+    `${name}Failures`,
+    ownMetricOf(aliases[name], 'HandlerFailures'),
+  ]);
+  const errors = Object.entries(aliases).map(([name, alias]) => [`${name}Errors`, errorsOf(alias)]);
+  const common = {
+    above: 0,
+    // A data point is of the minute in which its invocation began, and may come some minutes later.
+    periods: 5,
+    breaching: 1,
+    missing: TreatMissingData.NOT_BREACHING,
+  };
+  return [
+    {
+      id: 'RolloutErrorsAlarm',
+      anchor: 'rollout-errors',
+      says: 'What was deployed last fails.',
+      metric: new MathExpression({
+        expression: 'SUM(METRICS())',
+        label: 'Errors and failures',
+        period: Duration.minutes(1),
+        usingMetrics: Object.fromEntries([...errors, ...failures]) as Record<string, Metric>,
+      }),
+      ...common,
+    },
+    {
+      id: 'RolloutBlockedAlarm',
+      anchor: 'rollout-blocked-runs',
+      says: 'What was deployed last does not fit the history of a run.',
+      metric: ownMetricOf(aliases.turn, 'NewlyBlockedRuns'),
+      ...common,
+    },
+  ];
+}
+
+/** Lambda counts by version while an alias leads to two of them. */
+function errorsOf({ lambda, aliasName, version }: Alias): Metric {
+  return new Metric({
+    namespace: 'AWS/Lambda',
+    metricName: 'Errors',
+    dimensionsMap: {
+      FunctionName: lambda.functionName,
+      Resource: `${lambda.functionName}:${aliasName}`,
+      ExecutedVersion: version.version,
+    },
+    statistic: 'Sum',
+    period: Duration.minutes(1),
+  });
+}
+
+function ownMetricOf({ lambda, version }: Alias, name: keyof typeof metrics.byVersion): Metric {
+  return new Metric({
+    namespace: metrics.namespace,
+    metricName: name,
+    dimensionsMap: {
+      [metrics.versionDimensions.function]: lambda.functionName,
+      [metrics.versionDimensions.version]: version.version,
+    },
+    statistic: 'Sum',
+    period: Duration.minutes(1),
+  });
+}
+
+/** Has CodeDeploy lead each alias to its next version step by step, and back when an alarm goes off. */
+export function shiftGradually(
+  scope: Construct,
+  rollout: GradualRollout,
+  { aliases, alarms }: { readonly aliases: OutwaitAliases; readonly alarms: readonly Alarm[] },
+): void {
+  const deploymentConfig = new LambdaDeploymentConfig(scope, 'Rollout', { trafficRouting: trafficRoutingOf(rollout) });
+  const application = new LambdaApplication(scope, 'RolloutApplication');
+  const role = createRole(scope, aliases, alarms);
+  for (const alias of Object.values(aliases)) {
+    const group = new LambdaDeploymentGroup(alias, 'Rollout', {
+      alias,
+      application,
+      deploymentConfig,
+      alarms: [...alarms],
+      // It would be given a policy of AWS with more than this role needs.
+      role: role.withoutPolicyUpdates(),
+    });
+    group.node.addDependency(role);
+    // The group must be there when the alias is led on; the update policy, which names it, may not see to that.
+    alias.node.defaultChild?.node.addDependency(group);
+  }
+}
+
+/** What AWSCodeDeployRoleForLambdaLimited has, for these functions and alarms, without its hooks and buckets. */
+function createRole(scope: Construct, aliases: OutwaitAliases, alarms: readonly Alarm[]): Role {
+  const role = new Role(scope, 'RolloutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
+  role.addToPolicy(
+    new PolicyStatement({
+      actions: ['lambda:GetAlias', 'lambda:UpdateAlias'],
+      resources: Object.values(aliases).map(({ lambda }) => lambda.functionArn),
+    }),
+  );
+  role.addToPolicy(
+    new PolicyStatement({
+      actions: ['lambda:GetProvisionedConcurrencyConfig'],
+      // Of the alias and of both versions.
+      resources: Object.values(aliases).map(({ lambda }) => `${lambda.functionArn}:*`),
+    }),
+  );
+  for (const { lambda } of Object.values(aliases))
+    acknowledge(role, `IAM5[Resource::<${nameOf(lambda)}.Arn>:*]`, 'Which versions there will be is not known yet.');
+  role.addToPolicy(
+    new PolicyStatement({
+      actions: ['cloudwatch:DescribeAlarms'],
+      resources: alarms.map(({ alarmArn }) => alarmArn),
+    }),
+  );
+  return role;
+}
+
+function nameOf(resource: IFunction): string {
+  return Stack.of(resource).getLogicalId(resource.node.defaultChild as CfnElement);
+}
+
+function trafficRoutingOf(rollout: GradualRollout): TrafficRouting {
+  const percentage = rollout.percent;
+  return rollout.kind === 'canary'
+    ? TrafficRouting.timeBasedCanary({ interval: Duration.minutes(rollout.minutes), percentage })
+    : TrafficRouting.timeBasedLinear({ interval: Duration.minutes(rollout.everyMinutes), percentage });
+}
+
+/** @throws EngineError `CONFIG_INVALID` for what CodeDeploy would refuse */
+export function checkRollout(rollout: OutwaitRollout): void {
+  if (rollout.kind === 'allAtOnce') return;
+  const { kind, percent } = rollout;
+  if (!(Number.isInteger(percent) && percent >= 1 && percent <= 99))
+    throw new EngineError('CONFIG_INVALID', `rollout.percent must be a whole number from 1 to 99, got ${percent}`);
+  const name = kind === 'canary' ? 'minutes' : 'everyMinutes';
+  const minutes = kind === 'canary' ? rollout.minutes : rollout.everyMinutes;
+  const shifts = kind === 'canary' ? 1 : Math.ceil(100 / percent) - 1;
+  const max = Math.floor(shiftMaxMinutes / shifts);
+  if (!(Number.isInteger(minutes) && minutes >= 1 && minutes <= max))
+    throw new EngineError('CONFIG_INVALID', `rollout.${name} must be a whole number from 1 to ${max}, got ${minutes}`);
+}

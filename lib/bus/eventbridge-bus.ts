@@ -1,0 +1,104 @@
+import {
+  type EventBridgeClient,
+  PutEventsCommand,
+  type PutEventsRequestEntry,
+  type PutEventsResultEntry,
+} from '@aws-sdk/client-eventbridge';
+import { EngineError } from '../base/errors.js';
+import { utf8Bytes } from '../base/json.js';
+import { busRestMs, busRoundBackoffMs, busRounds, putEventsMaxBytes, putEventsMaxEntries } from '../base/limits.js';
+import type { Clock, EpochMs } from '../base/time.js';
+import type { LifecycleEvent } from '../history/lifecycle-event.js';
+import { type EventBus, eventSource } from './event-bus.js';
+
+export interface EventBridgeBusOptions {
+  readonly client: EventBridgeClient;
+  /** Name or ARN. */
+  readonly bus: string;
+  readonly clock: Clock;
+  readonly delay: (delayMs: number) => Promise<void>;
+}
+
+/**
+ * Puts events on a bus of EventBridge, in requests of up to 10, one after the other. Of a request that was taken in part
+ * only the rest is repeated. After a failure the bus is left alone for half a minute: turns must not all wait for it.
+ * Throws EngineError `INTERNAL`.
+ */
+export class EventBridgeBus implements EventBus {
+  readonly #options: EventBridgeBusOptions;
+  #restsUntilMs: EpochMs = 0;
+
+  constructor(options: EventBridgeBusOptions) {
+    this.#options = options;
+  }
+
+  async publish(events: readonly LifecycleEvent[]): Promise<void> {
+    const { clock } = this.#options;
+    if (clock.nowMs() < this.#restsUntilMs) throw notTaken('it has just failed');
+    try {
+      for (const request of requestsOf(events.map((event) => this.#toEntry(event)))) await this.#put(request);
+    } catch (error) {
+      this.#restsUntilMs = clock.nowMs() + busRestMs;
+      throw error;
+    }
+  }
+
+  #toEntry(event: LifecycleEvent): PutEventsRequestEntry {
+    return {
+      EventBusName: this.#options.bus,
+      Source: eventSource,
+      DetailType: event.type,
+      Detail: JSON.stringify(event),
+      Time: new Date(event.atMs),
+      Resources: [],
+    };
+  }
+
+  async #put(entries: readonly PutEventsRequestEntry[]): Promise<void> {
+    let left = entries;
+    for (let round = 1; ; round++) {
+      const results = await this.#send(left);
+      const reasons = left.flatMap((_, at) => (results[at]?.EventId === undefined ? [results[at]?.ErrorCode] : []));
+      left = left.filter((_, at) => results[at]?.EventId === undefined);
+      if (left.length === 0) return;
+      if (round === busRounds) throw notTaken(reasons[0] ?? 'no answer');
+      await this.#options.delay(busRoundBackoffMs * round);
+    }
+  }
+
+  async #send(entries: readonly PutEventsRequestEntry[]): Promise<readonly PutEventsResultEntry[]> {
+    try {
+      const { Entries = [] } = await this.#options.client.send(new PutEventsCommand({ Entries: [...entries] }));
+      return Entries;
+    } catch (error) {
+      throw notTaken(error instanceof Error ? error.name : 'unknown', error);
+    }
+  }
+}
+
+function notTaken(reason: string, cause?: unknown): EngineError {
+  return new EngineError('INTERNAL', `the bus did not take an event (${reason})`, cause === undefined ? {} : { cause });
+}
+
+/** As many entries to a request as EventBridge takes. */
+function requestsOf(entries: readonly PutEventsRequestEntry[]): PutEventsRequestEntry[][] {
+  const requests: PutEventsRequestEntry[][] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = bytesOf(entry);
+    const last = requests.at(-1);
+    if (last !== undefined && last.length < putEventsMaxEntries && bytes + size <= putEventsMaxBytes) {
+      last.push(entry);
+      bytes += size;
+    } else {
+      requests.push([entry]);
+      bytes = size;
+    }
+  }
+  return requests;
+}
+
+/** As EventBridge counts them; 14 for the time. */
+function bytesOf({ Source = '', DetailType = '', Detail = '' }: PutEventsRequestEntry): number {
+  return 14 + utf8Bytes(Source) + utf8Bytes(DetailType) + utf8Bytes(Detail);
+}

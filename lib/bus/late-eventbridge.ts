@@ -1,0 +1,17 @@
+import type { EventBus } from './event-bus.js';
+import type { EventBridgeBusOptions } from './eventbridge-bus.js';
+
+/** A bus of EventBridge, whose client is loaded at the first event. Throws what `EventBridgeBus` throws. */
+export function lateEventBridge(options: Omit<EventBridgeBusOptions, 'client'>): EventBus {
+  let loading: Promise<EventBus> | undefined;
+  const load = () => (loading ??= openBus(options));
+  return { publish: async (events) => (await load()).publish(events) };
+}
+
+async function openBus(options: Omit<EventBridgeBusOptions, 'client'>): Promise<EventBus> {
+  const [{ createEventBridgeClient }, { EventBridgeBus }] = await Promise.all([
+    import('./eventbridge-client.js'),
+    import('./eventbridge-bus.js'),
+  ]);
+  return new EventBridgeBus({ ...options, client: createEventBridgeClient() });
+}

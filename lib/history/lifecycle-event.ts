@@ -1,0 +1,233 @@
+import type { EngineErrorCode } from '../base/errors.js';
+import { inputIdOf, type RunId, type WaitId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
+import type { Commit, HistoryEvent, RunOutcome } from './event.js';
+import { RunState, type OpenWait } from './run-state.js';
+import type { Settlement } from './settlement.js';
+
+// What happens to a run, for whoever wants to be told of it. Names and fields are published and never renamed. None of it
+// is a payload, a token, an address, or a text that somebody else wrote.
+
+interface OfRun {
+  /**
+   * `<runId>:<seq>:<position in the commit>` and, of a wait that the end of its run closed, `:<waitId>`; of a block
+   * `<runId>:blocked:<number>`. An event may be published more than once, each time with the same id.
+   */
+  readonly eventId: string;
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The commit of the history that it comes from: of two events of a run, the one with the smaller number was first. */
+  readonly seq: number;
+  /** When it happened, which may be long before it is published. */
+  readonly atMs: EpochMs;
+}
+interface OfRemoteTask extends OfRun {
+  readonly waitId: WaitId;
+  readonly server: string;
+  /** Tool, skill, or `message`. */
+  readonly name: string;
+}
+
+/** The first turn began. A run that is cancelled before a delayed start has none. */
+export type RunStartedEvent = OfRun & {
+  readonly type: 'RunStarted';
+  /** The run whose child this is. */
+  readonly parentRunId?: RunId;
+  /** The run that went on as this one. */
+  readonly previousRunId?: RunId;
+};
+export type RunCompletedEvent = OfRun & { readonly type: 'RunCompleted' };
+export type RunFailedEvent = OfRun & { readonly type: 'RunFailed'; readonly code: EngineErrorCode };
+export type RunCancelledEvent = OfRun & { readonly type: 'RunCancelled' };
+export type RunTerminatedEvent = OfRun & { readonly type: 'RunTerminated' };
+/** It goes on as another run (`ctx.continueAsNew`). */
+export type RunContinuedEvent = OfRun & { readonly type: 'RunContinued'; readonly nextRunId: RunId };
+/** The run cannot go on until another deployment; in no history. */
+export type RunBlockedEvent = OfRun & { readonly type: 'RunBlocked'; readonly code: EngineErrorCode };
+/** The server has made a task. */
+export type RemoteTaskStartedEvent = OfRemoteTask & {
+  readonly type: 'RemoteTaskStarted';
+  readonly protocol: 'mcp' | 'a2a';
+};
+/** The wait for a remote task ended, whether the task had been started or not. */
+export type RemoteTaskSettledEvent = OfRemoteTask & {
+  readonly type: 'RemoteTaskSettled';
+  readonly outcome: Settlement['outcome']['kind'];
+  /** Of `completed`: the server says that the work failed. */
+  readonly isError?: boolean;
+  /** Of `failed`. */
+  readonly code?: EngineErrorCode;
+  readonly settledBy: Settlement['by'];
+};
+/** A question waits for a person; it is read, and answered, under its id. */
+export type InputRequiredEvent = OfRun & {
+  readonly type: 'InputRequired';
+  readonly inputId: string;
+  readonly waitId: WaitId;
+  /** The remote server that the question names, if it names one. */
+  readonly server?: string;
+  readonly deadlineAtMs?: EpochMs;
+};
+
+export type LifecycleEvent =
+  | RunStartedEvent
+  | RunCompletedEvent
+  | RunFailedEvent
+  | RunCancelledEvent
+  | RunTerminatedEvent
+  | RunContinuedEvent
+  | RunBlockedEvent
+  | RemoteTaskStartedEvent
+  | RemoteTaskSettledEvent
+  | InputRequiredEvent;
+
+/** What a run says of itself in each of its events. */
+export interface RunIdentity {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly parent?: { readonly runId: RunId };
+  readonly previousRunId?: RunId;
+}
+
+/** The settlement on the token item of a wait: what the history refers to and does not copy. */
+export type SettlementOf = (waitId: WaitId) => Settlement | undefined;
+
+/** What is to be told of the commits after commit `afterSeq`, of the whole log of a run. */
+export function lifecycleEventsAfter(
+  afterSeq: number,
+  run: RunIdentity,
+  commits: readonly Commit[],
+  settlementOf: SettlementOf,
+): readonly LifecycleEvent[] {
+  if ((commits.at(-1)?.seq ?? 0) <= afterSeq) return [];
+  const state = new RunState();
+  return commits.flatMap((commit) => {
+    const events = commit.seq > afterSeq ? lifecycleEventsOf(run, state, commit, settlementOf) : [];
+    state.applyCommit(commit.seq, commit.events);
+    return events;
+  });
+}
+
+/**
+ * What is to be told of one commit, in the order of its events, when `before` is what the log says without it. The same
+ * log gives the same events, with the same ids, each time and for good: the settlements that it refers to never change.
+ */
+export function lifecycleEventsOf(
+  run: RunIdentity,
+  before: RunState,
+  { seq, events }: Commit,
+  settlementOf: SettlementOf,
+): readonly LifecycleEvent[] {
+  const openAtEnd = (): OpenWait[] =>
+    [...before.openTokens.values()].filter(
+      ({ waitId }) => !events.some((event) => event.type === 'TokenSettled' && event.waitId === waitId),
+    );
+  const outcome = before.ending ?? events.find((event) => event.type === 'RunEnding')?.outcome;
+  return events.flatMap((event, position) => {
+    const base = ofRun(run, seq, event.atMs, `${seq}:${position}`);
+    if (event.type === 'RunStarted') return [{ type: 'RunStarted', ...base, ...originOf(run) }];
+    if (event.type === 'RunEnded' && outcome !== undefined) {
+      const closed = openAtEnd().flatMap((wait) =>
+        settledOf({ ...base, eventId: `${base.eventId}:${wait.waitId}` }, wait, settlementOf(wait.waitId)),
+      );
+      return [...closed, endedOf(base, outcome)];
+    }
+    const wait = 'waitId' in event ? before.open.get(event.waitId) : undefined;
+    return wait === undefined ? [] : eventsOfWait(base, event, wait, settlementOf);
+  });
+}
+
+/** The run has been blocked, for the `number`-th time. */
+export function runBlocked(
+  run: RunIdentity,
+  block: { readonly seq: number; readonly atMs: EpochMs; readonly number: number; readonly code: EngineErrorCode },
+): RunBlockedEvent {
+  const { seq, atMs, number, code } = block;
+  return { type: 'RunBlocked', ...ofRun(run, seq, atMs, `blocked:${number}`), code };
+}
+
+function ofRun({ runId, workflow, version, tags }: RunIdentity, seq: number, atMs: EpochMs, id: string): OfRun {
+  return {
+    eventId: `${runId}:${id}`,
+    runId,
+    workflow,
+    version,
+    ...(tags === undefined ? {} : { tags }),
+    seq,
+    atMs,
+  };
+}
+
+function originOf({ parent, previousRunId }: RunIdentity): Pick<RunStartedEvent, 'parentRunId' | 'previousRunId'> {
+  return {
+    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
+    ...(previousRunId === undefined ? {} : { previousRunId }),
+  };
+}
+
+function endedOf(base: OfRun, outcome: RunOutcome): LifecycleEvent {
+  switch (outcome.status) {
+    case 'completed':
+      return { type: 'RunCompleted', ...base };
+    case 'failed':
+      return { type: 'RunFailed', ...base, code: outcome.error.code };
+    case 'cancelled':
+      return { type: 'RunCancelled', ...base };
+    case 'terminated':
+      return { type: 'RunTerminated', ...base };
+    case 'continued':
+      return { type: 'RunContinued', ...base, nextRunId: outcome.nextRunId };
+  }
+}
+
+function eventsOfWait(
+  base: OfRun,
+  event: HistoryEvent,
+  wait: OpenWait,
+  settlementOf: SettlementOf,
+): readonly LifecycleEvent[] {
+  const { waitId } = wait;
+  if (event.type === 'TokenSettled') return settledOf(base, wait, settlementOf(waitId));
+  if (event.type === 'RemoteTaskStarted' && wait.kind === 'remoteTask') {
+    const { server, name } = wait;
+    return [{ type: 'RemoteTaskStarted', ...base, waitId, server, name, protocol: event.handle.protocol }];
+  }
+  // Not when it is asked for: its item is there now, and can be found under the id.
+  if (event.type === 'ExternalWaitIssued' && wait.kind === 'external' && wait.form !== undefined) {
+    const { form, deadlineAtMs } = wait;
+    return [
+      {
+        type: 'InputRequired',
+        ...base,
+        inputId: inputIdOf(base.runId, waitId),
+        waitId,
+        ...(form.server === undefined ? {} : { server: form.server }),
+        ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+      },
+    ];
+  }
+  return [];
+}
+
+function settledOf(base: OfRun, wait: OpenWait, settlement: Settlement | undefined): readonly LifecycleEvent[] {
+  if (wait.kind !== 'remoteTask' || settlement === undefined) return [];
+  const { waitId, server, name } = wait;
+  const { outcome, by } = settlement;
+  return [
+    {
+      type: 'RemoteTaskSettled',
+      ...base,
+      waitId,
+      server,
+      name,
+      outcome: outcome.kind,
+      ...(outcome.kind === 'completed' ? { isError: outcome.isError } : {}),
+      ...(outcome.kind === 'failed' ? { code: outcome.error.code } : {}),
+      settledBy: by,
+    },
+  ];
+}

@@ -1,0 +1,101 @@
+import type { RunId } from '../base/ids.js';
+import { dueShardsMin } from '../base/limits.js';
+import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from './table.js';
+
+/** Where a process that spreads markers over so many partitions puts those of a run. Its id is random, so its first digits are a hash. */
+export const dueShardOf = (runId: RunId, dueShards: number): number =>
+  Number.parseInt(runId.slice(0, 4), 16) % dueShards;
+
+/** Beside the states of the servers: what the table remembers of all processes that have ever written to it. */
+const rememberedKey: Key = { pk: 'due', sk: 'a' };
+
+/**
+ * Spreads markers over the partitions of the due index, by the hash of the run. Each process is told over how many, at
+ * least 16, and another one may be told otherwise: in the middle of a deployment, after it, and after its rollback.
+ *
+ * D1  The table remembers the largest number that was ever used, and never a smaller one again: a marker stays in its
+ *     partition for as long as it is due.
+ * D2  A process has its number remembered before it writes the first marker that the remembered one does not cover.
+ * D3  A sweep reads as many partitions as are remembered, or its own if these are more.
+ *
+ * So whatever sweep begins after a marker was written looks where it is.
+ */
+export class ShardedTable implements Table {
+  /** Over how many partitions this process spreads its markers. */
+  readonly dueShards: number;
+  readonly #table: Table;
+  /** So many are remembered, or more by now. */
+  #remembered = dueShardsMin;
+
+  constructor(table: Table, dueShards: number) {
+    this.#table = table;
+    this.dueShards = dueShards;
+  }
+
+  /** Partitions in which markers may be. Strongly consistent. */
+  async readDueShards(): Promise<number> {
+    return Math.max(await this.#readRemembered(), this.dueShards);
+  }
+
+  async write(write: Write): Promise<WriteResult> {
+    const placed = this.#place(write);
+    await this.#announce([placed]);
+    return this.#table.write(placed);
+  }
+
+  async transact(writes: readonly Write[]): Promise<TransactResult> {
+    const placed = writes.map((write) => this.#place(write));
+    await this.#announce(placed);
+    return this.#table.transact(placed);
+  }
+
+  get(key: Key): Promise<Item | undefined> {
+    return this.#table.get(key);
+  }
+
+  queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
+    return this.#table.queryPartition(pk, skPrefix, after);
+  }
+
+  queryIndex(query: IndexQuery): Promise<IndexPage> {
+    return this.#table.queryIndex(query);
+  }
+
+  /** The write, with the partition of its marker in place of the run. */
+  #place(write: Write): Write {
+    const runId = dueShardIn(write);
+    if (runId === undefined) return write;
+    const placed = { dueShard: String(dueShardOf(runId, this.dueShards)) };
+    return write.kind === 'put'
+      ? { ...write, item: { ...write.item, ...placed } }
+      : { ...write, set: { ...write.set, ...placed } };
+  }
+
+  async #announce(placed: readonly Write[]): Promise<void> {
+    const isCovered = placed.every((write) => Number(dueShardIn(write) ?? 0) < this.#remembered);
+    if (!isCovered) await this.#remember();
+  }
+
+  async #remember(): Promise<void> {
+    if ((await this.#readRemembered()) < this.dueShards) {
+      // Refused when somebody has had more remembered meanwhile.
+      await this.#table.write({
+        kind: 'update',
+        key: rememberedKey,
+        set: { shards: this.dueShards },
+        conditions: [{ kind: 'absentOrAtMost', attribute: 'shards', value: this.dueShards - 1 }],
+      });
+    }
+    this.#remembered = this.dueShards;
+  }
+
+  async #readRemembered(): Promise<number> {
+    const item = await this.#table.get(rememberedKey);
+    return Number(item?.['shards'] ?? dueShardsMin);
+  }
+}
+
+function dueShardIn(write: Write): string | undefined {
+  const value = write.kind === 'put' ? write.item['dueShard'] : write.set?.['dueShard'];
+  return value === undefined ? undefined : String(value);
+}
