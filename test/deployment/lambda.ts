@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import type { FunctionSpec } from './functions.js';
+import { type InvocationResult, Replica } from './replica.js';
+
+export interface LambdaOptions {
+  readonly functions: readonly FunctionSpec[];
+  /** Execution environments of each function; more invocations wait. */
+  readonly replicas: number;
+  /** `replica-process.ts` as JavaScript. */
+  readonly program: string;
+  /** What a replica has beside the variables of its function. */
+  readonly environmentOf: (spec: FunctionSpec, replicaName: string) => Readonly<Record<string, string>>;
+  readonly onOutput: (spec: FunctionSpec, replicaName: string, line: string) => void;
+}
+
+/** Runs the functions of a stack, each in processes of its own. */
+export class Lambda {
+  readonly #options: LambdaOptions;
+  readonly #pools: ReadonlyMap<string, Pool>;
+
+  private constructor(options: LambdaOptions) {
+    this.#options = options;
+    const pools = options.functions.map((spec) => new Pool(spec, options));
+    this.#pools = new Map(pools.flatMap((pool) => pool.spec.references.map((reference) => [reference, pool])));
+  }
+
+  /** With all replicas loaded. */
+  static async start(options: LambdaOptions): Promise<Lambda> {
+    const lambda = new Lambda(options);
+    try {
+      await Promise.all(lambda.#all().map((pool) => pool.fill()));
+    } catch (error) {
+      await lambda.stop();
+      throw error;
+    }
+    return lambda;
+  }
+
+  get replicas(): number {
+    return this.#options.replicas;
+  }
+
+  /** @throws Error when there is no such function */
+  specOf(reference: string): FunctionSpec {
+    return this.#poolOf(reference).spec;
+  }
+
+  /** `reference`: name or ARN of the function, or of an alias. @throws Error when there is none */
+  invoke(reference: string, event: unknown): Promise<InvocationResult> {
+    return this.#poolOf(reference).invoke(event);
+  }
+
+  /** Names of the replicas of a function that have been invoked. */
+  servedBy(functionName: string): readonly string[] {
+    return this.#all().flatMap(({ spec, served }) => (spec.name === functionName ? [...served] : []));
+  }
+
+  /** Kills one replica, in the middle of whatever it does. */
+  async kill(replicaName: string): Promise<void> {
+    await Promise.all(this.#all().map((pool) => pool.kill(replicaName)));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all().map((pool) => pool.stop()));
+  }
+
+  #all(): readonly Pool[] {
+    return [...new Set(this.#pools.values())];
+  }
+
+  #poolOf(reference: string): Pool {
+    const pool = this.#pools.get(reference);
+    if (pool === undefined) throw new Error(`there is no function ${reference}`);
+    return pool;
+  }
+}
+
+/** The replicas of one function. They take turns, so that what one of them remembers is seldom of use to it. */
+class Pool {
+  readonly spec: FunctionSpec;
+  readonly served = new Set<string>();
+  readonly #options: LambdaOptions;
+  /** Frozen, the one that has rested longest first. */
+  readonly #free: Replica[] = [];
+  readonly #busy = new Set<Replica>();
+  /** Busy ones, and those that are being started for an invocation. */
+  #taken = 0;
+  #started = 0;
+  readonly #waiting: (() => void)[] = [];
+  #isStopped = false;
+
+  constructor(spec: FunctionSpec, options: LambdaOptions) {
+    this.spec = spec;
+    this.#options = options;
+  }
+
+  async fill(): Promise<void> {
+    const started = Array.from({ length: this.#options.replicas }, async () => {
+      this.#free.push(await this.#start());
+    });
+    await Promise.all(started);
+  }
+
+  async invoke(event: unknown): Promise<InvocationResult> {
+    while (this.#taken >= this.#options.replicas) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+    this.#taken += 1;
+    try {
+      return await this.#invokeOne(event);
+    } finally {
+      this.#taken -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #invokeOne(event: unknown): Promise<InvocationResult> {
+    let replica: Replica;
+    try {
+      replica = await this.#next();
+    } catch (error) {
+      return { ok: false, error: { errorType: 'Runtime.InitError', errorMessage: String(error) } };
+    }
+    this.#busy.add(replica);
+    this.served.add(replica.name);
+    const { functionName, version, arn, memoryMb, logGroup, timeoutMs } = this.spec;
+    const context = {
+      functionName,
+      functionVersion: version,
+      invokedFunctionArn: arn,
+      memoryLimitInMB: String(memoryMb),
+      logGroupName: logGroup,
+      logStreamName: replica.name,
+    };
+    const invocation = { id: randomUUID(), event, deadlineAtMs: Date.now() + timeoutMs, context };
+    const result = await replica.invoke(invocation, timeoutMs);
+    this.#busy.delete(replica);
+    this.#free.push(replica);
+    return result;
+  }
+
+  /** The one that has rested longest, or a new one in its place if it has died. */
+  async #next(): Promise<Replica> {
+    if (this.#isStopped) throw new Error(`${this.spec.name} is gone`);
+    const replica = this.#free.shift();
+    return replica?.isAlive === true ? replica : this.#start();
+  }
+
+  #start(): Promise<Replica> {
+    const { spec } = this;
+    const { program, environmentOf, onOutput } = this.#options;
+    const name = `${spec.name}-${++this.#started}`;
+    return Replica.start({
+      name,
+      program,
+      file: spec.file,
+      handlerName: spec.handlerName,
+      folder: spec.folder,
+      memoryMb: spec.memoryMb,
+      environment: { ...spec.environment, ...environmentOf(spec, name) },
+      onOutput: (line) => {
+        onOutput(spec, name, line);
+      },
+    });
+  }
+
+  async kill(replicaName: string): Promise<void> {
+    const named = [...this.#free, ...this.#busy].filter(({ name }) => name === replicaName);
+    await Promise.all(named.map((replica) => replica.kill()));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all([...this.#free, ...this.#busy].map((replica) => replica.kill()));
+  }
+}

@@ -1,0 +1,35 @@
+// A program: what the runtime of Lambda does around a function. Arguments: the file and the name of the handler in it.
+// Invocations come as messages from the parent, and answers go to it.
+
+import { pathToFileURL } from 'node:url';
+import type { Invocation, ReplicaMessage } from './replica.js';
+
+type Handler = (event: unknown, context: unknown) => Promise<unknown>;
+
+const [file = '', handlerName = ''] = process.argv.slice(2);
+
+function tell(message: ReplicaMessage): void {
+  process.send?.(message);
+}
+
+async function answer(handler: Handler, { id, event, deadlineAtMs, context }: Invocation): Promise<void> {
+  const getRemainingTimeInMillis = () => deadlineAtMs - Date.now();
+  try {
+    const result = await handler(event, { ...context, awsRequestId: id, getRemainingTimeInMillis });
+    tell({ kind: 'done', id, result });
+  } catch (error) {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    tell({ kind: 'failed', id, error: { errorType: name, errorMessage: message, trace: (stack ?? '').split('\n') } });
+  }
+}
+
+const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, Handler>>;
+const handler = module[handlerName];
+if (handler === undefined) throw new Error(`${file} has no ${handlerName}`);
+process.on('message', (invocation: Invocation) => {
+  void answer(handler, invocation);
+});
+process.once('disconnect', () => {
+  process.exit();
+});
+tell({ kind: 'ready' });
