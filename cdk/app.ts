@@ -1,4 +1,4 @@
-import { App, Validations } from 'aws-cdk-lib';
+import { App, Errors, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { isEngineError } from '../lib/base/errors.js';
 import { parseSettings } from './settings.js';
@@ -10,8 +10,10 @@ Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 try {
   new OutwaitStack(app, parseSettings(app.node.tryGetContext('outwait'), app.node.tryGetContext('app')));
 } catch (error) {
-  if (!isEngineError(error)) throw error;
-  process.stderr.write(`outwait: ${error.code}: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  // What CDK itself finds in the settings is no less a mistake in them.
+  if (!isEngineError(error) && !Errors.isValidationError(error)) throw error;
+  const code = isEngineError(error) ? error.code : 'CONFIG_INVALID';
+  process.stderr.write(`outwait: ${code}: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
   // At once: CDK would synthesise the half of it when this process has nothing left to do.
   process.exit(1);
 }

@@ -1,6 +1,6 @@
 // A program: loads the app as the functions of a deployment will, and bundles these. Reads what to do from its standard
-// input and writes what came of it into a file, since the code of a user may print. It is a process of its own: a bundle
-// takes promises and a construct cannot wait for one.
+// input and writes what came of it into a file, since the code of a user may print, and may end this process. It is a
+// process of its own: a bundle takes promises and a construct cannot wait for one.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
@@ -14,9 +14,33 @@ import { loadAsDeployed } from './load-as-deployed.js';
 const here = fileURLToPath(import.meta.url);
 const request = JSON.parse(readFileSync(0, 'utf8')) as BundleRequest;
 
-writeFileSync(join(request.outDir, outcomeFile), JSON.stringify(await run()));
-// What the app has begun at its start would keep this process.
-process.exit();
+// Also for a promise that was rejected and that nobody awaits.
+process.on('uncaughtException', (error: unknown) => {
+  const reason = error instanceof Error ? error.message : 'something that is no error';
+  end({
+    kind: 'refused',
+    message: `${request.configFile} cannot be loaded: nothing catches what it throws: ${reason}`,
+  });
+});
+process.on('exit', refuseTheEnd);
+
+end(await run());
+
+/** At once: what the app has begun at its start would keep this process. */
+function end(outcome: BundleOutcome): void {
+  process.off('exit', refuseTheEnd);
+  tell(outcome);
+  process.exit();
+}
+
+function refuseTheEnd(code: number): void {
+  const message = `${request.configFile} cannot be loaded: it ends the process that loads it, with the code ${code}`;
+  tell({ kind: 'refused', message });
+}
+
+function tell(outcome: BundleOutcome): void {
+  writeFileSync(join(request.outDir, outcomeFile), JSON.stringify(outcome));
+}
 
 async function run(): Promise<BundleOutcome> {
   try {

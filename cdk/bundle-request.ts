@@ -10,11 +10,14 @@ export interface BundleRequest {
   readonly load?: FunctionVariables;
 }
 
-/** Environment variables of the functions, as far as a synthesis knows them. */
+/** Environment variables of the functions, and what they may read, as far as a synthesis knows it. */
 export interface FunctionVariables {
   readonly environment: Readonly<Record<string, string>>;
   /** Those of them whose values are known only once they are deployed; in their place stands something else. */
   readonly unknown: readonly string[];
+  /** Names or ARNs, as in the settings. Left out: known only once it is deployed. */
+  readonly secrets?: readonly string[];
+  readonly parameters?: readonly string[];
 }
 
 /** What it writes, as JSON, into this file of `outDir`. */
@@ -22,6 +25,6 @@ export const outcomeFile = 'outcome.json';
 
 export type BundleOutcome =
   | { readonly kind: 'done' }
-  /** The code is there, but whether it will run could not be found out. */
+  /** The code is there, but it may not run as it is: that could not be found out, or a secret is missing. */
   | { readonly kind: 'unsure'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string };

@@ -8,6 +8,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type FunctionName, functions } from '../lib/aws/topology.js';
 import { EngineError } from '../lib/base/errors.js';
+import { bundlingMaxMs } from '../lib/base/limits.js';
 import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
 
 const here = fileURLToPath(import.meta.url);
@@ -22,6 +23,8 @@ export interface FunctionBundlesOptions {
   readonly load?: FunctionVariables;
   /** Is told why it cannot be said whether the app will start. */
   readonly onUnsure?: (message: string) => void;
+  /** Longest time for all of it; default two minutes. */
+  readonly maxMs?: number;
 }
 
 /**
@@ -77,13 +80,9 @@ export class FunctionBundles {
 
   #bundle(): string {
     const outDir = mkdtempSync(join(tmpdir(), 'outwait-bundles-'));
-    const { load } = this.#options;
-    const outcome = runProgram({
-      configFile: this.#configFile,
-      outDir,
-      names: [...this.#left],
-      ...(load === undefined ? {} : { load }),
-    });
+    const { load, maxMs = bundlingMaxMs } = this.#options;
+    const request = { configFile: this.#configFile, outDir, names: [...this.#left] };
+    const outcome = runProgram({ ...request, ...(load === undefined ? {} : { load }) }, maxMs);
     if (outcome.kind === 'unsure') this.#options.onUnsure?.(outcome.message);
     if (outcome.kind !== 'refused') return outDir;
     rmSync(outDir, { recursive: true });
@@ -92,17 +91,32 @@ export class FunctionBundles {
   }
 }
 
-function runProgram(request: BundleRequest): BundleOutcome {
+function runProgram(request: BundleRequest, maxMs: number): BundleOutcome {
   const program = join(dirname(here), `bundle-functions${extname(here)}`);
-  const { status, stderr, error } = spawnSync(process.execPath, [...loaderFor(program), program], {
+  const { status, signal, stderr, error } = spawnSync(process.execPath, [...loaderFor(program), program], {
     input: JSON.stringify(request),
     encoding: 'utf8',
     stdio: ['pipe', 'ignore', 'pipe'],
+    // An app may print more than the default; a loop without an await hears no gentler signal.
+    maxBuffer: Infinity,
+    timeout: maxMs,
+    killSignal: 'SIGKILL',
   });
   const file = join(request.outDir, outcomeFile);
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as BundleOutcome;
-  return { kind: 'refused', message: stderr.trim() || `the functions cannot be bundled (${error?.name ?? status})` };
+  const reason = isTimeout(error) ? `no end after ${maxMs / 1_000} s` : stderr.trim().slice(0, reasonMaxChars);
+  return {
+    kind: 'refused',
+    message: `${request.configFile} cannot be loaded and bundled: ${reason || (signal ?? status)}`,
+  };
 }
+
+function isTimeout(error: Error | undefined): boolean {
+  return error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+}
+
+/** Of what Node says when it gives up. */
+const reasonMaxChars = 2_000;
 
 /** In a clone the program is TypeScript, which Node 20 does not run by itself. */
 function loaderFor(program: string): readonly string[] {

@@ -21,7 +21,7 @@ export function createFunctions(
   environmentOf: (name: FunctionName) => Record<string, string>,
 ): OutwaitFunctions {
   const bundles = new FunctionBundles(props.app, {
-    ...(props.checkApp === false ? {} : { load: variablesOf(environmentOf('turn')) }),
+    ...(props.checkApp === false ? {} : { load: variablesOf(environmentOf('turn'), props) }),
     onUnsure: (message) => {
       Annotations.of(scope).addWarningV2('outwait:app-not-checked', message);
     },
@@ -41,8 +41,16 @@ export function createFunctions(
   }
 }
 
-function variablesOf(environment: Record<string, string>): FunctionVariables {
-  return { environment, unknown: Object.keys(environment).filter((name) => Token.isUnresolved(environment[name])) };
+function variablesOf(
+  environment: Record<string, string>,
+  { secrets = [], parameters = [] }: OutwaitProps,
+): FunctionVariables {
+  return {
+    environment,
+    unknown: Object.keys(environment).filter((name) => Token.isUnresolved(environment[name])),
+    ...(secrets.some((name) => Token.isUnresolved(name)) ? {} : { secrets }),
+    ...(parameters.some((name) => Token.isUnresolved(name)) ? {} : { parameters }),
+  };
 }
 
 /**

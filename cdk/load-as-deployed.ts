@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { secretsOfApp } from '../lib/aws/app-secrets.js';
 import { envNames } from '../lib/aws/env.js';
 import { bundleApp, importApp } from '../lib/aws/load-app.js';
 import { EngineError, isEngineError } from '../lib/base/errors.js';
 import { functionStartMaxMs } from '../lib/base/limits.js';
 import type { BundleOutcome, BundleRequest, FunctionVariables } from './bundle-request.js';
+import { unreadableSecrets } from './unreadable-secrets.js';
 
 /** What Lambda sets, each to something else wherever it runs. */
 const setByLambda = /^(AWS_|LAMBDA_|_|(PATH|LANG|TZ|NODE_PATH|LD_LIBRARY_PATH)$)/;
@@ -13,7 +15,8 @@ const askedByNode = /^(WATCH_|NODE_V8_)/;
 /**
  * Loads the app as the functions will, with the environment variables that they will have and no others, so that what
  * would end each of their starts ends the synthesis. It is unsure of an app that cannot be loaded and has asked for a
- * variable whose value nobody knows yet. What the app begins at its start goes on.
+ * variable whose value nobody knows yet, and of one whose servers name secrets that the functions will not have. What the
+ * app begins at its start goes on.
  * @throws EngineError `CONFIG_INVALID` when it cannot be bundled
  */
 export async function loadAsDeployed(
@@ -24,8 +27,13 @@ export async function loadAsDeployed(
   const { env } = process;
   const asked = watchEnvironment(variables.environment);
   try {
-    await Promise.race([importApp(configFile, file), timeout(configFile)]);
-    return { kind: 'done' };
+    const app = await Promise.race([importApp(configFile, file), timeout(configFile)]);
+    const lacking = unreadableSecrets(secretsOfApp(app), variables);
+    if (lacking.length === 0) return { kind: 'done' };
+    return {
+      kind: 'unsure',
+      message: `${configFile} names secrets that the functions cannot read, unless they get them in another way: ${lacking.join('; ')}`,
+    };
   } catch (error) {
     if (!isEngineError(error)) throw error;
     const later = new Set([...variables.unknown, ...Object.values(envNames)]);

@@ -197,12 +197,25 @@ function checkProps({
   managementToken,
   dueShards,
   rollout,
+  secrets = [],
+  parameters = [],
 }: OutwaitProps): void {
   const own = Object.keys(environment).filter(
     (name) => (Object.values(envNames) as string[]).includes(name) && name !== envNames.logLevel,
   );
   if (own.length > 0)
     throw new EngineError('CONFIG_INVALID', `environment must not set what the construct sets: ${own.join(', ')}`);
+  const notTaken = Object.keys(environment).filter((name) => !/^[A-Za-z][A-Za-z0-9_]+$/.test(name));
+  if (notTaken.length > 0)
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `environment has names that Lambda does not take: ${notTaken.map((name) => JSON.stringify(name)).join(', ')}`,
+    );
+  for (const [setting, names] of Object.entries({ secrets, parameters })) {
+    const wildcard = names.find((name) => name === '' || /[*?]/.test(name));
+    if (wildcard !== undefined)
+      throw new EngineError('CONFIG_INVALID', `${setting} must be names or ARNs without wildcards, got "${wildcard}"`);
+  }
   for (const name of ['api', 'schedule'] as const) {
     if (functions[name]?.maxConcurrency !== undefined)
       throw new EngineError(

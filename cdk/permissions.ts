@@ -72,7 +72,10 @@ function grantNamed(user: LambdaFunction, { secrets, parameters }: Resources): v
   }
   for (const parameter of parameters) {
     const resourceName = parameter.replace(/^\//, '');
-    allow(user, ['ssm:GetParameter'], stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName }));
+    const arn = parameter.startsWith('arn:')
+      ? parameter
+      : stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
+    allow(user, ['ssm:GetParameter'], arn);
   }
 }
 

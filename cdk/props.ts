@@ -63,9 +63,12 @@ export interface OutwaitProps {
   readonly domain?: { readonly name: string; readonly certificate: ICertificate };
   /** Default: none, and management requests need the management token. */
   readonly authorizer?: OutwaitAuthorizer;
-  /** Names or ARNs that the configuration gives to `secretsManager()`: `api`, `turn` and `poll` may read them. Default: none. */
+  /**
+   * Names or ARNs that the configuration gives to `secretsManager()`, without wildcards: `api`, `turn` and `poll` may read them.
+   * Default: none.
+   */
   readonly secrets?: readonly string[];
-  /** Names that the configuration gives to `ssmParameter()`, alike. Default: none. */
+  /** Names or ARNs that the configuration gives to `ssmParameter()`, alike. Default: none. */
   readonly parameters?: readonly string[];
   /** Texts `keyId:base64url[,…]`, of which the last stays for good. Default: a secret with a generated key. */
   readonly tokenKeys?: ISecret;

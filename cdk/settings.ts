@@ -1,6 +1,6 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -17,11 +17,21 @@ import type { OutwaitProps } from './props.js';
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
 const text = z.string().min(1);
 const count = z.int().min(1);
-const arn = z.string().regex(/^arn:[^:]+:[^:]+:[^:]*:[^:]*:.+$/, 'Invalid input: expected an ARN');
-const secretArn = arn.regex(
-  /-[A-Za-z0-9]{6}$/,
-  'Invalid input: expected a whole ARN, with a hyphen and six characters at its end',
-);
+/** Of one resource: rights are given on what the settings name, so none of it is a wildcard. `resource`: a pattern. */
+const arnOf = (what: string, service: string, resource: string) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^arn:[a-z-]+:${service}:[a-z0-9-]*:[0-9]*:${resource}$`),
+      `Invalid input: expected an ARN of ${what}`,
+    );
+const secretArn = z
+  .string()
+  .regex(
+    /^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]+:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$/,
+    'Invalid input: expected a whole ARN, with a hyphen and six characters at its end',
+  );
+const busName = '[A-Za-z0-9/_.-]+';
 
 /** The context key `outwait` of `cdk.json`: what the props are, as plain data. */
 const settingsSchema = z.strictObject({
@@ -32,8 +42,11 @@ const settingsSchema = z.strictObject({
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,127}$/, 'Invalid input: expected letters, digits and hyphens, a letter first')
     .optional(),
   removalPolicy: z.enum(['retain', 'destroy']).optional(),
-  tableName: text.optional(),
-  alarmsTopicArn: arn.optional(),
+  tableName: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'Invalid input: expected the name of a table')
+    .optional(),
+  alarmsTopicArn: arnOf('a topic of SNS', 'sns', '[A-Za-z0-9_.-]+').optional(),
   logRetentionDays: count.optional(),
   functions: z
     .partialRecord(
@@ -45,7 +58,9 @@ const settingsSchema = z.strictObject({
       }),
     )
     .optional(),
-  domain: z.strictObject({ name: text, certificateArn: arn }).optional(),
+  domain: z
+    .strictObject({ name: text, certificateArn: arnOf('a certificate of ACM', 'acm', 'certificate/[A-Za-z0-9-]+') })
+    .optional(),
   authorizer: z
     .discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('iam') }),
@@ -61,12 +76,22 @@ const settingsSchema = z.strictObject({
   parameters: z.array(text).optional(),
   tokenKeysSecretArn: secretArn.optional(),
   managementTokenSecretArn: secretArn.optional(),
-  payloadKeyArn: arn.optional(),
-  eventBus: text.optional(),
+  payloadKeyArn: arnOf('a key of KMS (no alias: rights are on keys)', 'kms', 'key/[A-Za-z0-9-]+').optional(),
+  eventBus: z
+    .union(
+      [z.string().regex(new RegExp(`^${busName}$`)), arnOf('a bus', 'events', `event-bus/${busName}`)],
+      'Invalid input: expected the name or the ARN of a bus of EventBridge',
+    )
+    .optional(),
   environment: z.record(text, z.string()).optional(),
   // Looked up by nobody, so that a synthesis needs no account.
   vpc: z
-    .strictObject({ id: text, subnetIds: z.array(text).min(1), availabilityZones: z.array(text).min(1) })
+    .strictObject({
+      id: text,
+      subnetIds: z.array(text).min(1),
+      availabilityZones: z.array(text).min(1),
+      securityGroupIds: z.array(text).min(1).optional(),
+    })
     .optional(),
   throttle: z.strictObject({ perSecond: count, burst: count }).optional(),
   dueShards: z.int().min(dueShardsMin).max(dueShardsMax).optional(),
@@ -89,8 +114,9 @@ export type Settings = z.infer<typeof settingsSchema>;
  * @throws EngineError `CONFIG_INVALID` that names each setting that is wrong, and no value
  */
 export function parseSettings(context: unknown, app?: unknown): Settings {
-  const given = typeof context === 'string' ? parseJson(context) : (context ?? {});
-  const merged = app === undefined || typeof given !== 'object' ? given : { ...given, app };
+  const given: unknown = typeof context === 'string' ? parseJson(context) : (context ?? {});
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const merged = app === undefined || !isObject ? given : { ...given, app };
   const { success, data, error } = settingsSchema.safeParse(merged);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${['outwait', ...path].join('.')}: ${message}`);
@@ -143,10 +169,18 @@ function busOf(scope: Construct, bus: string): IEventBus {
     : EventBus.fromEventBusName(scope, 'EventBus', bus);
 }
 
-function vpcOf(scope: Construct, { id, subnetIds, availabilityZones }: NonNullable<Settings['vpc']>) {
+function vpcOf(scope: Construct, { id, subnetIds, availabilityZones, securityGroupIds }: NonNullable<Settings['vpc']>) {
   return {
     vpc: Vpc.fromVpcAttributes(scope, 'Vpc', { vpcId: id, availabilityZones }),
     subnets: { subnets: subnetIds.map((subnetId, at) => Subnet.fromSubnetId(scope, `Subnet${at + 1}`, subnetId)) },
+    ...(securityGroupIds === undefined
+      ? {}
+      : {
+          securityGroups: securityGroupIds.map((groupId, at) =>
+            // Its rules are left to whoever made it.
+            SecurityGroup.fromSecurityGroupId(scope, `SecurityGroup${at + 1}`, groupId, { mutable: false }),
+          ),
+        }),
   };
 }
 

@@ -53,5 +53,6 @@ function serve(deps: Deps, options: RouteOptions): Served {
 
 /** The gateway says what its authorizer has found out, and a client cannot. */
 function hasPassed({ requestContext }: APIGatewayProxyEventV2): boolean {
-  return (requestContext as { readonly authorizer?: unknown }).authorizer !== undefined;
+  const { authorizer } = requestContext as { readonly authorizer?: unknown };
+  return typeof authorizer === 'object' && authorizer !== null;
 }

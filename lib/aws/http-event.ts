@@ -6,7 +6,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
  * The request in an event of an HTTP API, payload format 2.0. Its URL has a made-up host: the real one is in the header.
- * @throws EngineError `INPUT_INVALID` for a header that HTTP does not allow, `METHOD_NOT_ALLOWED`
+ * @throws EngineError `INPUT_INVALID` for a header that HTTP does not allow, `METHOD_NOT_ALLOWED`, `ROUTE_NOT_FOUND` for a
+ * path that leads to another route than the gateway's
  */
 export function toRequest(event: APIGatewayProxyEventV2): Request {
   const method = event.requestContext.http.method.toUpperCase();
@@ -14,11 +15,23 @@ export function toRequest(event: APIGatewayProxyEventV2): Request {
   const url = new URL('https://outwait.invalid');
   // Assigned, not joined to a text: a "?" or "#" in a decoded path must stay in the path.
   url.pathname = event.rawPath;
+  if (!isOfRoute(url.pathname, event.routeKey)) throw new EngineError('ROUTE_NOT_FOUND', 'there is no such route');
   url.search = event.rawQueryString;
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(event);
   const headers = toHeaders(event);
   if (body !== undefined) headers.set('content-length', String(body.length));
   return new Request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
+/**
+ * The gateway has decided about access by the route that it found, so it must be this one: in a decoded path an encoded
+ * slash is a slash, and dots lead up. `routeKey`: `ANY /runs/{runId}`, or `$default`, which says nothing.
+ */
+function isOfRoute(pathname: string, routeKey: string | undefined): boolean {
+  const route = routeKey?.split(' ')[1]?.split('/');
+  if (route === undefined) return true;
+  const parts = pathname.split('/');
+  return parts.length === route.length && route.every((part, at) => part.startsWith('{') || part === parts[at]);
 }
 
 function toHeaders(event: APIGatewayProxyEventV2): Headers {

@@ -5,7 +5,8 @@ import type { LogLevel } from './env.js';
 /**
  * A log of JSON lines. Whatever its callers hand it, no line holds a settle token, a bearer token or a URL: these are
  * cut out of every text, those of errors and their causes included. The value of a field whose name holds "token", "secret",
- * "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators, is left out.
+ * "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators, is left out. A field
+ * named as one that the log itself writes, or that CloudWatch acts on, gets an underscore at the end of its name.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
   const settings = {
@@ -19,9 +20,27 @@ export function createLog(options: { readonly level: LogLevel; readonly destinat
   const write =
     (level: LogLevel) =>
     (event: string, fields: Record<string, unknown> = {}): void => {
-      if (logger.isLevelEnabled(level)) logger[level](redact(fields, 0) as object, redactText(event));
+      if (logger.isLevelEnabled(level)) logger[level](readFields(fields), redactText(event));
     };
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/** CloudWatch makes metrics of what a line says under `_aws`, and fields may come from a remote server. */
+const takenNames: ReadonlySet<string> = new Set(['level', 'time', 'event', '_aws']);
+
+/** Never throws: an author may throw, or log, what does so when it is looked at. */
+function readFields(fields: unknown): object {
+  try {
+    return withFreeNames(redact(fields, 0));
+  } catch {
+    return { fields: 'cannot be read' };
+  }
+}
+
+function withFreeNames(fields: unknown): object {
+  return Object.fromEntries(
+    Object.entries(fields ?? {}).map(([name, value]) => [takenNames.has(name) ? `${name}_` : name, value]),
+  );
 }
 
 /** In the name of a field, whatever stands around it; spelled without separators. */

@@ -193,6 +193,8 @@ export const stepFunctionTimeoutMs = 900_000;
 export const longStepTimeoutMaxMs = 840_000;
 /** How long Lambda waits for a function to load its code, the first time. */
 export const functionStartMaxMs = 10_000;
+/** Loading an app and bundling its functions takes seconds; code that never gives up the thread is ended after this. */
+export const bundlingMaxMs = 120_000;
 /** With less than its timeout and this left of its invocation an attempt is not begun. */
 export const longStepReserveMs = 30_000;
 /** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
@@ -308,10 +310,12 @@ export const busRequestTimeoutMs = 3_000;
 export const busRequestAttempts = 2;
 export const busRounds = 3;
 export const busRoundBackoffMs = 100;
+/** All of these for one request: two attempts that time out, with what they may wait in between. */
+export const busAnswerTimeoutMs = 8_000;
 /** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
 export const busRestMs = 30_000;
-/** Events published between two looks at the time that is left, and what must be left: two attempts that time out. */
-export const publishedAtOnce = 100;
+/** Events published between two looks at the time that is left, which fill a request, and what must be left: the longest request, and the write that says so. */
+export const publishedAtOnce = 10;
 export const publishReserveMs = 10_000;
 // Keys of payloads from KMS.
 /** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */

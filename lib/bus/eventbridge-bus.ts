@@ -6,7 +6,14 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
-import { busRestMs, busRoundBackoffMs, busRounds, putEventsMaxBytes, putEventsMaxEntries } from '../base/limits.js';
+import {
+  busAnswerTimeoutMs,
+  busRestMs,
+  busRoundBackoffMs,
+  busRounds,
+  putEventsMaxBytes,
+  putEventsMaxEntries,
+} from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import { type EventBus, eventSource } from './event-bus.js';
@@ -17,6 +24,8 @@ export interface EventBridgeBusOptions {
   readonly bus: string;
   readonly clock: Clock;
   readonly delay: (delayMs: number) => Promise<void>;
+  /** Longest wait until all of a request is taken, repeats included; default 8,000. */
+  readonly answerTimeoutMs?: number;
 }
 
 /**
@@ -32,11 +41,14 @@ export class EventBridgeBus implements EventBus {
     this.#options = options;
   }
 
-  async publish(events: readonly LifecycleEvent[]): Promise<void> {
+  async publish(events: readonly LifecycleEvent[], hasTime = (): boolean => true): Promise<void> {
     const { clock } = this.#options;
     if (clock.nowMs() < this.#restsUntilMs) throw notTaken('it has just failed');
     try {
-      for (const request of requestsOf(events.map((event) => this.#toEntry(event)))) await this.#put(request);
+      for (const request of requestsOf(events.map((event) => this.#toEntry(event)))) {
+        if (!hasTime()) throw notTaken('no time is left');
+        await this.#put(request);
+      }
     } catch (error) {
       this.#restsUntilMs = clock.nowMs() + busRestMs;
       throw error;
@@ -55,9 +67,11 @@ export class EventBridgeBus implements EventBus {
   }
 
   async #put(entries: readonly PutEventsRequestEntry[]): Promise<void> {
+    // The timeouts of the client end with the first byte of an answer, and the rest of it may never come.
+    const signal = AbortSignal.timeout(this.#options.answerTimeoutMs ?? busAnswerTimeoutMs);
     let left = entries;
     for (let round = 1; ; round++) {
-      const results = await this.#send(left);
+      const results = await this.#send(left, signal);
       const reasons = left.flatMap((_, at) => (results[at]?.EventId === undefined ? [results[at]?.ErrorCode] : []));
       left = left.filter((_, at) => results[at]?.EventId === undefined);
       if (left.length === 0) return;
@@ -66,11 +80,16 @@ export class EventBridgeBus implements EventBus {
     }
   }
 
-  async #send(entries: readonly PutEventsRequestEntry[]): Promise<readonly PutEventsResultEntry[]> {
+  async #send(
+    entries: readonly PutEventsRequestEntry[],
+    abortSignal: AbortSignal,
+  ): Promise<readonly PutEventsResultEntry[]> {
     try {
-      const { Entries = [] } = await this.#options.client.send(new PutEventsCommand({ Entries: [...entries] }));
+      const command = new PutEventsCommand({ Entries: [...entries] });
+      const { Entries = [] } = await this.#options.client.send(command, { abortSignal });
       return Entries;
     } catch (error) {
+      if (abortSignal.aborted) throw notTaken('TimeoutError', error);
       throw notTaken(error instanceof Error ? error.name : 'unknown', error);
     }
   }

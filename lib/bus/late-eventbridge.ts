@@ -5,7 +5,7 @@ import type { EventBridgeBusOptions } from './eventbridge-bus.js';
 export function lateEventBridge(options: Omit<EventBridgeBusOptions, 'client'>): EventBus {
   let loading: Promise<EventBus> | undefined;
   const load = () => (loading ??= openBus(options));
-  return { publish: async (events) => (await load()).publish(events) };
+  return { publish: async (events, hasTime) => (await load()).publish(events, hasTime) };
 }
 
 async function openBus(options: Omit<EventBridgeBusOptions, 'client'>): Promise<EventBus> {

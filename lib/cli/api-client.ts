@@ -57,12 +57,11 @@ export class ApiClient {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       text = await response.text();
-    } catch {
-      throw this.#error(
-        'UNREACHABLE',
-        `no answer from ${this.#url}; is outwait dev running? (--url or OUTWAIT_URL names another)`,
-        undefined,
-      );
+    } catch (error) {
+      const problem = isBadPort(error)
+        ? `fetch makes no request to the port of ${this.#url}; give outwait dev another one with --port`
+        : `no answer from ${this.#url}; is outwait dev running? (--url or OUTWAIT_URL names another)`;
+      throw this.#error('UNREACHABLE', problem, undefined);
     }
     const answer = fromJson(text);
     if (response.ok && answer !== undefined) return answer;
@@ -83,6 +82,11 @@ export class ApiClient {
   #error(code: string, message: string, status: number | undefined): ApiError {
     return new ApiError(message, status, this.#asJson ? { error: { code, message } } : undefined);
   }
+}
+
+/** Some ports of other protocols, such as 6000, are closed to `fetch` (Fetch standard, section 2.9), and open to servers. */
+function isBadPort(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
 function fromJson(text: string): object | undefined {

@@ -11,7 +11,7 @@ import type { Settlement } from './settlement.js';
 interface OfRun {
   /**
    * `<runId>:<seq>:<position in the commit>` and, of a wait that the end of its run closed, `:<waitId>`; of a block
-   * `<runId>:blocked:<number>`. An event may be published more than once, each time with the same id.
+   * `<runId>:<seq>:blocked:<number>`. An event may be published more than once, each time with the same id.
    */
   readonly eventId: string;
   readonly runId: RunId;
@@ -141,13 +141,16 @@ export function lifecycleEventsOf(
   });
 }
 
-/** The run has been blocked, for the `number`-th time. */
+/**
+ * The run is blocked, as far as the head says for the `number`-th time. That is not enough of an id: another process may go
+ * on with the run before the head says anything of the block.
+ */
 export function runBlocked(
   run: RunIdentity,
   block: { readonly seq: number; readonly atMs: EpochMs; readonly number: number; readonly code: EngineErrorCode },
 ): RunBlockedEvent {
   const { seq, atMs, number, code } = block;
-  return { type: 'RunBlocked', ...ofRun(run, seq, atMs, `blocked:${number}`), code };
+  return { type: 'RunBlocked', ...ofRun(run, seq, atMs, `${seq}:blocked:${number}`), code };
 }
 
 function ofRun({ runId, workflow, version, tags }: RunIdentity, seq: number, atMs: EpochMs, id: string): OfRun {

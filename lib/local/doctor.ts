@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { type AppSecret, secretsOfApp } from '../aws/app-secrets.js';
 import { loadApp } from '../aws/load-app.js';
 import type { App } from '../workflow/app.js';
-import { secretsOf } from '../workflow/server-auth.js';
 import { dynoxideVersion, findDynoxide } from './dynoxide.js';
 import { ownerOf } from './folder-lock.js';
 import { formatOf } from './state-folder.js';
@@ -83,13 +83,18 @@ function count(number: number, what: string): string {
 
 /** Names only; no value is read further than to see that it is there. Those of AWS are not asked for. */
 function checkSecrets(app: App | undefined, environment: DoctorOptions['environment']): string {
-  const references = Object.values(app?.servers ?? {})
-    .flatMap(({ auth }) => secretsOf(auth ?? {}))
-    .filter((source) => typeof source === 'object');
-  const names = new Set(references.filter(({ kind }) => kind === 'environment').map(({ name }) => name));
+  const references = app === undefined ? [] : secretsOfApp(app);
+  const namesOf = (isOurs: (secret: AppSecret) => boolean) =>
+    new Set(references.filter(isOurs).map(({ name }) => name));
+  const names = namesOf(({ kind }) => kind === 'environment');
+  const ofAws = namesOf(({ kind }) => kind !== 'environment');
   const missing = [...names].filter((name) => (environment[name] ?? '') === '');
   if (missing.length > 0) throw new Error(`not in the environment: ${missing.join(', ')}`);
-  return names.size === 0 ? 'the configuration names none' : `${[...names].join(', ')} set`;
+  const found = [
+    ...(names.size === 0 ? [] : [`${[...names].join(', ')} set`]),
+    ...(ofAws.size === 0 ? [] : [`kept by AWS and not looked at: ${[...ofAws].join(', ')}`]),
+  ];
+  return found.length === 0 ? 'the configuration names none' : found.join('; ');
 }
 
 function checkPort(port: number): Promise<string> {

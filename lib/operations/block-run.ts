@@ -3,7 +3,7 @@ import { blockedRetryAtMs } from '../decide/deadline.js';
 import { runBlocked } from '../history/lifecycle-event.js';
 import type { RunHead } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { dueSince, isPublished, tryToPublish, type Outbox } from './outbox.js';
+import { dueSince, isToldOf, tryToPublish, type Outbox } from './outbox.js';
 
 /**
  * Says on the head, as known from commit `seq`, why the run cannot go on, and sets its marker to a later look, ever more
@@ -42,7 +42,7 @@ export async function blockRun(
 
 /** Which block of the run is still to be published: this one, or one that the bus did not take before. */
 function unpublishedBlock(deps: Deps, head: RunHead): number | undefined {
-  if (!isPublished(deps, head)) return undefined;
+  if (!isToldOf(deps, head)) return undefined;
   if (head.blocked === undefined) return head.blocks + 1;
   const number = head.blocked.details?.['unpublished'];
   return typeof number === 'number' ? number : undefined;

@@ -40,9 +40,10 @@ export class Outbox {
 
   /** Publishes what is left, some commits at a time and while there is time. False: not all of it. */
   async publish(): Promise<boolean> {
+    const hasTime = (): boolean => this.#limits.remainingMs() >= publishReserveMs;
     while (this.#events.length > 0) {
       const next = wholeCommits(this.#events);
-      if (this.#limits.remainingMs() < publishReserveMs || !(await tryToPublish(this.#deps, next))) return false;
+      if (!hasTime() || !(await tryToPublish(this.#deps, next, hasTime))) return false;
       this.#events = this.#events.slice(next.length);
       this.#publishedSeq = next.at(-1)?.seq;
     }
@@ -51,7 +52,7 @@ export class Outbox {
 }
 
 /** Whether anybody is told of what happens to the run. */
-export function isPublished(deps: Deps, { publishedSeq }: RunHead): boolean {
+export function isToldOf(deps: Deps, { publishedSeq }: RunHead): boolean {
   return deps.bus !== undefined && publishedSeq !== undefined;
 }
 
@@ -74,9 +75,13 @@ export function dueSince({ dueAtMs }: RunHead, nowMs: EpochMs): EpochMs {
 }
 
 /** Never throws. False: the bus has not taken all of them. */
-export async function tryToPublish(deps: Deps, events: readonly LifecycleEvent[]): Promise<boolean> {
+export async function tryToPublish(
+  deps: Deps,
+  events: readonly LifecycleEvent[],
+  hasTime?: () => boolean,
+): Promise<boolean> {
   try {
-    await deps.bus?.publish(events);
+    await deps.bus?.publish(events, hasTime);
     return true;
   } catch (error) {
     deps.log.error('lifecycle events not published', { runId: events[0]?.runId, count: events.length, error });

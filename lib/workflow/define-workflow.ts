@@ -18,7 +18,7 @@ export type AnyWorkflow = Workflow<any, any>;
 export interface WorkflowOptions<Input, Output> {
   /** Letters, digits, `.`, `_`, `-`, at most 64; stored with every run. */
   readonly name: string;
-  /** Stored with every run. Default `"1"`. */
+  /** 1 to 64 characters; stored with every run. Default `"1"`. */
   readonly version?: string;
   /** Any Standard Schema validator (zod, valibot, arktype). A start with an input that fails it is refused. Default: any JSON. */
   readonly input?: StandardSchemaV1<unknown, Input>;
@@ -31,7 +31,9 @@ export interface WorkflowOptions<Input, Output> {
 
 const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name. */
+const versionMaxLength = 64;
+
+/** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name or version. */
 export function defineWorkflow<Input = JsonValue, Output = unknown>(
   options: WorkflowOptions<Input, Output>,
 ): Workflow<Input, Output> {
@@ -41,9 +43,16 @@ export function defineWorkflow<Input = JsonValue, Output = unknown>(
       `a workflow name must be letters, digits, ".", "_" or "-", at most 64, got "${options.name}"`,
     );
   }
+  const { version = '1' } = options;
+  if (typeof version !== 'string' || version === '' || version.length > versionMaxLength) {
+    throw new EngineError(
+      'CONFIG_INVALID',
+      `the version of workflow "${options.name}" must be a text of 1 to ${versionMaxLength} characters`,
+    );
+  }
   return {
     name: options.name,
-    version: options.version ?? '1',
+    version,
     run: options.run,
     ...(options.input === undefined ? {} : { input: options.input }),
   };

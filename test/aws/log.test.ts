@@ -21,6 +21,28 @@ describe('the log', () => {
     });
   });
 
+  it('keeps a field from standing for what the log itself says, and for a metric', () => {
+    const { log, lines } = aLog();
+    log.info('reply', {
+      ...(JSON.parse('{"level":"error","time":0,"event":"swept","_aws":{"CloudWatchMetrics":[]}}') as object),
+      inner: { _aws: 1 },
+    });
+    expect(lines[0]?.replace(/"time":"[^"]*"/, '"time":"now"')).toBe(
+      '{"level":"info","time":"now","level_":"error","time_":0,"event_":"swept","_aws_":{"CloudWatchMetrics":[]},"inner":{"_aws":1},"event":"reply"}\n',
+    );
+  });
+
+  it('says of fields that throw when they are looked at only that they do', () => {
+    const { log, last } = aLog();
+    const hostile = new Proxy(new Error('never read'), {
+      get: () => {
+        throw new Error('hands off');
+      },
+    });
+    log.error('unhandled rejection', { error: hostile });
+    expect(last()).toMatchObject({ event: 'unhandled rejection', fields: 'cannot be read' });
+  });
+
   it('leaves out what is below its level', () => {
     const { log, lines } = aLog('warn');
     log.info('quiet');

@@ -115,6 +115,7 @@ describe('management requests', () => {
   ) as APIGatewayProxyEventV2;
   const event = (headers: Record<string, string> = {}, rawPath = '/runs'): APIGatewayProxyEventV2 => ({
     ...get,
+    routeKey: `ANY ${rawPath}`,
     rawPath,
     rawQueryString: '',
     headers,
@@ -161,6 +162,8 @@ describe('management requests', () => {
     };
     expect((await api(passed)).statusCode).toBe(200);
     expect((await api(plain)).statusCode).toBe(401);
+    const notAsked = { ...plain, requestContext: { ...plain.requestContext, authorizer: null } };
+    expect((await api(notAsked)).statusCode).toBe(401);
     expect((await api(bearer('anything'))).statusCode).toBe(401);
     expect((await api(event({}, '/healthz'))).statusCode).toBe(200);
   });

@@ -15,12 +15,16 @@ afterEach(async () => {
 const clock = { atMs: 0, nowMs: () => clock.atMs };
 
 /** A bus whose requests are not repeated by the SDK, unless it says so. */
-function aBus({ maxAttempts = 1, requestTimeoutMs = 2_000 } = {}): { bus: EventBridgeBus; delaysMs: number[] } {
+function aBus({ maxAttempts = 1, requestTimeoutMs = 2_000, answerTimeoutMs = 8_000 } = {}): {
+  bus: EventBridgeBus;
+  delaysMs: number[];
+} {
   const delaysMs: number[] = [];
   const bus = new EventBridgeBus({
     client: createEventBridgeClient({ endpoint: service.endpoint, maxAttempts, requestTimeoutMs }),
     bus: 'reports',
     clock,
+    answerTimeoutMs,
     delay: async (delayMs) => {
       delaysMs.push(delayMs);
     },
@@ -121,6 +125,22 @@ describe('a bus of EventBridge', () => {
       code: 'INTERNAL',
       message: 'the bus did not take an event (TimeoutError)',
     });
+  });
+
+  it('fails when its answer does not end', async () => {
+    service.faults.push({ kind: 'halfAnswered' });
+    await expect(aBus({ answerTimeoutMs: 50 }).bus.publish(events(1))).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: 'the bus did not take an event (TimeoutError)',
+    });
+  });
+
+  it('gets no request that there is no time for', async () => {
+    const answers = [true, true, false];
+    await expect(aBus().bus.publish(events(23), () => answers.shift() ?? false)).rejects.toMatchObject({
+      message: 'the bus did not take an event (no time is left)',
+    });
+    expect(service.requests.map(({ length }) => length)).toEqual([10, 10]);
   });
 
   it('is left alone for half a minute after a failure', async () => {

@@ -59,6 +59,15 @@ describe('a synthesis that cannot be', { timeout: 60_000 }, () => {
       /^outwait: CONFIG_INVALID: environment must not set what the construct sets: OUTWAIT_TABLE$/,
     ],
     [
+      'with a property that CDK refuses',
+      () => ({
+        app: 'examples/outwait.config.ts',
+        outwait: { environment: { AWS_REGION: 'eu-west-1' } },
+        'aws:cdk:bundling-stacks': [],
+      }),
+      /^outwait: CONFIG_INVALID: AWS_REGION environment variable is reserved by the lambda runtime .*$/,
+    ],
+    [
       'of an app that could not start',
       () => ({
         app: configured(

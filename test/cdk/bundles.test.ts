@@ -44,6 +44,31 @@ test('a mistake in the code of a user ends the synthesis with its place', () => 
   });
 });
 
+test.each([
+  ['may print as much as it likes', "process.stderr.write('x'.repeat(2_000_000));", 60_000, undefined],
+  [
+    'is given up when it never ends',
+    'for (;;) {}',
+    2_500,
+    expect.stringMatching(/endless\.config\.ts cannot be loaded and bundled: no end after 2\.5 s$/) as unknown,
+  ],
+])('an app %s', (_, code, maxMs, message) => {
+  const configFile = join(folder, 'endless.config.ts');
+  writeFileSync(
+    configFile,
+    `import { defineApp } from 'outwait';\n${code}\nexport default defineApp({ workflows: [] });\n`,
+  );
+  const stack = new Stack(new App({ outdir: mkdtempSync(join(folder, 'out-')) }), 'Test');
+  const load = { environment: {}, unknown: [] };
+  const bundles = new FunctionBundles(configFile, { names: ['schedule'], load, maxMs });
+  try {
+    bundles.codeOf('schedule').bind(stack);
+  } catch {
+    // Of CDK; what it comes from is kept.
+  }
+  expect(bundles.failure?.message).toEqual(message);
+});
+
 function filesIn(from: string): Readonly<Record<string, string>> {
   return Object.fromEntries(readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')]));
 }

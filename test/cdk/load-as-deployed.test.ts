@@ -57,6 +57,26 @@ test('an app is loaded with the variables that the functions will have', () => {
   expect(load(withUrl, { REPORTS_URL: 'https://reports.example.com/mcp' })).toEqual({ kind: 'done' });
 });
 
+test.each([
+  [
+    'ends the process',
+    'process.exit(0);',
+    /outwait\.config\.ts cannot be loaded: it ends the process that loads it, with the code 0$/,
+  ],
+  [
+    'throws where nothing catches it',
+    "setImmediate(() => { throw new Error('out of reach'); }); await new Promise(() => {});",
+    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: out of reach$/,
+  ],
+  [
+    'leaves a rejected promise',
+    "void Promise.reject(new Error('left')); await new Promise(() => {});",
+    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: left$/,
+  ],
+])('an app that %s when it is loaded is refused, in a few words', (_, code, message) => {
+  expect(load(`${code}\nexport default defineApp({ workflows: [] });`)).toEqual(refused(message));
+});
+
 test('an app that asks for a variable whose value nobody knows yet is not refused', () => {
   expect(load(withUrl, { REPORTS_URL: '${Token[TOKEN.1]}' }, ['REPORTS_URL'])).toEqual(
     unsure(/an http\(s\) URL \(not refused: it asks for REPORTS_URL, known only once it is deployed\)$/),
@@ -66,5 +86,15 @@ test('an app that asks for a variable whose value nobody knows yet is not refuse
     export default defineApp({ workflows: [] });`;
   expect(load(onLambda)).toEqual(
     unsure(/cannot be loaded: this is a laptop \(not refused: it asks for AWS_LAMBDA_FUNCTION_NAME, /),
+  );
+});
+
+test('an app whose server needs a secret that the functions will not have is not refused, and the secret is named', () => {
+  const config = `
+    import { secret } from 'outwait';
+    const reports = mcpServer({ url: 'https://reports.example.com/mcp', auth: { bearer: secret('REPORTS_TOKEN') } });
+    export default defineApp({ workflows: [], servers: { reports } });`;
+  expect(load(config)).toEqual(
+    unsure(/outwait\.config\.ts names secrets that the functions cannot read, .*: "environment" lacks REPORTS_TOKEN$/),
   );
 });

@@ -1,8 +1,8 @@
+// What docs/deploy.md shows, from here on.
 import { type App, Stack } from 'aws-cdk-lib';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Outwait } from 'outwait/cdk';
 
-/** What docs/deploy.md shows. */
 export function addReports(app: App): Stack {
   const stack = new Stack(app, 'Reports');
   const bucket = new Bucket(stack, 'Bucket');

@@ -34,6 +34,27 @@ describe('the settings of a stack', () => {
       { app: 'a.ts', tokenKeysSecretArn: `${arn('tokens')}-` },
       'outwait.tokenKeysSecretArn: Invalid input: expected a whole ARN',
     ],
+    [{ app: 'a.ts', tokenKeysSecretArn: arn('*') }, 'outwait.tokenKeysSecretArn: Invalid input: expected a whole ARN'],
+    [
+      { app: 'a.ts', payloadKeyArn: 'arn:aws:kms:eu-west-1:111111111111:alias/mine' },
+      'outwait.payloadKeyArn: Invalid input: expected an ARN of a key of KMS',
+    ],
+    [
+      { app: 'a.ts', alarmsTopicArn: 'arn:aws:sqs:eu-west-1:111111111111:alarms' },
+      'outwait.alarmsTopicArn: Invalid input: expected an ARN of a topic of SNS',
+    ],
+    [
+      { app: 'a.ts', domain: { name: 'a.example.com', certificateArn: topic } },
+      'outwait.domain.certificateArn: Invalid input: expected an ARN of a certificate',
+    ],
+    [{ app: 'a.ts', eventBus: '*' }, 'outwait.eventBus: Invalid input: expected the name or the ARN of a bus'],
+    [
+      { app: 'a.ts', eventBus: 'arn:aws:events:eu-west-1:111111111111:event-bus/*' },
+      'outwait.eventBus: Invalid input: expected the name or the ARN of a bus',
+    ],
+    [{ app: 'a.ts', tableName: '*' }, 'outwait.tableName: Invalid input: expected the name of a table'],
+    ['[]', 'outwait: Invalid input: expected object, received array'],
+    ['null', 'outwait: Invalid input: expected object, received null'],
     [{ app: 'a.ts', dueShards: 15 }, 'outwait.dueShards: '],
     [{ app: 'a.ts', dueShards: 32.5 }, 'outwait.dueShards: '],
     [
@@ -44,6 +65,15 @@ describe('the settings of a stack', () => {
   ])('%j is refused, and the setting that is wrong is named', (context, named) => {
     expect(() => parseSettings(context)).toThrow(named);
     expect(() => parseSettings(context)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }) as Error);
+  });
+
+  test.each([
+    [{ secrets: ['*'] }, 'secrets must be names or ARNs without wildcards, got "*"'],
+    [{ secrets: [arn('prod/?')] }, 'secrets must be names or ARNs without wildcards, got "arn:'],
+    [{ parameters: ['/prod/*'] }, 'parameters must be names or ARNs without wildcards, got "/prod/*"'],
+    [{ environment: { 'TIER=': 'gold', B: '1' } }, 'environment has names that Lambda does not take: "TIER=", "B"'],
+  ])('%j is refused by the construct', (settings, message) => {
+    expect(() => synthesize(settings)).toThrow(message);
   });
 
   test('refuse a retention that CloudWatch does not know', () => {
@@ -163,7 +193,13 @@ describe('the settings of a stack', () => {
       DomainNameConfigurations: [Match.objectLike({ CertificateArn: certificateArn })],
     });
     template.resourceCountIs('AWS::ApiGatewayV2::ApiMapping', 1);
-    template.hasOutput('DomainTarget', {});
+    for (const [name, attribute] of [
+      ['DomainTarget', 'RegionalDomainName'],
+      ['DomainHostedZoneId', 'RegionalHostedZoneId'],
+    ] as const)
+      template.hasOutput(name, {
+        Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^OutwaitDomain'), attribute] },
+      });
   });
 
   test.each([
@@ -197,7 +233,10 @@ describe('the settings of a stack', () => {
 
   test('name the secrets of remote servers, which only those that call them may read', () => {
     const whole = arn('supplier');
-    const { template } = synthesize({ secrets: ['prod/reports', whole], parameters: ['/prod/reports/key'] });
+    const { template } = synthesize({
+      secrets: ['prod/reports', whole],
+      parameters: ['/prod/reports/key', 'arn:aws:ssm:eu-west-1:222222222222:parameter/prod/shared'],
+    });
     const named = (functionId: string) =>
       statementsOf(template, functionId)
         .filter((statement) => /supplier|prod/.test(resourceOf(statement)))
@@ -207,6 +246,7 @@ describe('the settings of a stack', () => {
         ['secretsmanager:GetSecretValue', 'secret:prod/reports-??????'],
         ['secretsmanager:GetSecretValue', whole],
         ['ssm:GetParameter', 'parameter/prod/reports/key'],
+        ['ssm:GetParameter', 'arn:aws:ssm:eu-west-1:222222222222:parameter/prod/shared'],
       ]);
     }
     expect([...named('OutwaitStepFunction'), ...named('OutwaitScheduleFunction')]).toEqual([]);
@@ -242,6 +282,17 @@ describe('the settings of a stack', () => {
     expect(resources.filter((name) => /:table\/restored(\/index\/due)?$/.test(name))).toHaveLength(2);
   });
 
+  test('say how many requests are let in', () => {
+    const { template } = synthesize({ throttle: { perSecond: 5, burst: 7 } });
+    template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      DefaultRouteSettings: { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 7 },
+    });
+  });
+
+  test('have no VPC unless one is named', () => {
+    synthesize().template.allResourcesProperties('AWS::Lambda::Function', { VpcConfig: Match.absent() });
+  });
+
   test('put the functions into a VPC that is there', () => {
     const vpc = {
       id: 'vpc-11111111',
@@ -252,6 +303,16 @@ describe('the settings of a stack', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       VpcConfig: Match.objectLike({ SubnetIds: ['subnet-1', 'subnet-2'] }),
     });
+    template.resourceCountIs('AWS::EC2::SecurityGroup', 5);
+  });
+
+  test('put the functions behind security groups that are there', () => {
+    const vpc = { id: 'vpc-1', subnetIds: ['subnet-1'], availabilityZones: ['eu-west-1a'], securityGroupIds: ['sg-1'] };
+    const { template } = synthesize({ vpc });
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      VpcConfig: { SubnetIds: ['subnet-1'], SecurityGroupIds: ['sg-1'] },
+    });
+    template.resourceCountIs('AWS::EC2::SecurityGroup', 0);
   });
 });
 
@@ -283,6 +344,20 @@ describe('a CDK app that tells somebody of runs that fail', () => {
 describe('a key for payloads', () => {
   test('is not there unless it is given', () => {
     expect(JSON.stringify(synthesize().template.toJSON())).not.toContain('OUTWAIT_PAYLOAD_KMS_KEY');
+  });
+
+  test('may be named by its ARN', () => {
+    const payloadKeyArn = 'arn:aws:kms:eu-west-1:111111111111:key/1';
+    const { template } = synthesize({ payloadKeyArn });
+    for (const name of ['Api', 'Turn', 'Poll', 'Step', 'Schedule']) {
+      const ofKeys = statementsOf(template, `Outwait${name}Function`).filter(({ Action }) =>
+        [Action].flat().some((action) => action.startsWith('kms:')),
+      );
+      expect(ofKeys.map(resourceOf)).toEqual([payloadKeyArn]);
+    }
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_PAYLOAD_KMS_KEY: payloadKeyArn }) },
+    });
   });
 
   test('lets every function make and open data keys, and nothing more', () => {

@@ -128,11 +128,20 @@ describe('an engine that cannot be asked', () => {
   afterEach(() => server?.close());
 
   it('is named, with what to do', async () => {
-    const result = await run('list', '--url', 'http://127.0.0.1:1');
+    const result = await run('list', '--url', 'http://127.0.0.1:2');
     expect(result).toEqual({
       code: 1,
       out: '',
-      err: 'outwait: no answer from http://127.0.0.1:1; is outwait dev running? (--url or OUTWAIT_URL names another)\n',
+      err: 'outwait: no answer from http://127.0.0.1:2; is outwait dev running? (--url or OUTWAIT_URL names another)\n',
+    });
+  });
+
+  it('is said to be at a port that no request is made to', async () => {
+    const result = await run('list', '--url', 'http://127.0.0.1:4190');
+    expect(result).toEqual({
+      code: 1,
+      out: '',
+      err: 'outwait: fetch makes no request to the port of http://127.0.0.1:4190; give outwait dev another one with --port\n',
     });
   });
 

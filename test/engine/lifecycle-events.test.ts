@@ -1,6 +1,7 @@
 import { askPerson, defineApp, defineWorkflow, type WorkflowContext } from 'outwait';
 import { createTestApp, scriptedServer, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import type { EventBus } from '../../lib/bus/event-bus.js';
 import { MemoryBus } from '../../lib/bus/memory-bus.js';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
@@ -233,6 +234,23 @@ describe('a run whose turns have little time left', () => {
     await runTurn(deps, { runId }, { remainingMs: () => 12_000 });
     expect(typesOf(bus.events)).toEqual(['RunStarted']);
     expect(await deps.store.readHead(runId)).toMatchObject({ publishedSeq: 1, dueAtMs: startMs });
+  });
+
+  it('lets a slow bus know when to give up', async () => {
+    const app = createTestApp(anApp(aFlow(async (ctx) => ctx.sleep({ days: 30 }))));
+    const asked: unknown[] = [];
+    let remainingMs = 60_000;
+    const bus: EventBus = {
+      publish: async (_, hasTime) => {
+        asked.push(hasTime?.());
+        remainingMs = 9_999;
+        asked.push(hasTime?.());
+      },
+    };
+    const deps = { ...app.deps, bus };
+    const { runId } = await startRun(deps, { workflow: 'flow', input: null });
+    await runTurn(deps, { runId }, { remainingMs: () => remainingMs });
+    expect(asked).toEqual([true, false]);
   });
 
   it('publishes in a later one, and the sweep brings it back for that', async () => {

@@ -72,7 +72,8 @@ describe('what a version of a function could not do is counted for that version'
   it('a request that is answered with 500, and no other one', async () => {
     const { world, lines, getDeps } = await aVersion();
     const handle = apiHandler(getDeps);
-    const statusOf = async (rawPath: string) => (await handle({ ...get, rawPath, rawQueryString: '' })).statusCode;
+    const statusOf = async (rawPath: string) =>
+      (await handle({ ...get, routeKey: '$default', rawPath, rawQueryString: '' })).statusCode;
     expect(await statusOf('/runs')).toBe(200);
     expect(await statusOf('/runs/x')).toBe(404);
     world.fault = new EngineError('STORE_UNAVAILABLE', 'throttled');

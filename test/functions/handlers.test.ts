@@ -99,10 +99,30 @@ describe('the api function', () => {
     expect(trace.statusCode).toBe(405);
   });
 
+  it.each([
+    ['ANY /inputs/{inputId}', (runId: string) => `/inputs/../runs/${runId}/terminate`],
+    ['ANY /runs/{runId}/pause', (runId: string) => `/runs/${runId}/signals/pause`],
+    ['ANY /runs/{runId}/signals/{name}', (runId: string) => `/runs/${runId}/signals/%2e%2E/terminate`],
+    ['ANY /activities/external/{token}/fail', (runId: string) => `/activities/external/..\\../runs/${runId}/terminate`],
+  ])('serves no other route than the one that the gateway let the caller use: %s', async (routeKey, pathTo) => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    const before = world.dump();
+    const request = (rawPath: string) =>
+      apiHandler(() => world.deps)({ ...post, routeKey, rawPath, rawQueryString: '', body: '{}' });
+    const { statusCode, body } = await request(pathTo(runId));
+    expect([statusCode, body]).toEqual([
+      404,
+      '{"error":{"code":"ROUTE_NOT_FOUND","message":"there is no such route"}}',
+    ]);
+    expect(world.dump()).toBe(before);
+  });
+
   it('keeps a decoded "?" or "#" of the path in the path', async () => {
     const world = aWorld();
     const event = {
       ...get,
+      routeKey: '$default',
       rawPath: '/runs?limit=1#',
       rawQueryString: '',
     };

@@ -58,6 +58,16 @@ describe('a look at local mode', () => {
     );
   });
 
+  it('names the secrets that AWS keeps, and does not ask for them', async () => {
+    await writeFile(
+      join(folder, 'outwait.config.ts'),
+      `import { defineApp, mcpServer, secretsManager, ssmParameter } from 'outwait';
+       const auth = { bearer: secretsManager('prod/reports'), headers: { 'x-key': ssmParameter('/prod/key') } };
+       export default defineApp({ workflows: [], servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp', auth }) } });`,
+    );
+    expect((await look())['secrets']).toBe('ok: kept by AWS and not looked at: prod/reports, /prod/key');
+  });
+
   it('goes on after a configuration that cannot be loaded', async () => {
     const configFile = join(folder, 'missing.ts');
     const found = await look({ configFile });

@@ -1000,6 +1000,13 @@ export const mutants: readonly Mutant[] = [
     caughtBy: rules('publishing', 'blocked: what the bus does not take'),
   },
   {
+    name: 'block-named-by-number-alone',
+    rule: 'two blocks have two ids, also when the head was never told of the first',
+    file: 'lib/history/lifecycle-event.ts',
+    edits: [{ find: '`${seq}:blocked:${number}`', replace: '`blocked:${number}`' }],
+    caughtBy: rules('publishing', 'blocked: one that is not said any more'),
+  },
+  {
     name: 'remembered-events-repeated',
     rule: 'a process that remembers a run publishes no more of what it left than the head says is left',
     file: 'lib/operations/resume-run.ts',

@@ -218,7 +218,7 @@ const aBlock: Pick<Scene, 'run' | 'other' | 'bus'> = {
 test('blocked: it is told once, however often the run is looked at', async () => {
   const { world, runId, violations } = await play({ ...aBlock, script: [] });
   expect(typesOf(world.published)).toEqual(['RunStarted', 'RunBlocked', 'RunCompleted']);
-  expect(world.published[1]).toMatchObject({ eventId: `${runId}:blocked:1`, code: 'NONDETERMINISM', seq: 1 });
+  expect(world.published[1]).toMatchObject({ eventId: `${runId}:1:blocked:1`, code: 'NONDETERMINISM', seq: 1 });
   expect(violations).toBe('');
 });
 
@@ -227,7 +227,7 @@ test('blocked: what the bus does not take is told under the same number by the n
     ...aBlock,
     script: [{ who: 'turn', at: 'publish RunBlocked', what: 'throttle' }],
   });
-  expect(idsOf(world.published)).toContain(`${runId}:blocked:1`);
+  expect(idsOf(world.published)).toContain(`${runId}:1:blocked:1`);
   expect(typesOf(world.published)).toEqual(['RunStarted', 'RunBlocked', 'RunCompleted']);
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
@@ -241,7 +241,39 @@ test('blocked: a process that dies between publishing and the block repeats it u
     ],
   });
   const blocks = world.published.filter(({ type }) => type === 'RunBlocked');
-  expect(idsOf(blocks)).toEqual([`${runId}:blocked:1`, `${runId}:blocked:1`]);
+  expect(idsOf(blocks)).toEqual([`${runId}:1:blocked:1`, `${runId}:1:blocked:1`]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('blocked: one that is not said any more, since the run has gone on, lends its id to no later block', async () => {
+  const { world, violations, unplayed } = await play({
+    bus: true,
+    run: async (ctx) => {
+      await ctx.sleep({ minutes: 2 });
+      await ctx.sleep({ minutes: 20 });
+    },
+    other: {
+      run: async (_ctx, step) => step('something else'),
+      isDeployed: (seconds) => (seconds > 60 && seconds < 150) || (seconds > 600 && seconds < 1_800),
+    },
+    callers: (current, runId) => {
+      current.wakeAt(160, runId);
+      current.wakeAt(700, runId);
+    },
+    script: [
+      {
+        who: 'turn',
+        at: /^update a .*blocked/,
+        when: ({ seconds }) => seconds > 60,
+        // It has told of the block, and comes to say so when the code that fits has gone on.
+        what: { freezeUntil: ({ world: { seconds } }) => seconds >= 400 },
+      },
+    ],
+  });
+  const blocks = world.published.filter(({ type }) => type === 'RunBlocked');
+  expect(blocks.map(({ seq }) => seq)).toEqual([1, 2]);
+  expect(new Set(idsOf(blocks)).size).toBe(2);
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });

@@ -15,12 +15,13 @@ export interface Entry {
 
 /**
  * What becomes of one request. `failed`: these entries are not taken, by their positions. `refused`: none is. `hangs`: it
- * gets no answer. `lost`: all are taken, and the connection breaks.
+ * gets no answer; `halfAnswered`: it gets the beginning of one. `lost`: all are taken, and the connection breaks.
  */
 export type Fault =
   | { readonly kind: 'failed'; readonly codes: Readonly<Record<number, string>> }
   | { readonly kind: 'refused'; readonly status: number; readonly error: string }
   | { readonly kind: 'hangs' }
+  | { readonly kind: 'halfAnswered' }
   | { readonly kind: 'lost' };
 
 export interface FakeEventBridge {
@@ -47,6 +48,10 @@ export async function startFakeEventBridge(): Promise<FakeEventBridge> {
       const fault = faults.shift();
       if (fault?.kind === 'hangs') return;
       response.setHeader('content-type', 'application/x-amz-json-1.1');
+      if (fault?.kind === 'halfAnswered') {
+        response.write('{');
+        return;
+      }
       if (request.headers['x-amz-target'] !== 'AWSEvents.PutEvents' || fault?.kind === 'refused') {
         const { status, error } =
           fault?.kind === 'refused' ? fault : { status: 400, error: 'UnknownOperationException' };

@@ -96,7 +96,8 @@ async function queuesOf(name: string): Promise<Readonly<Record<string, string>>>
     return (await client.send(new CreateQueueCommand({ QueueName, Attributes }))).QueueUrl!;
   };
   const [turn, work, step] = await Promise.all([
-    create('turn.fifo', { FifoQueue: 'true' }),
+    // A process may be killed in a turn, and must not keep its run locked for longer than a test waits.
+    create('turn.fifo', { FifoQueue: 'true', VisibilityTimeout: '5' }),
     create('work', {}),
     create('step', {}),
   ]);

@@ -25,6 +25,13 @@ describe('defineWorkflow', () => {
       expect.stringContaining('name'),
     ]);
   });
+
+  it.each(['', 'v'.repeat(65), 2 as never])('refuses the version "%s"', (version) => {
+    expect(problemOf(() => defineWorkflow({ name: 'flow', version, run: async () => 1 }))).toEqual([
+      'CONFIG_INVALID',
+      'the version of workflow "flow" must be a text of 1 to 64 characters',
+    ]);
+  });
 });
 
 describe('defineApp', () => {
