@@ -80,7 +80,10 @@ module.exports = {
       name: 'cdk-imports',
       severity: 'error',
       from: { path: '^cdk/' },
-      to: { path: '^(lib|functions|test|examples)/', pathNot: '^(lib/(aws/(topology|env|bundle|load-app|app-secrets)|base)|cdk)' },
+      to: {
+        path: '^(lib|functions|test|examples)/',
+        pathNot: '^(lib/(aws/(topology|env|bundle|load-app|app-secrets)|base)|cdk)',
+      },
     },
     {
       name: 'nothing-imports-entries',
