@@ -44,14 +44,14 @@ export class EventBridgeBus implements EventBus {
   async publish(events: readonly LifecycleEvent[], hasTime = (): boolean => true): Promise<void> {
     const { clock } = this.#options;
     if (clock.nowMs() < this.#restsUntilMs) throw notTaken('it has just failed');
-    try {
-      for (const request of requestsOf(events.map((event) => this.#toEntry(event)))) {
-        if (!hasTime()) throw notTaken('no time is left');
+    for (const request of requestsOf(events.map((event) => this.#toEntry(event)))) {
+      if (!hasTime()) throw notTaken('no time is left');
+      try {
         await this.#put(request);
+      } catch (error) {
+        this.#restsUntilMs = clock.nowMs() + busRestMs;
+        throw error;
       }
-    } catch (error) {
-      this.#restsUntilMs = clock.nowMs() + busRestMs;
-      throw error;
     }
   }
 
