@@ -12,17 +12,16 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { envNames } from '../lib/aws/env.js';
 import { type FunctionName, type QueueName, queues, schedule } from '../lib/aws/topology.js';
-import { EngineError } from '../lib/base/errors.js';
-import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import { acknowledgeFindings } from './acknowledgements.js';
 import { alarmRules, createAlarms } from './alarms.js';
+import { checkProps } from './check-props.js';
 import { createDashboard } from './dashboard.js';
 import { createFunctions, type OutwaitFunctions } from './functions.js';
 import { createHttpApi } from './http-api.js';
 import { grantRights } from './permissions.js';
 import type { OutwaitProps, OutwaitRollout } from './props.js';
 import { createQueues, type OutwaitQueues } from './queues.js';
-import { checkRollout, createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually } from './rollout.js';
+import { createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually } from './rollout.js';
 import { createTable } from './table.js';
 
 /**
@@ -188,48 +187,3 @@ export class Outwait extends Construct {
 
 /** Those that start runs, which then say that somebody is told of them, and the one that tells. */
 const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];
-
-/** What only shows once it is deployed, or not even then. */
-function checkProps({
-  environment = {},
-  functions = {},
-  authorizer,
-  managementToken,
-  dueShards,
-  rollout,
-  secrets = [],
-  parameters = [],
-}: OutwaitProps): void {
-  const own = Object.keys(environment).filter(
-    (name) => (Object.values(envNames) as string[]).includes(name) && name !== envNames.logLevel,
-  );
-  if (own.length > 0)
-    throw new EngineError('CONFIG_INVALID', `environment must not set what the construct sets: ${own.join(', ')}`);
-  const notTaken = Object.keys(environment).filter((name) => !/^[A-Za-z][A-Za-z0-9_]+$/.test(name));
-  if (notTaken.length > 0)
-    throw new EngineError(
-      'CONFIG_INVALID',
-      `environment has names that Lambda does not take: ${notTaken.map((name) => JSON.stringify(name)).join(', ')}`,
-    );
-  for (const [setting, names] of Object.entries({ secrets, parameters })) {
-    const wildcard = names.find((name) => name === '' || /[*?]/.test(name));
-    if (wildcard !== undefined)
-      throw new EngineError('CONFIG_INVALID', `${setting} must be names or ARNs without wildcards, got "${wildcard}"`);
-  }
-  for (const name of ['api', 'schedule'] as const) {
-    if (functions[name]?.maxConcurrency !== undefined)
-      throw new EngineError(
-        'CONFIG_INVALID',
-        `functions.${name}.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency`,
-      );
-  }
-  if (authorizer !== undefined && managementToken !== undefined)
-    throw new EngineError('CONFIG_INVALID', 'managementToken has no effect beside an authorizer');
-  if (rollout !== undefined) checkRollout(rollout);
-  const isCount = Number.isInteger(dueShards) && Number(dueShards) >= dueShardsMin && Number(dueShards) <= dueShardsMax;
-  if (dueShards !== undefined && !isCount)
-    throw new EngineError(
-      'CONFIG_INVALID',
-      `dueShards must be a whole number from ${dueShardsMin} to ${dueShardsMax}, got ${dueShards}`,
-    );
-}

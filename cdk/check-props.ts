@@ -1,0 +1,53 @@
+import { envNames } from '../lib/aws/env.js';
+import { EngineError } from '../lib/base/errors.js';
+import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
+import type { OutwaitProps } from './props.js';
+import { checkRollout } from './rollout.js';
+
+/**
+ * Refuses what would only show once it is deployed, or not even then.
+ * @throws EngineError `CONFIG_INVALID` that names the property
+ */
+export function checkProps(props: OutwaitProps): void {
+  checkEnvironment(props.environment ?? {});
+  checkNames('secrets', props.secrets ?? []);
+  checkNames('parameters', props.parameters ?? []);
+  for (const name of ['api', 'schedule'] as const) {
+    if (props.functions?.[name]?.maxConcurrency !== undefined)
+      throw invalid(
+        `functions.${name}.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency`,
+      );
+  }
+  if (props.authorizer !== undefined && props.managementToken !== undefined)
+    throw invalid('managementToken has no effect beside an authorizer');
+  if (props.rollout !== undefined) checkRollout(props.rollout);
+  if (props.dueShards !== undefined) checkDueShards(props.dueShards);
+}
+
+function checkEnvironment(environment: Readonly<Record<string, string>>): void {
+  const names = Object.keys(environment);
+  const own = names.filter(
+    (name) => (Object.values(envNames) as string[]).includes(name) && name !== envNames.logLevel,
+  );
+  if (own.length > 0) throw invalid(`environment must not set what the construct sets: ${own.join(', ')}`);
+  const notTaken = names.filter((name) => !/^[A-Za-z][A-Za-z0-9_]+$/.test(name));
+  if (notTaken.length > 0)
+    throw invalid(
+      `environment has names that Lambda does not take: ${notTaken.map((name) => JSON.stringify(name)).join(', ')}`,
+    );
+}
+
+/** They become resources of role policies. */
+function checkNames(setting: 'secrets' | 'parameters', names: readonly string[]): void {
+  const wildcard = names.find((name) => name === '' || /[*?]/.test(name));
+  if (wildcard !== undefined) throw invalid(`${setting} must be names or ARNs without wildcards, got "${wildcard}"`);
+}
+
+function checkDueShards(dueShards: number): void {
+  if (Number.isInteger(dueShards) && dueShards >= dueShardsMin && dueShards <= dueShardsMax) return;
+  throw invalid(`dueShards must be a whole number from ${dueShardsMin} to ${dueShardsMax}, got ${dueShards}`);
+}
+
+function invalid(message: string): EngineError {
+  return new EngineError('CONFIG_INVALID', message);
+}
