@@ -1,4 +1,4 @@
-import { type CfnElement, Duration, Stack } from 'aws-cdk-lib';
+import { ArnFormat, type CfnElement, Duration, Stack } from 'aws-cdk-lib';
 import { type Alarm, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import {
   LambdaApplication,
@@ -111,7 +111,7 @@ export function shiftGradually(
 ): void {
   const deploymentConfig = new LambdaDeploymentConfig(scope, 'Rollout', { trafficRouting: trafficRoutingOf(rollout) });
   const application = new LambdaApplication(scope, 'RolloutApplication');
-  const role = createRole(scope, aliases, alarms);
+  const role = createRole(scope, aliases);
   for (const alias of Object.values(aliases)) {
     const group = new LambdaDeploymentGroup(alias, 'Rollout', {
       alias,
@@ -127,8 +127,8 @@ export function shiftGradually(
   }
 }
 
-/** What AWSCodeDeployRoleForLambdaLimited has, for these functions and alarms, without its hooks and buckets. */
-function createRole(scope: Construct, aliases: OutwaitAliases, alarms: readonly Alarm[]): Role {
+/** What AWSCodeDeployRoleForLambdaLimited has, for these functions, without its hooks and buckets. */
+function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   const role = new Role(scope, 'RolloutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
   role.addToPolicy(
     new PolicyStatement({
@@ -145,11 +145,17 @@ function createRole(scope: Construct, aliases: OutwaitAliases, alarms: readonly 
   );
   for (const { lambda } of Object.values(aliases))
     acknowledge(role, `IAM5[Resource::<${nameOf(lambda)}.Arn>:*]`, 'Which versions there will be is not known yet.');
-  role.addToPolicy(
-    new PolicyStatement({
-      actions: ['cloudwatch:DescribeAlarms'],
-      resources: alarms.map(({ alarmArn }) => alarmArn),
-    }),
+  const alarms = Stack.of(scope).formatArn({
+    service: 'cloudwatch',
+    resource: 'alarm',
+    resourceName: '*',
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: [alarms] }));
+  acknowledge(
+    role,
+    'IAM5[Resource::arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:*]',
+    'CloudWatch may ask for the right on all alarms whichever are named; a deployment that cannot see its alarms fails.',
   );
   return role;
 }
