@@ -8,7 +8,7 @@ import { handleWork } from '../../lib/operations/handle-work.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import { GuardedHttpClient } from '../../lib/remote/http.js';
+import { GuardedHttpClient, type HttpClient } from '../../lib/remote/http.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/workflow/app.js';
 import type { RemoteCall } from '../../lib/workflow/context.js';
@@ -98,7 +98,7 @@ async function listen(answer: (method: string, id: string, response: ServerRespo
 }
 
 /** Takes one run to its end on a clock of its own. */
-async function runToEnd(protocol: Protocol, url: string, http: GuardedHttpClient): Promise<unknown> {
+async function runToEnd(protocol: Protocol, url: string, http: HttpClient): Promise<unknown> {
   let nowMs = Date.UTC(2026, 10, 29, 10);
   const workflow = defineWorkflow({
     name: 'calls',
@@ -134,11 +134,14 @@ async function runToEnd(protocol: Protocol, url: string, http: GuardedHttpClient
 
 const runs: HostileReport['runs'][number][] = [];
 const trap = await listen((_method, _id, response) => void response.end());
-const http = new GuardedHttpClient({ allowLoopback: true, limits: { totalMs: 150 } });
+const http = new GuardedHttpClient({ allowLoopback: true });
+/** How long a request waits that the server will not answer rightly. A right answer has the usual time. */
+const badAnswerMs = 150;
 
 async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Deed): Promise<void> {
   let starts = 0;
   let reads = 0;
+  const isBad = (isStart: boolean, count: number): boolean => isStart === (kind === 'start') && count <= 2;
   const server = await listen((method, id, response) => {
     const isStart = method === protocol.startMethod;
     const count = isStart ? ++starts : ++reads;
@@ -150,14 +153,18 @@ async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Dee
       earlier: protocol.task('t1', 'working'),
       trap: trap.url,
     };
-    const isBad = isStart === (kind === 'start') && count <= 2;
-    if (isBad) deed.answer(asked, response);
+    if (isBad(isStart, count)) deed.answer(asked, response);
     else
       response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ jsonrpc: '2.0', id, result: good }));
   });
-  const outcome = await runToEnd(protocol, server.url, http);
+  const send: HttpClient['send'] = (request) => {
+    const isStart = request.body?.includes(`"${protocol.startMethod}"`) ?? false;
+    const timeoutMs = isBad(isStart, (isStart ? starts : reads) + 1) ? badAnswerMs : undefined;
+    return http.send(timeoutMs === undefined ? request : { ...request, timeoutMs });
+  };
+  const outcome = await runToEnd(protocol, server.url, { send });
   runs.push({ name: `${protocol.name}: ${deed.name} to a ${kind}`, outcome, reads, starts });
   server.close();
 }
