@@ -1,4 +1,5 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { awsRequestHandler } from '../base/aws-request-handler.js';
 import { busConnectTimeoutMs, busRequestAttempts, busRequestTimeoutMs } from '../base/limits.js';
 
 export interface EventBridgeClientOptions {
@@ -18,13 +19,9 @@ export function createEventBridgeClient(options: EventBridgeClientOptions = {}):
       ? {}
       : { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: options.maxAttempts ?? busRequestAttempts,
-    requestHandler: {
-      connectionTimeout: busConnectTimeoutMs,
-      requestTimeout: options.requestTimeoutMs ?? busRequestTimeoutMs,
-      // Without it the SDK only logs a request that takes too long.
-      throwOnRequestTimeout: true,
-      httpAgent: { keepAlive: true },
-      httpsAgent: { keepAlive: true },
-    },
+    requestHandler: awsRequestHandler({
+      connectMs: busConnectTimeoutMs,
+      requestMs: options.requestTimeoutMs ?? busRequestTimeoutMs,
+    }),
   });
 }

@@ -1,4 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { awsRequestHandler } from '../base/aws-request-handler.js';
 import { queueConnectTimeoutMs, queueRequestAttempts, queueRequestTimeoutMs } from '../base/limits.js';
 
 export interface SqsClientOptions {
@@ -18,13 +19,9 @@ export function createSqsClient(options: SqsClientOptions = {}): SQSClient {
       ? {}
       : { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: options.maxAttempts ?? queueRequestAttempts,
-    requestHandler: {
-      connectionTimeout: queueConnectTimeoutMs,
-      requestTimeout: options.requestTimeoutMs ?? queueRequestTimeoutMs,
-      // Without it the SDK only logs a request that takes too long.
-      throwOnRequestTimeout: true,
-      httpAgent: { keepAlive: true },
-      httpsAgent: { keepAlive: true },
-    },
+    requestHandler: awsRequestHandler({
+      connectMs: queueConnectTimeoutMs,
+      requestMs: options.requestTimeoutMs ?? queueRequestTimeoutMs,
+    }),
   });
 }

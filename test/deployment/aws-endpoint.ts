@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { account } from './account.js';
 import { type AwsCall, needsOf, queueNameOf, readCall, textIn } from './aws-calls.js';
+import { closeServer } from './close-server.js';
 import type { Need, RequestContext, Rights } from './rights.js';
 import type { Secrets } from './secrets.js';
 
@@ -130,12 +131,7 @@ export class AwsEndpoint {
   }
 
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-      this.#server.closeAllConnections();
-    });
+    return closeServer(this.#server);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { z } from 'zod';
 import { arnOf } from './account.js';
+import { closeServer } from './close-server.js';
 import { toHttpEvent } from './http-event.js';
 import type { Identities } from './identities.js';
 import type { Lambda } from './lambda.js';
@@ -104,12 +105,7 @@ export class HttpApi {
   }
 
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-      this.#server.closeAllConnections();
-    });
+    return closeServer(this.#server);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

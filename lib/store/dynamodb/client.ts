@@ -1,4 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { awsRequestHandler } from '../../base/aws-request-handler.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 
 export interface DynamoDbClientOptions {
@@ -20,13 +21,9 @@ export function createDynamoDbClient(options: DynamoDbClientOptions = {}): Dynam
       ? {}
       : { endpoint, region: region ?? 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: options.maxAttempts ?? storeRequestAttempts,
-    requestHandler: {
-      connectionTimeout: storeConnectTimeoutMs,
-      requestTimeout: options.requestTimeoutMs ?? storeRequestTimeoutMs,
-      // Without it the SDK only logs a request that takes too long.
-      throwOnRequestTimeout: true,
-      httpAgent: { keepAlive: true },
-      httpsAgent: { keepAlive: true },
-    },
+    requestHandler: awsRequestHandler({
+      connectMs: storeConnectTimeoutMs,
+      requestMs: options.requestTimeoutMs ?? storeRequestTimeoutMs,
+    }),
   });
 }

@@ -1,0 +1,11 @@
+import type { Server } from 'node:http';
+
+/** Stops listening, cuts open connections, and returns when the server is gone. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });
+}
