@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { mutants, type Edit, type Mutant } from './mutants.js';
+import type { Edit, Mutant } from './mutant.js';
+import { mutants } from './mutants.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,27 +1,11 @@
-/** One exact edit of a source file. `find` may be broken into other lines than the file is. */
-export interface Edit {
-  /** Occurs exactly once in the file. */
-  readonly find: string;
-  readonly replace: string;
-}
-
-/** The engine without one of its rules, and the test that must notice. */
-export interface Mutant {
-  readonly name: string;
-  /** What is taken away, in the words of the design. */
-  readonly rule: string;
-  /** From the root of the repository. */
-  readonly file: string;
-  readonly edits: readonly Edit[];
-  readonly caughtBy:
-    | {
-        readonly kind: 'rules';
-        readonly file: string;
-        /** Beginning of the names of the tests that are run. */ readonly test: string;
-      }
-    /** Seeds 1 to `seeds` of the scenario. */
-    | { readonly kind: 'simulation'; readonly scenario: string; readonly seeds: number };
-}
+import { rules, simulation, type Mutant } from './mutant.js';
+import { endingMutants } from './ending.js';
+import { itemsMutants } from './items.js';
+import { namesMutants } from './names.js';
+import { remoteMutants } from './remote.js';
+import { requestsMutants } from './requests.js';
+import { stepsMutants } from './steps.js';
+import { untestedMutants } from './untested.js';
 
 const turn = 'lib/operations/turn.ts';
 const endRun = 'lib/operations/end-run.ts';
@@ -35,14 +19,15 @@ const runLongStep = 'lib/operations/run-long-step.ts';
 const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
-const rules = (file: string, test: string): Mutant['caughtBy'] => ({
-  kind: 'rules',
-  file: `test/rules/${file}.test.ts`,
-  test,
-});
-const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({ kind: 'simulation', scenario, seeds });
-
 export const mutants: readonly Mutant[] = [
+  ...endingMutants,
+  ...itemsMutants,
+  ...namesMutants,
+  ...remoteMutants,
+  ...requestsMutants,
+  ...stepsMutants,
+  ...untestedMutants,
+
   // ----- questions of remote servers -----
   {
     name: 'asked-attempt-forgotten',

@@ -8,7 +8,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pLimit from 'p-limit';
-import { mutants, type Mutant } from './mutants.js';
+import type { Mutant } from './mutant.js';
+import { mutants } from './mutants.js';
 
 /** The part of vitest's JSON report that is read here. */
 interface Report {
