@@ -1,0 +1,92 @@
+import { defineWorkflow } from 'outwait';
+import { expect, test } from 'vitest';
+import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { RunStore } from '../../lib/store/run-store.js';
+import { SealedTable } from '../../lib/store/sealed-table.js';
+import { aFlow, started, startedIn, startMs, WatchedServer, type Started } from '../engine/support.js';
+import type { World } from '../simulation/world.js';
+import { play, type Line } from './scene.js';
+
+// Deadlines: a wait ends at the one that it has, and only whoever works on it can move it.
+
+/** What a holder of the token does at that second, and nobody stands in its way. */
+function heartbeatAt(world: World, runId: string, seconds: number, extendByMs: number): void {
+  world.atSecond(seconds, () => {
+    const { tokens } = world;
+    const token = tokens.settleToken({ runId, waitId: '1' });
+    const deps = { tokens, clock: { nowMs: () => world.nowMs }, store: new RunStore(new SealedTable(world.table)) };
+    void heartbeatToken(deps as never, { token, extendByMs });
+  });
+}
+
+/** A wait whose deadline is extended to 330 s, and again half a second after it, while somebody who has seen it time out is about to say so. */
+const extendedInTime = async (script: readonly Line[]) =>
+  play({
+    run: async (ctx) => {
+      const { outcome } = await ctx.externalToken({ name: 'work', timeout: { minutes: 5 } });
+      return outcome.then(
+        ({ result }) => result,
+        (error: unknown) => (error as { code: string }).code,
+      );
+    },
+    callers: (world, runId) => {
+      heartbeatAt(world, runId, 200, 130_000);
+      heartbeatAt(world, runId, 330.5, 600_000);
+      world.settleAt(700, runId, '1', 'done');
+    },
+    script,
+  });
+const untilExtended = { freezeUntil: ({ world }: { readonly world: World }) => world.seconds > 331 };
+
+test('timeout only at the deadline that was read: a wait that was extended meanwhile goes on, whoever was about to end it', async () => {
+  const { outcome, violations, unplayed } = await extendedInTime([
+    { who: 'poll', at: 'update t#1 settledAtMs', what: untilExtended },
+    { who: 'turn', at: 'update t#1 settledAtMs', what: untilExtended },
+  ]);
+  expect(outcome).toEqual({ status: 'completed', result: 'done' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+/** What a heartbeat with the token of wait 1 comes to. */
+async function heartbeat({ app, runId }: Started): Promise<unknown> {
+  const token = app.deps.tokens.settleToken({ runId, waitId: '1' });
+  return heartbeatToken(app.deps, { token, extendByMs: 60_000 }).then(
+    ({ settled }) => ({ settled }),
+    (error: unknown) => (error as { readonly code?: unknown }).code,
+  );
+}
+
+test('no heartbeat for a child: its deadline is its parent’s', async () => {
+  const child = defineWorkflow<null>({ name: 'child', run: async (ctx) => ctx.sleep({ hours: 1 }) });
+  const parent = defineWorkflow<null>({
+    name: 'parent',
+    run: async (ctx) => ctx.child(child, null, { timeout: { minutes: 5 } }),
+  });
+  const scene = await startedIn([parent, child]);
+  await scene.app.settleDown();
+  expect(await heartbeat(scene)).toBe('INPUT_INVALID');
+  expect((await scene.app.deps.store.readToken(scene.runId, '1'))?.deadlineAtMs).toBe(startMs + 300_000);
+});
+
+test('no heartbeat for a remote task: its deadline is that of the call', async () => {
+  const scene = await started(
+    aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { minutes: 5 } })),
+    { reports: new WatchedServer() },
+  );
+  await scene.app.settleDown();
+  expect(await heartbeat(scene)).toBe('INPUT_INVALID');
+});
+
+test('no heartbeat for a long step: its deadline is that of the step', async () => {
+  const scene = await started(
+    aFlow(async (ctx) => {
+      const never = async (): Promise<never> => new Promise(() => undefined);
+      return ctx.step('long', never, { long: true, deadline: { hours: 1 } });
+    }),
+  );
+  const { app, runId } = scene;
+  for (let turn = 0; turn < 2; turn++) await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
+  expect(await heartbeat(scene)).toBe('INPUT_INVALID');
+});
