@@ -114,7 +114,7 @@ describe('keys of payloads', () => {
   it('of the configuration seal and open where there is no key of KMS', async () => {
     const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
     const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
-    expect(sealed).toMatch(/^1e:k1:/);
+    expect(sealed).toMatch(/^2e:k1:/);
     // The key of KMS seals from then on; nobody asks for it to read what is older.
     const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
     expect(await both?.open(sealed, 'run 1')).toBe('text');
