@@ -232,13 +232,14 @@ describe('encrypted payloads', () => {
 
 describe('F90 payloads that are not encrypted', () => {
   const cipher = createCipher(namedKeyring([key('k1', 1)]));
+  const refusing = { ...cipher, refusesPlain: true };
   const at = { pk: 'run#0123456789abcdef0123456789abcdef', sk: 'a' };
 
   it('are read beside encrypted ones, unless the deployment refuses them', async () => {
     const table = new MemoryTable();
     await table.write({ kind: 'put', item: { ...at, input: '1j:"plain"' }, conditions: [] });
     expect(await new SealedTable(table, cipher).get(at)).toMatchObject({ input: '1j:"plain"' });
-    await expect(new SealedTable(table, cipher, { plainPayloads: 'refuse' }).get(at)).rejects.toMatchObject({
+    await expect(new SealedTable(table, refusing).get(at)).rejects.toMatchObject({
       code: 'PAYLOAD_UNREADABLE',
       message: 'a stored payload cannot be read: it is not encrypted, and this deployment refuses such',
     });
@@ -248,9 +249,9 @@ describe('F90 payloads that are not encrypted', () => {
     const table = new MemoryTable();
     const input = `1j:"${'x'.repeat(400_000)}"`;
     await new SealedTable(table).write({ kind: 'put', item: { ...at, input }, conditions: [] });
-    const refusing = new SealedTable(table, cipher, { plainPayloads: 'refuse' });
-    await expect(refusing.get(at)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
-    await refusing.write({ kind: 'put', item: { ...at, input }, conditions: [] });
-    expect(await refusing.get(at)).toMatchObject({ input });
+    const sealed = new SealedTable(table, refusing);
+    await expect(sealed.get(at)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+    await sealed.write({ kind: 'put', item: { ...at, input }, conditions: [] });
+    expect(await sealed.get(at)).toMatchObject({ input });
   });
 });
