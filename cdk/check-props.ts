@@ -20,6 +20,8 @@ export function checkProps(props: OutwaitProps): void {
   }
   if (props.authorizer !== undefined && props.managementToken !== undefined)
     throw invalid('managementToken has no effect beside an authorizer');
+  if (props.plainPayloads === 'refuse' && props.payloadKey === undefined)
+    throw invalid('plainPayloads: refuse needs a payloadKey');
   if (props.rollout !== undefined) checkRollout(props.rollout);
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
 }

@@ -123,6 +123,7 @@ export class Outwait extends Construct {
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
+      ...(props.plainPayloads === undefined ? {} : { [envNames.plainPayloads]: props.plainPayloads }),
       ...(props.dueShards === undefined ? {} : { [envNames.dueShards]: String(props.dueShards) }),
       ...(props.eventBus !== undefined && busUsers.includes(name)
         ? { [envNames.eventBus]: props.eventBus.eventBusArn }

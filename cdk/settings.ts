@@ -77,6 +77,7 @@ const settingsSchema = z.strictObject({
   tokenKeysSecretArn: secretArn.optional(),
   managementTokenSecretArn: secretArn.optional(),
   payloadKeyArn: arnOf('a key of KMS (no alias: rights are on keys)', 'kms', 'key/[A-Za-z0-9-]+').optional(),
+  plainPayloads: z.enum(['read', 'refuse']).optional(),
   eventBus: z
     .union(
       [z.string().regex(new RegExp(`^${busName}$`)), arnOf('a bus', 'events', `event-bus/${busName}`)],

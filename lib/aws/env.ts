@@ -15,6 +15,8 @@ export const envNames = {
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
   /** Id, ARN or alias of a key of KMS, whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones. */
   payloadKmsKey: 'OUTWAIT_PAYLOAD_KMS_KEY',
+  /** `read` (the default) or `refuse`: whether payloads that are stored in the clear are read where a key is configured. */
+  plainPayloads: 'OUTWAIT_PLAIN_PAYLOADS',
   /** Bearer token of the management routes, or several with commas between them; without it they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
   /** In its place: id or ARN of a secret of Secrets Manager that holds it. */
@@ -35,6 +37,9 @@ const lambdaNames = { functionName: 'AWS_LAMBDA_FUNCTION_NAME', version: 'AWS_LA
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const plainPayloads = ['read', 'refuse'] as const;
+export type PlainPayloads = (typeof plainPayloads)[number];
+
 /** A secret text: as it is, or kept in Secrets Manager. */
 export type TextSource =
   { readonly kind: 'text'; readonly text: string } | { readonly kind: 'secret'; readonly secretId: string };
@@ -54,6 +59,7 @@ export interface Env {
   readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
+  readonly plainPayloads: PlainPayloads;
   readonly eventBus: string | undefined;
   /** What runs; undefined unless it is a published version. */
   readonly version: PublishedVersion | undefined;
@@ -115,12 +121,23 @@ function readText(variables: Variables, textName: string, secretName: string): T
   return text === undefined ? undefined : { kind: 'text', text };
 }
 
-/** Each undefined when it is not set, or empty. */
-export function readPayloadKeySources(variables: Variables): Pick<Env, 'payloadKeys' | 'payloadKmsKey'> {
+/** Each key undefined when it is not set, or empty. @throws EngineError `CONFIG_INVALID` */
+export function readPayloadKeySources(
+  variables: Variables,
+): Pick<Env, 'payloadKeys' | 'payloadKmsKey' | 'plainPayloads'> {
   return {
     payloadKeys: optional(variables, envNames.payloadKeys),
     payloadKmsKey: optional(variables, envNames.payloadKmsKey),
+    plainPayloads: readPlainPayloads(variables),
   };
+}
+
+function readPlainPayloads(variables: Variables): PlainPayloads {
+  const given = optional(variables, envNames.plainPayloads) ?? 'read';
+  const known = plainPayloads.find((word) => word === given);
+  if (known === undefined)
+    throw new EngineError('CONFIG_INVALID', `${envNames.plainPayloads} must be one of ${plainPayloads.join(', ')}`);
+  return known;
 }
 
 function optional(variables: Variables, name: string): string | undefined {

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.js';
-import { cutUtf8, toJson } from './json.js';
-import { failureTextBytes } from './limits.js';
+import { cutUtf8, toJson, utf8Bytes } from './json.js';
+import { errorDetailsMaxBytes, failureTextBytes } from './limits.js';
 
 /**
  * Every code an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is
@@ -206,7 +206,9 @@ function textOf(value: unknown): string {
 
 function storableDetails(details: JsonObject | undefined): JsonObject | undefined {
   try {
-    return toJson(details) as JsonObject | undefined;
+    const json = toJson(details) as JsonObject | undefined;
+    const detailsBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
+    return detailsBytes <= errorDetailsMaxBytes ? json : { detailsBytes };
   } catch {
     return undefined;
   }

@@ -29,8 +29,10 @@ export const pauseMaxMs = 24 * 3_600_000;
 export const poisonStrikes = 3;
 /** Largest payload: input or result of a run, result of a step or of a remote task. A larger one fails and says so. */
 export const payloadMaxBytes = 2 * MiB;
-/** A stored payload above this is cut into chunks: a DynamoDB item holds 400 KB, and has other attributes. */
+/** A stored payload is cut into chunks of this size where the item has no room for it. */
 export const chunkBytes = 300 * KiB;
+/** Details of an error of a run; of larger ones only the size is kept, since a commit also holds what led to it. */
+export const errorDetailsMaxBytes = 3 * MiB;
 /** Events taken into one commit stop here; what does not fit goes into the next commit. */
 export const commitTargetBytes = 300 * KiB;
 /** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
@@ -278,8 +280,10 @@ export const questionPartsMaxBytes = 32 * KiB;
 export const scrubMinChars = 4;
 
 // Store.
-/** What DynamoDB takes: one item, one transaction. */
+/** What DynamoDB takes: one item, the parts of its key and of an index's, one transaction. */
 export const itemMaxBytes = 400 * KiB;
+export const partitionKeyMaxBytes = 2 * KiB;
+export const sortKeyMaxBytes = KiB;
 export const transactionMaxWrites = 100;
 export const transactionMaxBytes = 4 * MiB;
 /** Shorter payloads are stored as plain JSON: gzip and base64 gain nothing there. */

@@ -11,7 +11,7 @@ import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
-import { stopRemote } from './stop-remote.js';
+import { stopRemote, type Stopped } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
 
 const closeAttempts = 8;
@@ -85,12 +85,12 @@ export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Pr
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const areReleased = await releaseTokens(deps, marked, limits);
   await Promise.all(
-    records.inbox
-      .filter((item) => item.dueAtMs !== undefined)
-      .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
+    records.inbox.map(async ({ inboxId, dueAtMs }) =>
+      dueAtMs === undefined ? undefined : deps.store.clearInboxMarker(runId, inboxId, dueAtMs),
+    ),
   );
   if (head.dueAtMs !== undefined && areReleased && isPublished)
-    await deps.store.clearHeadMarker(runId, outbox?.publishedSeq);
+    await deps.store.clearHeadMarker(runId, head.dueAtMs, outbox?.publishedSeq);
   else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);
 }
 
@@ -154,7 +154,8 @@ function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
 
 /**
  * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
- * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay.
+ * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay; or others
+ * stand there by now, such as that of a handle which was left meanwhile.
  */
 export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
   const limit = pLimit(cancelsInParallel);
@@ -169,11 +170,15 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
     if (token.child !== undefined) await stopChild(deps, token, token.child);
     const stopped = await stopRemote(deps, token);
     if (stopped === 'later') return false;
-    await deps.store.clearTokenMarker(token.runId, token.waitId, stopped);
-    return true;
+    return clearMarker(deps, stopped.token ?? token, stopped);
   }
-  await deps.store.clearTokenMarker(token.runId, token.waitId);
-  return true;
+  return clearMarker(deps, token);
+}
+
+async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}): Promise<boolean> {
+  const { runId, waitId, dueAtMs, handle } = token;
+  if (dueAtMs === undefined) return true;
+  return deps.store.clearTokenMarker(runId, waitId, { dueAtMs, hasHandle: handle !== undefined }, stopped);
 }
 
 /** Why a child was stopped. */

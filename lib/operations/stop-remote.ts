@@ -16,6 +16,8 @@ export interface Stopped {
   readonly cancel?: RemoteCancel;
   /** Nobody waits for it, and it may be running. */
   readonly orphanedAtMs?: EpochMs;
+  /** The token as it is since its handle was found and left on it, with another marker. */
+  readonly token?: TokenRecord;
 }
 
 /**
@@ -32,13 +34,15 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const handle = token.handle ?? (await handleOfLostStart(deps, token, server));
+  const found = token.handle ?? (await handleOfLostStart(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
-  if (handle === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
-  if (handle === 'none') return {};
-  if (handle === 'unknown') return givesUp ? {} : 'later';
+  if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
+  if (found === 'none') return {};
+  if (found === 'unknown') return givesUp ? {} : 'later';
+  const left = 'runId' in found ? { token: found } : {};
+  const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);
-  if (reply.kind === 'done') return { cancel: { kind: 'sent', atMs } };
+  if (reply.kind === 'done') return { ...left, cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
   deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
     runId,
@@ -46,8 +50,10 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
     code: reply.error.code,
   });
   if (!isOver) return 'later';
-  return { cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+  return { ...left, cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
 }
+
+type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
 
 /**
  * The task of a start whose fate nobody knows: the process died with it, or it got no answer. Towards a server that
@@ -58,7 +64,7 @@ async function handleOfLostStart(
   deps: Deps,
   token: TokenRecord,
   server: string,
-): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId } = token;
   const transport = deps.transports.get(server);
   const { dedupes, finds } = await traitsOf(deps, transport);
@@ -71,9 +77,9 @@ async function handleOfLostStart(
   const request = { request: command.request, idempotencyKey: callKeyOf(deps, runId, command) };
   const handle = dedupes ? startedBy(await transport.start(request)) : await lookedUp();
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
-  if (typeof handle === 'object')
-    await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
-  return handle;
+  if (typeof handle !== 'object') return handle;
+  const left = await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
+  return { ...(left ?? token), handle };
 
   async function lookedUp(): Promise<RemoteTaskHandle | 'not found' | 'unknown'> {
     const reply = await transport.find?.(request);

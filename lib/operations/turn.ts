@@ -681,7 +681,7 @@ export class Turn {
     await releaseTokens(this.#deps, done, this.#options.limits);
     for (const item of this.#inbox.values()) {
       if (item.dueAtMs !== undefined && inboxIsDone(item)) {
-        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
+        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId, item.dueAtMs);
       }
     }
   }

@@ -34,20 +34,6 @@ export const commitPrefix = 'h#';
 export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
 
-/** Attributes that hold a payload in its stored form. */
-export const payloadAttributes = [
-  'input',
-  'events',
-  'outcome',
-  'payload',
-  'handle',
-  'questions',
-  'form',
-  'blocked',
-  'stepError',
-  'stepProgress',
-] as const;
-
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
 /** The run that an id of a caller points to. */

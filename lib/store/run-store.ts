@@ -25,7 +25,7 @@ import type {
 } from './records.js';
 import { ServerStates } from './server-states.js';
 import { ShardedTable } from './sharded-table.js';
-import type { Condition, Item, Table, Update } from './table.js';
+import type { Condition, Item, Key, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
 const itemExists: Condition = { kind: 'itemExists' };
@@ -34,6 +34,13 @@ const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
 const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const hasDeadline: Condition = { kind: 'present', attribute: 'deadlineAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
+const hasHandle: Condition = { kind: 'present', attribute: 'handle' };
+const hasEnded: Condition = { kind: 'present', attribute: 'endedAtMs' };
+const notTakenBeyond = (recorded: number): Condition => ({
+  kind: 'absentOrAtMost',
+  attribute: 'questionsTaken',
+  value: recorded,
+});
 const noForm: Condition = { kind: 'absent', attribute: 'form' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
 const generationIs = (generation: number): Condition => ({
@@ -320,22 +327,23 @@ export class RunStore {
   }
 
   /**
-   * Leaves the handle of an unwanted task on the closed item: with a marker, so that the run's end effects cancel it, or
-   * as that of an orphan.
+   * Leaves the handle of an unwanted task on the closed item: with a marker at `atMs`, so that the run's end effects cancel
+   * it, or as that of an orphan. Gives the token as it is now.
    */
   async leaveHandle(
     runId: RunId,
     waitId: WaitId,
     handle: RemoteTaskHandle,
     left: { readonly atMs: EpochMs; readonly forCancel: boolean },
-  ): Promise<void> {
-    await this.#updateToken(runId, waitId, {
+  ): Promise<TokenRecord | undefined> {
+    const { token } = await this.#updateToken(runId, waitId, {
       set: {
         handle: encodePayload(handle as unknown as JsonValue),
         ...(left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(runId, waitId, left.atMs)),
       },
       conditions: [itemExists, isSettled],
     });
+    return token;
   }
 
   /** Notes what came of an operator's request to cancel the remote task of a closed wait. */
@@ -505,7 +513,10 @@ export class RunStore {
 
   /** The history has the questions of the `recorded`-th recording: whoever sees them on the item need not wake the run. */
   async takeQuestions(runId: RunId, waitId: WaitId, recorded: number): Promise<void> {
-    await this.#updateToken(runId, waitId, { set: { questionsTaken: recorded }, conditions: [itemExists] });
+    await this.#updateToken(runId, waitId, {
+      set: { questionsTaken: recorded },
+      conditions: [itemExists, notTakenBeyond(recorded)],
+    });
   }
 
   // ----- long steps -----
@@ -666,8 +677,9 @@ export class RunStore {
     return result.ok;
   }
 
-  async clearHeadMarker(runId: RunId, publishedSeq?: number): Promise<void> {
-    await this.#clearMarker(items.headKey(runId), published(publishedSeq));
+  /** Removes the marker of a run that has ended, if it is the one that was read. */
+  async clearHeadMarker(runId: RunId, seenDueAtMs: EpochMs, publishedSeq?: number): Promise<void> {
+    await this.#clearMarker(items.headKey(runId), [hasEnded, dueStill(seenDueAtMs)], published(publishedSeq));
   }
 
   /** Has the sweep come back to a run that has ended, for the end effects that are left. */
@@ -676,7 +688,7 @@ export class RunStore {
       kind: 'update',
       key: items.headKey(runId),
       set: items.marker(runId, dueAtMs),
-      conditions: [itemExists],
+      conditions: [hasEnded],
     });
   }
 
@@ -690,30 +702,39 @@ export class RunStore {
     });
   }
 
-  /** With what became of its remote task, where that had not ended. `orphanedAtMs`: nobody waits for it, and it may be running. */
+  /**
+   * Removes the marker of a token if it is the one that was read, and says what became of its remote task, where that had
+   * not ended. `orphanedAtMs`: nobody waits for it, and it may be running. False: another marker stands, or a handle came
+   * that was not seen, and somebody has to look again.
+   */
   async clearTokenMarker(
     runId: RunId,
     waitId: WaitId,
+    seen: { readonly dueAtMs: EpochMs; readonly hasHandle: boolean },
     { cancel, orphanedAtMs }: { readonly cancel?: RemoteCancel; readonly orphanedAtMs?: EpochMs } = {},
-  ): Promise<void> {
-    await this.#clearMarker(items.tokenKey(runId, waitId), {
+  ): Promise<boolean> {
+    // A handle that is left in the very millisecond of the marker before changes no due instant.
+    const conditions = [dueStill(seen.dueAtMs), seen.hasHandle ? hasHandle : noHandle];
+    return this.#clearMarker(items.tokenKey(runId, waitId), conditions, {
       ...(cancel === undefined ? {} : items.cancelAttributes(cancel)),
       ...(orphanedAtMs === undefined ? {} : items.orphanAttributes(runId, waitId, orphanedAtMs)),
     });
   }
 
-  async clearInboxMarker(runId: RunId, inboxId: string): Promise<void> {
-    await this.#clearMarker(items.inboxKey(runId, inboxId));
+  async clearInboxMarker(runId: RunId, inboxId: string, seenDueAtMs: EpochMs): Promise<void> {
+    await this.#clearMarker(items.inboxKey(runId, inboxId), [dueStill(seenDueAtMs)]);
   }
 
-  async #clearMarker(key: { pk: string; sk: string }, set: Update['set'] = {}): Promise<void> {
-    await this.#table.write({
+  /** False: a marker stands. */
+  async #clearMarker(key: Key, conditions: readonly Condition[], set: Update['set'] = {}): Promise<boolean> {
+    const result = await this.#table.write({
       kind: 'update',
       key,
       ...(Object.keys(set).length === 0 ? {} : { set }),
       remove: items.markerAttributes,
-      conditions: [itemExists],
+      conditions,
     });
+    return result.ok || result.old?.['dueAtMs'] === undefined;
   }
 
   // ----- schedules -----

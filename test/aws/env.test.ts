@@ -20,6 +20,7 @@ describe('the environment of a function', () => {
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
       tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
+      plainPayloads: 'read',
       dueShards: 16,
       logLevel: 'info',
     });
@@ -105,19 +106,32 @@ describe('keys of payloads', () => {
     expect(readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PAYLOAD_KMS_KEY: 'alias/a' })).toEqual({
       payloadKeys,
       payloadKmsKey: 'alias/a',
+      plainPayloads: 'read',
     });
     const empty = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: '', OUTWAIT_PAYLOAD_KMS_KEY: '' });
-    expect(empty).toEqual({ payloadKeys: undefined, payloadKmsKey: undefined });
+    expect(empty).toEqual({ payloadKeys: undefined, payloadKmsKey: undefined, plainPayloads: 'read' });
     expect(createPayloadCipher(empty, clock)).toBeUndefined();
   });
 
   it('of the configuration seal and open where there is no key of KMS', async () => {
     const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
     const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
-    expect(sealed).toMatch(/^1e:k1:/);
+    expect(sealed).toMatch(/^2e:k1:/);
     // The key of KMS seals from then on; nobody asks for it to read what is older.
     const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
     expect(await both?.open(sealed, 'run 1')).toBe('text');
+  });
+
+  it('F90 may be all that is read: what is in the clear is refused by a setting, which needs a key', () => {
+    const refuse = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PLAIN_PAYLOADS: 'refuse' });
+    expect(createPayloadCipher(refuse, clock)?.refusesPlain).toBe(true);
+    expect(createPayloadCipher({ ...refuse, plainPayloads: 'read' }, clock)?.refusesPlain).toBe(false);
+    expect(() => createPayloadCipher({ ...refuse, payloadKeys: undefined }, clock)).toThrow(
+      'payloads in the clear are to be refused, and no payload key is configured',
+    );
+    expect(() => readPayloadKeySources({ OUTWAIT_PLAIN_PAYLOADS: 'no' })).toThrow(
+      'OUTWAIT_PLAIN_PAYLOADS must be one of read, refuse',
+    );
   });
 
   it('are refused by position, without their text', () => {

@@ -140,7 +140,7 @@ describe('a task whose wait ends first', () => {
     answer();
     await turn;
     // As the end effects of that owner do.
-    await store.clearTokenMarker(run.runId, '1');
+    await store.clearTokenMarker(run.runId, '1', { dueAtMs: startMs, hasHandle: cancels === 0 });
     expect(reports.starts).toHaveLength(1);
     expect(reports.cancels).toBe(cancels);
     expect(await orphansOf(run)).toHaveLength(1 - cancels);
