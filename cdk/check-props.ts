@@ -20,6 +20,8 @@ export function checkProps(props: OutwaitProps): void {
   }
   if (props.authorizer !== undefined && props.managementToken !== undefined)
     throw invalid('managementToken has no effect beside an authorizer');
+  if (props.authorizer !== undefined && props.otherManagementTokens !== undefined)
+    throw invalid('otherManagementTokens have no effect beside an authorizer');
   if (props.rollout !== undefined) checkRollout(props.rollout);
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
 }

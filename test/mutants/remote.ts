@@ -11,4 +11,32 @@ export const remoteMutants: readonly Mutant[] = [
     edits: [{ find: 'if (isKeptBack(parsed)) return false;', replace: '' }],
     caughtBy: testsIn('test/remote/address-rule.test.ts', 'F93 where clouds keep credentials'),
   },
+  {
+    name: 'token-with-comma',
+    rule: 'a management token is one token as it is',
+    file: 'lib/aws/management-access.ts',
+    edits: [{ find: '.filter((text) => text !== undefined)', replace: ".flatMap((text) => text?.split(',') ?? [])" }],
+    caughtBy: testsIn('test/aws/secrets.test.ts', 'management requests F92 take a token with a comma as one'),
+  },
+  {
+    name: 'short-token',
+    rule: 'a management token that can be guessed is refused',
+    file: 'lib/aws/env.ts',
+    edits: [{ find: 'token.length < managementTokenMinChars', replace: 'token.length < 1' }],
+    caughtBy: testsIn('test/aws/env.test.ts', 'the environment of a function F92 refuses at its start'),
+  },
+  {
+    name: 'other-local-port',
+    rule: 'a page of another port of the machine does not drive local mode',
+    file: 'lib/http/access.ts',
+    edits: [{ find: 'origin !== own.origin', replace: 'new URL(origin).hostname !== own.hostname' }],
+    caughtBy: testsIn('test/http/routes.test.ts', 'access F95 lets pages of this very host and port alone in'),
+  },
+  {
+    name: 'same-site-image',
+    rule: 'what a page of another port asks for without an Origin is refused too',
+    file: 'lib/http/access.ts',
+    edits: [{ find: "site !== 'none' && site !== 'same-origin'", replace: "site === 'cross-site'" }],
+    caughtBy: testsIn('test/http/routes.test.ts', 'access F95 lets pages of this very host and port alone in'),
+  },
 ];
