@@ -39,4 +39,13 @@ export const remoteMutants: readonly Mutant[] = [
     edits: [{ find: "site !== 'none' && site !== 'same-origin'", replace: "site === 'cross-site'" }],
     caughtBy: testsIn('test/http/routes.test.ts', 'access F95 lets pages of this very host and port alone in'),
   },
+  {
+    name: 'doubtful-session',
+    rule: 'a start is sent again under another session only where it surely did not run',
+    file: 'lib/remote/mcp/wire-2025-11-25.ts',
+    edits: [
+      { find: "return unaddressed && saysSession(exchange) ? 'surely' : 'perhaps';", replace: "return 'surely';" },
+    ],
+    caughtBy: testsIn('test/remote/mcp-legacy.test.ts', 'a lost session F94 a start is sent once'),
+  },
 ];
