@@ -39,6 +39,8 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   if (handle === 'unknown') return givesUp ? {} : 'later';
   const reply = await deps.transports.get(server).cancel(handle);
   if (reply.kind === 'done') return { cancel: { kind: 'sent', atMs } };
+  // A replica that lags may not know the task yet that it is to stop.
+  if (reply.kind === 'gone') return isYoung(token, atMs) ? 'later' : { cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
   deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
     runId,
@@ -47,6 +49,12 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   });
   if (!isOver) return 'later';
   return { cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+}
+
+/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
+export function isYoung({ startedAtMs, settlement, createdAtMs }: TokenRecord, nowMs: EpochMs): boolean {
+  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
+  return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
 }
 
 /**

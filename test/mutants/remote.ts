@@ -48,4 +48,21 @@ export const remoteMutants: readonly Mutant[] = [
     ],
     caughtBy: testsIn('test/remote/mcp-legacy.test.ts', 'a lost session F94 a start is sent once'),
   },
+  {
+    name: 'cancel-of-the-unknown',
+    rule: 'so soon after its start a task that its server does not know is asked again to stop',
+    file: 'lib/operations/stop-remote.ts',
+    edits: [{ find: "isYoung(token, atMs) ? 'later'", replace: "false ? 'later'" }],
+    caughtBy: testsIn(
+      'test/engine/remote-left.test.ts',
+      'a task that its server does not know yet F07 is asked again when it loses a race',
+    ),
+  },
+  {
+    name: 'answer-to-the-unknown',
+    rule: 'an answer to a question of a task that its server does not know is kept',
+    file: 'lib/remote/mcp/dialect-2026-07-28.ts',
+    edits: [{ find: "return { kind: 'retry', error: task.error };", replace: "return { kind: 'done' };" }],
+    caughtBy: testsIn('test/remote/mcp-modern.test.ts', 'answers -32602 to an answer where F07'),
+  },
 ];

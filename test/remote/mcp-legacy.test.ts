@@ -414,8 +414,8 @@ describe('a lost session', () => {
 describe('cancels and answers over 2025-11-25', () => {
   it.each([
     ['a task that is cancelled now', { ...legacyTask, status: 'cancelled' }, 'done'],
-    ['MCP-57: an ended task', rpcError(-32602, 'already ended'), 'done'],
-    ['a task that is gone with its session', httpStatus(404), 'done'],
+    ['MCP-57: an ended task', rpcError(-32602, 'already ended'), 'gone'],
+    ['a task that is gone with its session', httpStatus(404), 'gone'],
     ['a server in trouble', httpStatus(503), 'retry'],
   ] as const)('%s: %#', async (_name, answer, kind) => {
     const { transport } = await legacyPeer({ 'tasks/cancel': answer });

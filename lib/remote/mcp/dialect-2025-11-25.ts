@@ -114,7 +114,7 @@ export class LegacyDialect implements McpDialect {
         const answered = await this.#askFor(handle, 'tasks/cancel', send, untilMs);
         switch (answered.kind) {
           case 'lost':
-            return { kind: 'done' };
+            return { kind: 'gone', error: answered.error };
           case 'unready':
             return { kind: 'retry', ...reasonOf(answered) };
           case 'answered':
