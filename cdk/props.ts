@@ -72,8 +72,10 @@ export interface OutwaitProps {
   readonly parameters?: readonly string[];
   /** Texts `keyId:base64url[,…]`, of which the last stays for good. Default: a secret with a generated key. */
   readonly tokenKeys?: ISecret;
-  /** Text of the management token, or several with commas between them. Default: a secret with a generated one. */
+  /** The management token, at least 24 characters. Default: a secret with a generated one. */
   readonly managementToken?: ISecret;
+  /** Each holds one more token that counts, as while one is replaced. Default: none. */
+  readonly otherManagementTokens?: readonly ISecret[];
   /** Wraps the data keys that encrypt payloads. Default: payloads are stored as they are, in a table that AWS encrypts. */
   readonly payloadKey?: IKey;
   /**

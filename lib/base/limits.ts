@@ -56,6 +56,8 @@ export const historyPageBytes = 2 * MiB;
 export const inboundCompleteMaxBytes = 4 * MiB;
 /** Request body of every other management route. */
 export const inboundMaxBytes = 1 * MiB;
+/** Of a management token: whoever has one may do everything, and nothing but its length keeps it from being guessed. */
+export const managementTokenMinChars = 24;
 /** Bounds of JSON that came from outside, counted before it is parsed. */
 export const jsonMaxDepth = 64;
 export const jsonMaxKeys = 10_000;

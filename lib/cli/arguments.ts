@@ -87,6 +87,14 @@ export function urlArgument(text: string): string {
   return url.origin + url.pathname.replace(/\/$/, '');
 }
 
+/** Collects origins of web pages. */
+export function originsArgument(text: string, before: readonly string[] = []): readonly string[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+    throw new InvalidArgumentError('It must be the origin of a page, for example http://localhost:3000.');
+  return [...before, url.origin];
+}
+
 export function textArgument(maxChars: number): (text: string) => string {
   return (text) => {
     if (text.length > maxChars) throw new InvalidArgumentError(`It must be at most ${maxChars} characters.`);

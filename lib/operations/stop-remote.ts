@@ -39,10 +39,13 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
   if (found === 'unknown') return givesUp ? {} : 'later';
-  const left = 'runId' in found ? { token: found } : {};
+  const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
   const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);
   if (reply.kind === 'done') return { ...left, cancel: { kind: 'sent', atMs } };
+  // A replica that lags may not know the task yet that it is to stop.
+  if (reply.kind === 'gone')
+    return isYoung(left.token ?? token, atMs) ? 'later' : { ...left, cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
   deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
     runId,
@@ -54,6 +57,12 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
 }
 
 type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
+
+/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
+export function isYoung({ startedAtMs, settlement, createdAtMs }: TokenRecord, nowMs: EpochMs): boolean {
+  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
+  return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
+}
 
 /**
  * The task of a start whose fate nobody knows: the process died with it, or it got no answer. Towards a server that

@@ -18,6 +18,8 @@ export type Exchange =
       readonly message: string;
       readonly data?: JsonValue;
       readonly retryAfterMs?: number;
+      /** It names no request: it came before anybody read which one it was. */
+      readonly unaddressed?: true;
     }
   /** A status other than 2xx without such an error. */
   | { readonly kind: 'http_error'; readonly status: number; readonly retryAfterMs?: number }
@@ -49,7 +51,7 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
       const error = readUnaddressedError(reply.text);
       return error === undefined
         ? { kind: 'http_error', status, ...wait }
-        : { kind: 'rpc_error', status, ...error, ...wait };
+        : { kind: 'rpc_error', status, ...error, ...wait, unaddressed: true };
     }
     case 'none':
       return succeeded

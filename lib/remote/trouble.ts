@@ -48,7 +48,7 @@ export function pollTrouble(
 }
 
 /**
- * `goneCodes`: JSON-RPC errors that say that there is nothing left to stop; `refusedCodes`: that the task cannot be
+ * `goneCodes`: JSON-RPC errors that say that there is no such task, or none left to stop; `refusedCodes`: that the task cannot be
  * stopped, now or later.
  */
 export function cancelTrouble(
@@ -56,7 +56,7 @@ export function cancelTrouble(
   goneCodes: readonly number[],
   refusedCodes: readonly number[] = [],
 ): CancelReply {
-  if (isErrorOf(trouble, goneCodes)) return { kind: 'done' };
+  if (isErrorOf(trouble, goneCodes)) return { kind: 'gone', error: reasonOf(trouble).error };
   if (isErrorOf(trouble, refusedCodes)) return { kind: 'refused', error: reasonOf(trouble).error };
   return { kind: 'retry', ...reasonOf(trouble) };
 }

@@ -339,6 +339,7 @@ export class RunStore {
     const { token } = await this.#updateToken(runId, waitId, {
       set: {
         handle: encodePayload(handle as unknown as JsonValue),
+        startedAtMs: left.atMs,
         ...(left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(runId, waitId, left.atMs)),
       },
       conditions: [itemExists, isSettled],

@@ -273,6 +273,25 @@ describe('the settings of a stack', () => {
     );
   });
 
+  test('F92 take secrets of further management tokens, which count as well', () => {
+    const { template } = synthesize({
+      managementTokenSecretArn: arn('management'),
+      otherManagementTokenSecretArns: [arn('spare')],
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 29,
+      Environment: {
+        Variables: Match.objectLike({ OUTWAIT_MANAGEMENT_TOKEN_SECRET: `${arn('management')},${arn('spare')}` }),
+      },
+    });
+    expect(statementsOf(template, 'OutwaitApiFunction').map(resourceOf)).toEqual(
+      expect.arrayContaining([arn('management'), arn('spare')]),
+    );
+    expect(() => synthesize({ authorizer: { kind: 'iam' }, otherManagementTokenSecretArns: [arn('spare')] })).toThrow(
+      'otherManagementTokens have no effect beside an authorizer',
+    );
+  });
+
   test('take a table that is there, such as a restored one', () => {
     const { template } = synthesize({ tableName: 'restored' });
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);

@@ -76,10 +76,10 @@ describe('the api function', () => {
     const world = aWorld();
     const event = get;
     const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer s3cret' } };
-    const configured = apiHandler(() => world.deps, { managementToken: () => 's3cret' });
+    const configured = apiHandler(() => world.deps, { managementTokens: () => ['s3cret'] });
     expect((await configured(event)).statusCode).toBe(401);
     expect((await configured(withToken)).statusCode).toBe(200);
-    const forgotten = apiHandler(() => world.deps, { managementToken: () => undefined });
+    const forgotten = apiHandler(() => world.deps, { managementTokens: () => [] });
     expect((await forgotten(withToken)).statusCode).toBe(401);
   });
 

@@ -121,7 +121,9 @@ export class ModernDialect implements McpDialect {
       const read = await send(tasksGet({ ...handle, answersQuestions: true }));
       const task = classifyPoll(read.exchange, handle);
       switch (task.kind) {
+        // Its replicas may lag. If the task is gone, reads find that out, and the end of the call ends this too.
         case 'missing':
+          return { kind: 'retry', error: task.error };
         case 'ended':
           return { kind: 'done' };
         case 'working':
@@ -183,5 +185,6 @@ export function classifyAnswer(exchange: Exchange): AnswerReply {
   if (exchange.kind === 'result') return { kind: 'done' };
   if (isErrorOf(exchange, [methodUnknownCode, missingCapabilityCode]))
     return { kind: 'refused', error: startTroubleOf(exchange) };
-  return cancelTrouble(exchange, []);
+  const { error, ...wait } = pollTrouble(exchange);
+  return { ...wait, kind: 'retry', error };
 }
