@@ -1,3 +1,4 @@
+import { hasCode } from '../base/errors.js';
 import { sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
@@ -122,6 +123,8 @@ class Sweep {
       await this.#startRun(tickAtMs);
     } catch (error) {
       if (error instanceof OtherSweep || this.#nowMs - sinceMs < this.#schedule.catchUpMs) throw error;
+      // A table that was away for as long says nothing against the tick.
+      if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       const tick = new Date(tickAtMs).toISOString();
       this.#deps.log.error('tick given up: its run cannot be started', { schedule: this.#schedule.name, tick, error });
       await this.#save({ starting: undefined });
