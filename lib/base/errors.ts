@@ -195,6 +195,15 @@ export function readable(thrown: unknown): unknown {
   }
 }
 
+/** A field of what was thrown; undefined if it has none, or throws when it is read. */
+export function fieldOf(thrown: unknown, field: string): unknown {
+  try {
+    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[field];
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whatever is ever read of an error. */
 function readAll(error: Error): readonly unknown[] {
   return [error.name, error.message, error.cause, brand in error];

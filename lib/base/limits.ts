@@ -10,9 +10,14 @@ export const startDelayMaxMs = 365 * 24 * 3_600_000;
 /** Longest extension of one heartbeat. */
 export const heartbeatMaxMs = 7 * 24 * 3_600_000;
 export const tagsMax = 10;
+export const tagNameMaxChars = 64;
+export const tagValueMaxChars = 256;
+export const signalNameMaxChars = 128;
 /** Problems of an input that are listed, and the text of each. */
 export const issuesMax = 20;
 export const issueTextBytes = 200;
+/** A schema that has said nothing by then refuses its input. */
+export const schemaTimeoutMs = 10_000;
 /** Of a signal key, or the id of a request to stop. */
 export const requestIdMaxChars = 128;
 /** Payload of a signal. */
@@ -25,6 +30,9 @@ export const queryTimeoutMs = 5_000;
 export const mapConcurrency = 16;
 /** Longest pause of a run; then it goes on by itself. */
 export const pauseMaxMs = 24 * 3_600_000;
+/** A run that replaces another looks whether that has ended after as long as it has waited so far, within these. */
+export const replacedLookMinMs = 1_000;
+export const replacedLookMaxMs = 60_000;
 /** Times a step may take its process with it before it is failed. */
 export const poisonStrikes = 3;
 /** Largest payload: input or result of a run, result of a step or of a remote task. A larger one fails and says so. */

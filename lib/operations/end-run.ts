@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { storedError } from '../base/errors.js';
+import { isEngineError, storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { cancelsInParallel, requestTimeoutMs, turnReserveMs } from '../base/limits.js';
@@ -7,10 +7,12 @@ import type { RunOutcome } from '../history/event.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
+import { validInput } from './start-run.js';
 import { stopRemote, type Stopped } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
 
@@ -103,13 +105,15 @@ async function startNextRun(
 ): Promise<void> {
   const unread = inbox.filter(({ inboxId }) => state.unreadSignals.has(inboxId));
   for (const signal of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
+  const version = deps.app.workflows.get(head.workflow)?.version ?? head.version;
+  const nextInput = await inputOfNext(deps, { workflow: head.workflow, version }, input);
   const nowMs = deps.clock.nowMs();
   const next: RunHead = {
     runId: nextRunId,
     workflow: head.workflow,
-    version: deps.app.workflows.get(head.workflow)?.version ?? head.version,
+    version,
     status: 'running',
-    ...(input === undefined ? {} : { input }),
+    ...nextInput,
     // Of the last one, so that a repeat of this effect makes the same head.
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
@@ -125,6 +129,27 @@ async function startNextRun(
   };
   const { created } = await deps.store.createRun(next, deps.random.hex(16));
   if (created) await wakeRun(deps, nextRunId);
+}
+
+/**
+ * What the schema makes of the input, as at any start. An input that does not fit is the end of the next run, which fails
+ * with it: this one has ended well, and nobody is there to be told.
+ */
+async function inputOfNext(
+  deps: Deps,
+  next: Pick<RunHead, 'workflow' | 'version'>,
+  given: JsonValue | undefined,
+): Promise<Pick<RunHead, 'input' | 'inputError'>> {
+  const workflow = workflowOf(deps.app, next);
+  try {
+    // The code of a workflow that is not there now says what fits when it is back.
+    const input = workflow === undefined ? given : await validInput(deps, workflow, given);
+    return input === undefined ? {} : { input };
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    const inputError = storedError(error.code, error.message, error.details);
+    return given === undefined ? { inputError } : { input: given, inputError };
+  }
 }
 
 /** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */

@@ -1,4 +1,4 @@
-import { EngineError, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
+import { EngineError, fieldOf, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
 import { stepKeyOf, type RunId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
@@ -84,7 +84,7 @@ function nextAttemptAtMs(
 
 /** An error may say how long to leave its server alone. */
 function retryAfterOf(thrown: unknown): number {
-  const retryAfterMs = (thrown as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
+  const retryAfterMs = fieldOf(thrown, 'retryAfterMs');
   return typeof retryAfterMs === 'number' && Number.isFinite(retryAfterMs) ? Math.max(0, retryAfterMs) : 0;
 }
 
@@ -167,7 +167,7 @@ function storable(step: RunStep, what: 'result' | 'report', given: unknown, limi
   try {
     json = toJson(given);
   } catch (error) {
-    const why = error instanceof Error ? error.message : '';
+    const { message: why } = toStoredError(error, 'STEP_FAILED');
     throw new Unstorable('STEP_FAILED', `the ${what} of step "${step.name}" is not JSON: ${why}`);
   }
   const error = jsonOverLimit(`the ${what} of step "${step.name}" is`, jsonBytes(json), limitBytes);

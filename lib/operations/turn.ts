@@ -40,6 +40,7 @@ import type { KnownRun } from './known-run.js';
 import { openExecution } from './open-execution.js';
 import { dueSince, Outbox } from './outbox.js';
 import { hastenLongStep, requestLongStep } from './request-long-step.js';
+import { nextLookAtMs } from './replaced-run.js';
 import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
 import { startChild } from './start-child.js';
@@ -117,6 +118,9 @@ export class Turn {
 
   /** False: a commit was lost, read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
+    const lookAtMs = this.#state.seq === 0 ? await nextLookAtMs(this.#deps, this.#head) : undefined;
+    if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);
+
     const nowMs = this.#deps.clock.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
     const terminate = newInbox(this.#known).find(isTerminate);
@@ -124,6 +128,9 @@ export class Turn {
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
       return this.#end(this.#takeIn(), timedOut(this.#head));
 
+    // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
+    if (this.#state.seq === 0 && this.#head.inputError !== undefined)
+      return this.#end(takeIn(this.#known, [], nowMs), { status: 'failed', error: this.#head.inputError });
     const stop = this.#state.seq === 0 ? await this.#stopOfParent() : undefined;
     if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
@@ -140,6 +147,13 @@ export class Turn {
       this.#abandon.abort();
       await this.#outsideDone();
     }
+  }
+
+  /** Another run has to end first. Whatever comes meanwhile waits where it is, the deadline and a terminate included. */
+  async #restBehind(lookAtMs: EpochMs): Promise<boolean> {
+    await this.#restUntil(lookAtMs, Infinity);
+    await wakeRunAt(this.#deps, this.#head.runId, lookAtMs);
+    return true;
   }
 
   /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
@@ -644,8 +658,8 @@ export class Turn {
   }
 
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
-  async #restUntil(untilMs: EpochMs): Promise<boolean> {
-    const dueAtMs = Math.min(untilMs, this.#head.deadlineAtMs ?? Infinity);
+  async #restUntil(untilMs: EpochMs, deadlineAtMs = this.#head.deadlineAtMs ?? Infinity): Promise<boolean> {
+    const dueAtMs = Math.min(untilMs, deadlineAtMs);
     const marker = await this.#publish(dueAtMs);
     const { blocks } = this.#head;
     await this.#deps.store.setHeadMarker(this.#head.runId, { seq: this.#state.seq, blocks, ...marker });

@@ -6,7 +6,10 @@ import type { Condition, Item, Write } from './table.js';
  * form is 1. Whoever changes what an item means to its readers, or what must not be lost when it is written, puts the
  * next form on it. An attribute that older versions may ignore needs none.
  */
-export const itemFormat = 1;
+export const itemFormat = 2;
+
+/** Of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
+export const headWithConditions = 2;
 
 const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: 'format', value: itemFormat };
 

@@ -8,6 +8,7 @@ import { decodeEvents } from '../history/codec.js';
 import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
 import type { InputForm } from '../history/input-form.js';
+import { headWithConditions } from './item-format.js';
 import { decodePayload, encodePayload } from './payload.js';
 import type {
   DueEntry,
@@ -79,6 +80,8 @@ export function headItem(head: RunHead, writerId: string): Item {
     seed: head.seed,
     createdAtMs: head.createdAtMs,
     ...(head.key === undefined ? {} : { key: head.key }),
+    ...(head.sentDigest === undefined ? {} : { sentDigest: head.sentDigest }),
+    ...conditionsOf(head),
     ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
     ...(head.startAtMs === undefined ? {} : { startAtMs: head.startAtMs }),
     ...(head.parent === undefined ? {} : { parentRunId: head.parent.runId, parentWaitId: head.parent.waitId }),
@@ -89,6 +92,15 @@ export function headItem(head: RunHead, writerId: string): Item {
     ...(head.publishedSeq === undefined ? {} : { publishedSeq: head.publishedSeq }),
     ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
     ...listKeys(head.runId, head.status, head.createdAtMs),
+  };
+}
+
+function conditionsOf({ afterRunId, inputError }: RunHead): Record<string, Scalar> {
+  if (afterRunId === undefined && inputError === undefined) return {};
+  return {
+    format: headWithConditions,
+    ...(afterRunId === undefined ? {} : { afterRunId }),
+    ...(inputError === undefined ? {} : { inputError: encodePayload(inputError as unknown as JsonValue) }),
   };
 }
 
@@ -103,11 +115,15 @@ export function toHead(item: Item): RunHead {
     createdAtMs: number(item, 'createdAtMs'),
     ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
     ...optional('key', optionalText(item, 'key')),
+    ...optional('sentDigest', optionalText(item, 'sentDigest')),
+    ...optional('afterRunId', optionalText(item, 'afterRunId')),
+    ...optional('inputError', payload(item, 'inputError') as StoredError | undefined),
     ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
     ...optional('startAtMs', optionalNumber(item, 'startAtMs')),
     ...optional('parent', parentOf(item)),
     ...optional('previousRunId', optionalText(item, 'previousRunId')),
     ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('laterRunId', optionalText(item, 'laterRunId')),
     ...optional('tags', tagsOf(item)),
     inboxCount: number(item, 'inboxCount'),
     dueSeq: number(item, 'dueSeq'),
@@ -243,6 +259,7 @@ export function inboxItem(record: InboxRecord): Item {
     kind: record.kind,
     ...requestAttributes(record),
     atMs: record.atMs,
+    ...(record.sentDigest === undefined ? {} : { sentDigest: record.sentDigest }),
     ...(record.order === undefined ? {} : { order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
@@ -270,6 +287,7 @@ export function toInbox(item: Item): InboxRecord {
     runId: runIdOf(item),
     inboxId: item.sk.slice(inboxPrefix.length),
     atMs: number(item, 'atMs'),
+    ...optional('sentDigest', optionalText(item, 'sentDigest')),
     ...optional('order', optionalNumber(item, 'order')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...requestOf(item),

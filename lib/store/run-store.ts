@@ -133,13 +133,19 @@ export class RunStore {
     return { created: result.old['writerId'] === writerId, head: items.toHead(result.old) };
   }
 
-  /** The head and a first signal, both or neither. False: the run is there already, and nothing was written. */
-  async createRunWithSignal(head: RunHead, writerId: string, signal: InboxRecord): Promise<boolean> {
+  /** The head and a first signal, both or neither. `created: false`: nothing was written; `head` is the one that was there. */
+  async createRunWithSignal(
+    head: RunHead,
+    writerId: string,
+    signal: InboxRecord,
+  ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
     const result = await this.#table.transact([
       { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
       { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
     ]);
-    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+    if (result.ok) return { created: true, head };
+    const old = result.refused[0]?.old;
+    return { created: old?.['writerId'] === writerId, head: old === undefined ? undefined : items.toHead(old) };
   }
 
   /** The run that an id of a caller points to. */
@@ -164,6 +170,12 @@ export class RunStore {
       },
     ]);
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+  }
+
+  /** Notes on the head of a continued run that its chain has come to `laterRunId`. */
+  async noteLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
+    const set = { laterRunId };
+    await this.#table.write({ kind: 'update', key: items.headKey(runId), set, conditions: [itemExists] });
   }
 
   /** A signal for a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
@@ -612,7 +624,7 @@ export class RunStore {
   // ----- inbox -----
 
   /** Accepts a request if the run is running; one that is known already stays accepted and changes nothing. */
-  async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'run_not_found' | 'run_ended'> {
+  async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'reused' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
       {
         kind: 'update',
@@ -624,12 +636,14 @@ export class RunStore {
     ]);
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;
-    if (inbox !== undefined) return 'known';
-    if (head?.old !== undefined)
-      return (await this.#table.get(items.inboxKey(record.runId, record.inboxId))) === undefined
-        ? 'run_ended'
-        : 'known';
-    return 'run_not_found';
+    if (inbox !== undefined) return knownAs(inbox.old, record);
+    if (head?.old === undefined) return 'run_not_found';
+    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId));
+    return known === undefined ? 'run_ended' : knownAs(known, record);
+  }
+
+  async hasInboxItem(runId: RunId, inboxId: string): Promise<boolean> {
+    return (await this.#table.get(items.inboxKey(runId, inboxId))) !== undefined;
   }
 
   // ----- markers -----
@@ -829,6 +843,12 @@ function toRecords(found: readonly Item[]): RunRecords | undefined {
 
 function published(publishedSeq: number | undefined): Record<string, number> {
   return publishedSeq === undefined ? {} : { publishedSeq };
+}
+
+/** A request that is there already. Items of before say nothing of what was sent. */
+function knownAs(old: Item | undefined, { sentDigest }: InboxRecord): 'known' | 'reused' {
+  const known = old?.['sentDigest'];
+  return known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused';
 }
 
 function withoutMarker(record: InboxRecord): InboxRecord {
