@@ -195,6 +195,15 @@ export function readable(thrown: unknown): unknown {
   }
 }
 
+/** A property of what was thrown; undefined if there is none, or if it throws when it is looked at. */
+export function propertyOf(thrown: unknown, name: string): unknown {
+  try {
+    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whatever is ever read of an error. */
 function readAll(error: Error): readonly unknown[] {
   return [error.name, error.message, error.cause, brand in error];

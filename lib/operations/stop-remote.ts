@@ -20,9 +20,13 @@ export interface Stopped {
 
 /**
  * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
- * cancel it. `later`: it did not answer, and there is time to ask again.
+ * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
  */
-export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stopped | 'later'> {
+export async function stopRemote(
+  deps: Deps,
+  token: TokenRecord,
+  hasTimeToCancel: () => boolean,
+): Promise<Stopped | 'later'> {
   const { runId, server, settlement, onCancel, onTimeout } = token;
   if (server === undefined || settlement === undefined) return {};
   const atMs = deps.clock.nowMs();
@@ -37,6 +41,8 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   if (handle === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (handle === 'none') return {};
   if (handle === 'unknown') return givesUp ? {} : 'later';
+  // One that was looked for is on the item by now.
+  if (!hasTimeToCancel()) return 'later';
   const reply = await deps.transports.get(server).cancel(handle);
   if (reply.kind === 'done') return { cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
