@@ -195,10 +195,10 @@ export function readable(thrown: unknown): unknown {
   }
 }
 
-/** A field of what was thrown; undefined if it has none, or throws when it is read. */
-export function fieldOf(thrown: unknown, field: string): unknown {
+/** A property of what was thrown; undefined if there is none, or if it throws when it is looked at. */
+export function propertyOf(thrown: unknown, name: string): unknown {
   try {
-    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[field];
+    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
   } catch {
     return undefined;
   }

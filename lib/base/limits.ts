@@ -35,6 +35,8 @@ export const replacedLookMinMs = 1_000;
 export const replacedLookMaxMs = 60_000;
 /** Times a step may take its process with it before it is failed. */
 export const poisonStrikes = 3;
+/** Longest pause before an attempt of a step that an error may ask for. */
+export const stepRetryAfterMaxMs = 24 * 3_600_000;
 /** Largest payload: input or result of a run, result of a step or of a remote task. A larger one fails and says so. */
 export const payloadMaxBytes = 2 * MiB;
 /** A stored payload is cut into chunks of this size where the item has no room for it. */
@@ -184,11 +186,6 @@ export const outsideInParallel = 16;
 export const cancelsInParallel = 8;
 /** A remote task whose server does not answer a cancel is left alone after this long. */
 export const cancelGiveUpMs = 24 * 3_600_000;
-/** Tries to store a handle: a task runs, and this is the only record of it. */
-export const storeHandleTries = 6;
-export const storeHandleBackoffMs = 200;
-/** With less than this left a turn starts nothing, wakes itself again and returns. */
-export const turnReserveMs = 5_000;
 /** Requests recorded in one commit; more go into the next. */
 export const requestsPerCommit = 300;
 /** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
@@ -314,6 +311,9 @@ export const redriveWaitSeconds = 1;
 export const storeConflictAttempts = 6;
 export const storeConflictBackoffBaseMs = 20;
 export const storeConflictBackoffMaxMs = 500;
+/** Pauses between the tries of a write that holds what no item has yet, as long as there is time. */
+export const storeRetryBackoffBaseMs = 200;
+export const storeRetryBackoffMaxMs = 5_000;
 // Publishing lifecycle events.
 /** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
 export const putEventsMaxEntries = 10;
@@ -328,9 +328,8 @@ export const busRoundBackoffMs = 100;
 export const busAnswerTimeoutMs = 8_000;
 /** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
 export const busRestMs = 30_000;
-/** Events published between two looks at the time that is left, which fill a request, and what must be left: the longest request, and the write that says so. */
+/** Events published between two looks at the time that is left, which fill a request. */
 export const publishedAtOnce = 10;
-export const publishReserveMs = 10_000;
 // Keys of payloads from KMS.
 /** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
 export const payloadKeyAgeMaxMs = 15 * 60_000;
@@ -342,3 +341,23 @@ export const unwrappedKeysMax = 1_000;
 export const keyRequestsInParallel = 16;
 /** A journal is written anew at open when it has this many lines more than twice its items. */
 export const journalSpareLines = 1_000;
+
+// What must be left of an invocation before something is begun: the sum of the limits of all that belongs to it.
+/** One write: a request to the store that gets no answer. */
+export const storeWriteMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
+/** Beside the timeout of a step: the commit that holds its result. */
+export const turnReserveMs = storeWriteMs;
+/** A start from its call on: the reply, and the handle that is to be stored. Looked at once more before the call. */
+export const startCallMs = requestTimeoutMs + storeWriteMs;
+/** A whole start: a place among those of its worker, what the server says of itself, the claim of the attempt, the call. */
+export const startReserveMs = startsWaitMaxMs + serverTraitsTimeoutMs + storeWriteMs + startCallMs;
+/** A read of a remote task: the claim, the reply, and the settlement. */
+export const pollReserveMs = storeWriteMs + requestTimeoutMs + storeWriteMs;
+/** An answer to a question: the reply, and the commit that says what it was. */
+export const answerReserveMs = requestTimeoutMs + storeWriteMs;
+/** A cancel: the reply, and the write that says what came of it. */
+export const cancelReserveMs = requestTimeoutMs + storeWriteMs;
+/** To find the task of a start of unknown fate: what the server says of itself, the reply, and the handle that is stored. */
+export const lostStartReserveMs = serverTraitsTimeoutMs + requestTimeoutMs + storeWriteMs;
+/** Some lifecycle events: the longest request, and the write that says that they are published. */
+export const publishReserveMs = busAnswerTimeoutMs + storeWriteMs;

@@ -64,7 +64,13 @@ export type StepRequested = At & {
   readonly deadlineAtMs?: EpochMs;
 };
 /** An attempt is about to run; recorded beforehand only where a crash during it must be noticed. */
-export type StepStarted = At & { readonly type: 'StepStarted'; readonly waitId: WaitId; readonly attempt: number };
+export type StepStarted = At & {
+  readonly type: 'StepStarted';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  /** The process of the start before this one did not die: it was handed over, and counts for nothing. */
+  readonly unharmed?: true;
+};
 /** One attempt failed and another will follow. */
 export type StepAttemptFailed = At & {
   readonly type: 'StepAttemptFailed';

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { isEngineError, storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { cancelsInParallel, requestTimeoutMs, turnReserveMs } from '../base/limits.js';
+import { cancelReserveMs, cancelsInParallel, lostStartReserveMs } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
@@ -191,9 +191,10 @@ export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], 
 async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
   if (needsStop(token)) {
     // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
-    if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    const isToBeFound = token.server !== undefined && token.handle === undefined;
+    if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
     if (token.child !== undefined) await stopChild(deps, token, token.child);
-    const stopped = await stopRemote(deps, token);
+    const stopped = await stopRemote(deps, token, () => limits.remainingMs() >= cancelReserveMs);
     if (stopped === 'later') return false;
     return clearMarker(deps, stopped.token ?? token, stopped);
   }

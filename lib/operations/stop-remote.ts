@@ -22,9 +22,13 @@ export interface Stopped {
 
 /**
  * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
- * cancel it. `later`: it did not answer, and there is time to ask again.
+ * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
  */
-export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stopped | 'later'> {
+export async function stopRemote(
+  deps: Deps,
+  token: TokenRecord,
+  hasTimeToCancel: () => boolean,
+): Promise<Stopped | 'later'> {
   const { runId, server, settlement, onCancel, onTimeout } = token;
   if (server === undefined || settlement === undefined) return {};
   const atMs = deps.clock.nowMs();
@@ -39,6 +43,8 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
   if (found === 'unknown') return givesUp ? {} : 'later';
+  // One that was looked for is on the item by now.
+  if (!hasTimeToCancel()) return 'later';
   const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
   const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);

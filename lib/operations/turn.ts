@@ -1,11 +1,12 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import {
+  answerReserveMs,
   delayedMessageMaxMs,
   inboxCheckMs,
   outsideInParallel,
   requestsPerCommit,
-  requestTimeoutMs,
+  startReserveMs,
   stepsInParallel,
   stepTimeoutMaxMs,
   turnReserveMs,
@@ -26,6 +27,7 @@ import type {
   RunState,
 } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
+import type { UnharmedStart } from '../queue/queue.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
 import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, TokenRecord } from '../store/records.js';
@@ -39,27 +41,27 @@ import { issueToken } from './issue-token.js';
 import type { KnownRun } from './known-run.js';
 import { openExecution } from './open-execution.js';
 import { dueSince, Outbox } from './outbox.js';
+import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
 import { hastenLongStep, requestLongStep } from './request-long-step.js';
 import { nextLookAtMs } from './replaced-run.js';
 import type { TurnLimits } from './turn-limits.js';
-import { runStep } from './run-step.js';
+import { runStep, stepDeadlinePassed } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startWhenFree } from './start-when-free.js';
 import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
 import { toRequest } from './to-request.js';
-import { wakeRun, wakeRunAt } from './wake.js';
+import { GaveUp, isOnlyKnownHere, type TurnWork } from './turn-work.js';
+import { wakeForRest, wakeRun, wakeRunAt } from './wake.js';
 
 interface TurnOptions {
   readonly turnId: string;
   /** Writer ids under which this turn has called a remote server, kept over its passes. */
   readonly called: Set<string>;
   readonly limits: TurnLimits;
-}
-
-/** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
-interface Effect {
-  readonly kind: 'step' | 'outside';
-  readonly done: Promise<void>;
+  /** What is in hand, kept over its passes. */
+  readonly work: TurnWork;
+  /** Starts of steps in the log that no process died of. */
+  readonly unharmed?: readonly UnharmedStart[] | undefined;
 }
 
 interface Marker {
@@ -72,9 +74,13 @@ interface Marker {
  *
  * T1  Nothing happens outside before the command that asks for it is in the log.
  * T2  What a pass takes in, and in which order, is free until the commit and fixed after it.
- * T3  A lost commit ends the pass; nothing of what it knew is used again.
+ * T3  A lost commit ends the pass; nothing of what it knew is used again. What it has in hand and no item holds, steps
+ *     under way and results, is taken in by the next pass if the log then waits for it, at that attempt.
  * T4  Markers are moved last, when the run is quiet: until then whatever led here stands.
- * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks cancelled.
+ * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks can be found again, or
+ *     are cancelled.
+ * T6  A store that turns a write away is asked again as long as there is time. What is under way then ends, and another
+ *     turn is told which starts of steps nobody died of: only a start with no end whose process died is a strike.
  */
 export class Turn {
   readonly #deps: Deps;
@@ -87,19 +93,19 @@ export class Turn {
   readonly #known: Known;
   /** Undefined when nobody is told what happens to the run. */
   readonly #outbox: Outbox | undefined;
-  readonly #effects = new Map<WaitId, Effect>();
-  /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
-  readonly #announced = new Set<string>();
+  readonly #work: TurnWork;
+  readonly #persist: Persist;
   /** Starts whose server is left alone, and until when. The log has that it is, not each time that it was found so. */
   readonly #heldUntilMs = new Map<WaitId, EpochMs>();
   /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
   readonly #hastened = new Map<WaitId, EpochMs>();
-  readonly #abandon = new AbortController();
-  /** Results of effects that no commit holds yet. */
-  #results: HistoryEvent[] = [];
-  /** What broke an effect: a store that failed, never an author's step. */
+  /** Waits for which nothing more is begun: the store did not take what they need. */
+  readonly #givenUp = new Set<WaitId>();
+  /** What broke an effect: never an author's step, nor a store that was tried for long enough. */
   #effectError: Error | undefined;
   #lastInboxReadMs: EpochMs;
+  /** When it was last looked at what is due: nobody but the end of an effect can act on what was due before. */
+  #lookedAtMs: EpochMs;
   #execution: Execution | undefined;
 
   constructor(deps: Deps, run: KnownRun, options: TurnOptions) {
@@ -114,6 +120,10 @@ export class Turn {
     this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
     this.#outbox = run.unpublished === undefined ? undefined : new Outbox(deps, run.unpublished, options.limits);
     this.#lastInboxReadMs = deps.clock.nowMs();
+    this.#lookedAtMs = this.#lastInboxReadMs;
+    this.#persist = persistWithin(deps, options.limits);
+    this.#work = options.work;
+    this.#work.goOnFrom(state);
   }
 
   /** False: a commit was lost, read again. */
@@ -136,7 +146,7 @@ export class Turn {
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
       return this.#waitForStart(this.#head.startAtMs);
     const pausedUntil = pausedUntilMs(this.#known, nowMs);
-    if (pausedUntil !== undefined) return this.#pause(pausedUntil);
+    if (pausedUntil !== undefined) return (await this.#recordInHand()) && this.#pause(pausedUntil);
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
     const execution = this.#from.execution ?? (await this.#replayed(workflow));
@@ -144,8 +154,7 @@ export class Turn {
     try {
       return await this.#goOn(workflow, execution);
     } finally {
-      this.#abandon.abort();
-      await this.#outsideDone();
+      await this.#work.allEnd('outside');
     }
   }
 
@@ -172,9 +181,11 @@ export class Turn {
 
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     for (;;) {
+      this.#lookedAtMs = this.#deps.clock.nowMs();
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
+      if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended') {
@@ -190,13 +201,17 @@ export class Turn {
       if (commit.length > 0) {
         if (!(await this.#commit(commit))) return false;
         for (const event of [...requested, ...derived]) await execution.apply(event);
+        this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);
         const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
-        if (mayBeMore || this.#results.length > 0) continue;
+        if (mayBeMore || this.#work.results.length > 0 || this.#isOverdue()) continue;
+        // A request may be due at once, and was not there at the last look.
+        if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;
       }
 
-      const hasTime = this.#begin(execution);
-      if (this.#results.length > 0) continue;
-      if (this.#effects.size > 0) await this.#someEffect();
+      const hasTime = this.#effectError !== undefined || this.#begin(execution);
+      if (this.#work.results.length > 0) continue;
+      if (this.#work.underWay > 0) await this.#someEffect();
+      else if (this.#effectError !== undefined) throw this.#effectError;
       else if (!hasTime || !hasNews(this.#known, this.#deps.clock.nowMs())) {
         await (hasTime ? this.#quiet() : this.#yield());
         this.#keep(workflow, execution);
@@ -217,6 +232,10 @@ export class Turn {
     return { status: 'terminated', reason: parentGone };
   }
 
+  #isOverdue(): boolean {
+    return (this.#head.deadlineAtMs ?? Infinity) <= this.#deps.clock.nowMs();
+  }
+
   #isWaitedFor(wait: OpenWait): boolean {
     return this.#execution?.command(wait.waitId) !== undefined;
   }
@@ -225,7 +244,7 @@ export class Turn {
 
   #takeIn(): readonly HistoryEvent[] {
     const nowMs = this.#deps.clock.nowMs();
-    const results = this.#results.splice(0, fittingCount(this.#results));
+    const results = this.#work.results.splice(0, fittingCount(this.#work.results));
     const news = takeIn(this.#known, results, nowMs);
     const events = this.#firstEvents(nowMs);
     if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
@@ -236,7 +255,7 @@ export class Turn {
 
   /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */
   #tellsStarts(): boolean {
-    return this.#outbox !== undefined && this.#effects.size === 0;
+    return this.#outbox !== undefined && this.#work.underWay === 0;
   }
 
   #firstEvents(atMs: EpochMs): HistoryEvent[] {
@@ -249,16 +268,24 @@ export class Turn {
 
   async #commit(events: readonly HistoryEvent[]): Promise<boolean> {
     const seq = this.#state.seq + 1;
-    const committed = await this.#deps.store.commit(this.#head.runId, {
-      seq,
-      writerId: this.#deps.random.hex(16),
-      events,
-    });
-    if (!committed) return false;
+    const commit = { seq, writerId: this.#deps.random.hex(16), events };
+    if (!(await this.#decide(() => this.#deps.store.commit(this.#head.runId, commit), events))) return false;
     const settlementOf = (waitId: WaitId): Settlement | undefined => this.#tokens.get(waitId)?.settlement;
     this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
     this.#state.applyCommit(seq, events);
+    this.#work.committed(events, this.#state);
     return true;
+  }
+
+  /** The write of a commit, until the store takes or refuses it. @throws GaveUp */
+  async #decide(write: () => Promise<boolean>, events: readonly HistoryEvent[]): Promise<boolean> {
+    try {
+      const committed = await this.#persist(write);
+      if (!committed) this.#work.takeBack(events);
+      return committed;
+    } catch (error) {
+      throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
+    }
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
@@ -274,38 +301,24 @@ export class Turn {
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
     );
     if (hasOpenWaits) {
-      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
-        return this.#keepResults(events);
+      const commit = { seq, writerId, events: ending };
+      if (!(await this.#decide(() => this.#deps.store.commitEnding(runId, commit, inboxCount), events))) return false;
+      this.#work.abandonSteps();
       await finishRun(this.#deps, runId, this.#options.limits);
       return true;
     }
-    const committed = await this.#deps.store.commitEnd(
-      this.#head,
-      { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status }] },
-      {
-        outcome,
-        endedAtMs: atMs,
-        seen: { status: 'running', inboxCount },
-        // Another marker that stands brings the run back just as well, and one write less is paid.
-        ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
-      },
-    );
-    if (!committed) return this.#keepResults(events);
+    const commit = { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status } as const] };
+    const end = {
+      outcome,
+      endedAtMs: atMs,
+      seen: { status: 'running', inboxCount },
+      // Another marker that stands brings the run back just as well, and one write less is paid.
+      ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
+    } as const;
+    if (!(await this.#decide(() => this.#deps.store.commitEnd(this.#head, commit, end), events))) return false;
+    this.#work.abandonSteps();
     await afterEnd(this.#deps, runId, this.#options.limits);
     return true;
-  }
-
-  /**
-   * The end was refused: something was accepted that this pass has not seen, or another turn was first. What steps of
-   * this pass ended with is in no item, and they would run again; it is committed with what has come, if it still can be.
-   */
-  async #keepResults(events: readonly HistoryEvent[]): Promise<false> {
-    this.#results = events.filter((event) => isOnlyKnownHere.has(event.type));
-    if (this.#results.length === 0) return false;
-    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
-    // A terminate ends the run with the next pass; in a commit of its own it would be passed over.
-    if (!newInbox(this.#known).some(isTerminate)) await this.#commit(this.#takeIn());
-    return false;
   }
 
   #hasStandingMarker(): boolean {
@@ -319,9 +332,11 @@ export class Turn {
   #begin(execution: Execution): boolean {
     let hasTime = true;
     for (const wait of this.#state.open.values()) {
-      if (this.#effects.has(wait.waitId)) continue;
+      if (this.#work.has(wait.waitId)) continue;
       const command = execution.command(wait.waitId);
-      if (command === undefined) {
+      if (this.#givenUp.has(wait.waitId)) {
+        hasTime = false;
+      } else if (command === undefined) {
         this.#letGo(wait);
       } else if (wait.kind === 'step' && command.kind === 'runStep') {
         hasTime = this.#beginStep(wait, command) && hasTime;
@@ -342,43 +357,61 @@ export class Turn {
 
   #beginStep(wait: OpenStep, asked: RunStep): boolean {
     const command = asked.policy.long ? inTurn(asked) : asked;
-    if (this.#isLater(wait) || this.#running('step') >= this.#stepsAtATime()) return true;
-    if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;
+    if (this.#isLater(wait) || this.#work.count('step') >= this.#stepsAtATime()) return true;
+    const { waitId, requestedAtMs } = wait;
+    const { policy } = command;
     const attempt = wait.failedAttempts + 1;
-    const announcement = `${wait.waitId}/${attempt}`;
-    if (!this.#announced.has(announcement)) {
-      const error = interruption(command, wait.interrupted);
+    const atMs = this.#deps.clock.nowMs();
+    const deadlineAtMs = policy.deadlineMs === undefined ? undefined : requestedAtMs + policy.deadlineMs;
+    if (deadlineAtMs !== undefined && deadlineAtMs <= atMs) {
+      this.#work.results.push({ type: 'StepFailed', atMs, waitId, attempt, error: stepDeadlinePassed(command) });
+      return true;
+    }
+    const longestMs = Math.min(policy.timeoutMs, (deadlineAtMs ?? Infinity) - atMs);
+    if (this.#options.limits.remainingMs() < longestMs + turnReserveMs) return false;
+    if (!this.#work.isAnnounced(wait)) {
+      const isUnharmed = this.#isUnharmed(wait);
+      const error = interruption(command, wait.interrupted - (isUnharmed ? 1 : 0));
       if (error !== undefined) {
-        const atMs = this.#deps.clock.nowMs();
-        this.#results.push({ type: 'StepFailed', atMs, waitId: wait.waitId, attempt, error });
+        this.#work.results.push({ type: 'StepFailed', atMs, waitId, attempt, error });
         return true;
       }
-      if (command.policy.atMostOnce || this.#isCareful()) {
-        this.#announced.add(announcement);
-        this.#results.push({ type: 'StepStarted', atMs: this.#deps.clock.nowMs(), waitId: wait.waitId, attempt });
+      if (policy.atMostOnce || this.#isCareful() || isUnharmed) {
+        const unharmed = isUnharmed ? { unharmed: true as const } : {};
+        this.#work.results.push({ type: 'StepStarted', atMs, waitId, attempt, ...unharmed });
         return true;
       }
     }
-    this.#run(wait, 'step', async () => {
-      this.#results.push(await runStep(this.#deps, this.#head.runId, wait, command, this.#abandon.signal));
-    });
+    this.#work.begun(wait, !policy.atMostOnce);
+    this.#run(wait, 'step', (signal) =>
+      runStep(this.#deps, this.#head.runId, { ...wait, deadlineAtMs }, command, signal),
+    );
     return true;
+  }
+
+  /** A turn that gave up has said of the last start in the log that nobody died of it. */
+  #isUnharmed({ waitId, failedAttempts, begun }: OpenStep): boolean {
+    return (this.#options.unharmed ?? []).some(
+      (start) => start.waitId === waitId && start.attempt === failedAttempts + 1 && start.begun === begun,
+    );
   }
 
   /** A worker runs it; the turn only asks for that, and for the next attempt when somebody wants it now. */
   #beginLongStep(wait: OpenLongStep): void {
     const { waitId, retryNowAtMs } = wait;
-    if (this.#isSettled(wait) || this.#expire(wait) || this.#running('outside') >= outsideInParallel) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || this.#isOutsideFull()) return;
     const { runId } = this.#head;
     if (!this.#tokens.has(waitId)) {
       this.#run(wait, 'outside', async () => {
-        this.#tokens.set(waitId, await requestLongStep(this.#deps, runId, wait));
+        this.#tokens.set(waitId, await requestLongStep(this.#deps, runId, wait, this.#persist));
+        return undefined;
       });
     } else if (retryNowAtMs !== undefined && this.#hastened.get(waitId) !== retryNowAtMs) {
       this.#hastened.set(waitId, retryNowAtMs);
       this.#run(wait, 'outside', async () => {
-        const token = await hastenLongStep(this.#deps, runId, wait, retryNowAtMs);
+        const token = await hastenLongStep(this.#deps, runId, wait, retryNowAtMs, this.#persist);
         if (token !== undefined) this.#tokens.set(waitId, token);
+        return undefined;
       });
     }
   }
@@ -392,10 +425,8 @@ export class Turn {
     return this.#isCareful() ? 1 : stepsInParallel;
   }
 
-  #running(kind: Effect['kind']): number {
-    let count = 0;
-    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
-    return count;
+  #isOutsideFull(): boolean {
+    return this.#work.count('outside') >= outsideInParallel;
   }
 
   #isLater(wait: OpenWait): boolean {
@@ -405,17 +436,18 @@ export class Turn {
   }
 
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
-    if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;
     if (this.#waitsForAnswers(wait)) return true;
     // A start that the end of the process cuts off may leave a task that nobody knows.
-    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
-    const { turnId, called } = this.#options;
+    if (this.#options.limits.remainingMs() < startReserveMs) return false;
+    const { turnId, called, limits } = this.#options;
     this.#run(wait, 'outside', async () => {
-      const start = { runId: this.#head.runId, wait, command, turnId, called };
-      const { token, attempted, heldUntilMs } = await startWhenFree(this.#deps, start);
+      const start = { runId: this.#head.runId, wait, command, turnId, called, limits, persist: this.#persist };
+      const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(this.#deps, start);
+      if (isPutOff === true) this.#givenUp.add(wait.waitId);
       if (heldUntilMs !== undefined) this.#heldUntilMs.set(wait.waitId, heldUntilMs);
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
-      if (attempted !== undefined) this.#results.push(attempted);
+      return attempted;
     });
     return true;
   }
@@ -430,34 +462,32 @@ export class Turn {
   }
 
   #beginAnswer(wait: OpenRemoteAnswer): boolean {
-    if (this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
-    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    if (this.#isLater(wait) || this.#isOutsideFull()) return true;
+    if (this.#options.limits.remainingMs() < answerReserveMs) return false;
     const call = this.#state.open.get(wait.callId);
     const remote = call?.kind === 'remoteTask' ? call : undefined;
     this.#run(wait, 'outside', async () => {
       const token = this.#tokens.get(wait.callId);
-      this.#results.push(await answerRemote(this.#deps, this.#head.runId, wait, remote, token));
+      return answerRemote(this.#deps, this.#head.runId, wait, remote, token);
     });
     return true;
   }
 
   #beginExternal(wait: OpenExternal): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel)
-      return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#isOutsideFull()) return;
     this.#run(wait, 'outside', async () => {
-      const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait);
+      const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait, this.#persist);
       this.#tokens.set(wait.waitId, token);
-      this.#results.push(issued);
+      return issued;
     });
   }
 
   #beginChild(wait: OpenChild, command: StartChild): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel)
-      return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#isOutsideFull()) return;
     this.#run(wait, 'outside', async () => {
-      const { token, started } = await startChild(this.#deps, this.#head, wait, command);
+      const { token, started } = await startChild(this.#deps, this.#head, wait, command, this.#persist);
       this.#tokens.set(wait.waitId, token);
-      if (started !== undefined) this.#results.push(started);
+      return started;
     });
   }
 
@@ -476,8 +506,10 @@ export class Turn {
         outcome: { kind: 'timed_out' },
       } as const;
       const options = { onlyIfDeadlineIs: deadlineAtMs };
-      const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
+      const settle = () => this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
+      const { token } = await this.#persist(settle);
       if (token !== undefined) this.#tokens.set(waitId, token);
+      return undefined;
     });
     return true;
   }
@@ -496,8 +528,9 @@ export class Turn {
         atMs: this.#deps.clock.nowMs(),
         outcome: 'abandoned',
       } as const;
-      const token = await this.#deps.store.close(this.#head.runId, wait.waitId, close);
+      const token = await this.#persist(() => this.#deps.store.close(this.#head.runId, wait.waitId, close));
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
+      return undefined;
     });
   }
 
@@ -509,45 +542,44 @@ export class Turn {
     return wait.handle !== undefined || this.#tokens.get(wait.waitId)?.handle !== undefined || this.#isSettled(wait);
   }
 
-  #run(wait: OpenWait, kind: Effect['kind'], effect: () => Promise<void>): void {
-    const done = effect()
-      .catch((error: unknown) => {
-        this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId: wait.waitId, error });
-        this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
-      })
-      .finally(() => {
-        this.#effects.delete(wait.waitId);
-      });
-    this.#effects.set(wait.waitId, { kind, done });
+  #run(
+    wait: OpenWait,
+    kind: 'step' | 'outside',
+    work: (signal: AbortSignal) => Promise<HistoryEvent | undefined>,
+  ): void {
+    const { waitId } = wait;
+    const attempt = wait.kind === 'step' ? wait.failedAttempts + 1 : 1;
+    this.#work.begin({ waitId, attempt }, kind, work, (error) => {
+      this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId, error });
+      if (isStoreTrouble(error)) this.#givenUp.add(waitId);
+      else this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
+    });
   }
 
   /** Waits until an effect ends, a timer is due, or it is time to look for a cancel. */
   async #someEffect(): Promise<void> {
     // What is as good as done needs no timer.
     await this.#deps.drain();
-    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined)
-      await this.#waitForEffect();
-    if (this.#effectError !== undefined) throw this.#effectError;
+    if (this.#work.underWay > 0 && this.#work.results.length === 0) await this.#waitForEffect();
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
-    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    try {
+      for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    } catch (error) {
+      // Looked at again in a moment; what has come has a marker of its own.
+      if (!isStoreTrouble(error)) this.#effectError ??= error instanceof Error ? error : new Error('inbox not read');
+    }
   }
 
   async #waitForEffect(): Promise<void> {
     const cut = new AbortController();
     const nowMs = this.#deps.clock.nowMs();
-    const nextDueAtMs = Math.min(...this.#dueInstants(), nowMs + inboxCheckMs);
-    await Promise.race([
-      ...[...this.#effects.values()].map((effect) => effect.done),
-      this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal),
-    ]);
+    // What was due before the last look was acted on, or cannot be until an effect ends.
+    const instants = this.#dueInstants().filter((atMs) => atMs > this.#lookedAtMs);
+    const nextDueAtMs = Math.min(...instants, nowMs + inboxCheckMs);
+    await Promise.race([this.#work.someEnd(), this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal)]);
     cut.abort('done');
-  }
-
-  async #outsideDone(): Promise<void> {
-    const outside = [...this.#effects.values()].filter((effect) => effect.kind === 'outside');
-    await Promise.all(outside.map((effect) => effect.done));
   }
 
   // ----- stopping -----
@@ -555,9 +587,9 @@ export class Turn {
   /** Too little time for what is left: another turn goes on. Every marker stands. */
   async #yield(): Promise<void> {
     const { runId } = this.#head;
+    await wakeForRest(this.#deps, runId, this.#work.unharmed());
     await this.#outbox?.publish();
     if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq);
-    await wakeRun(this.#deps, runId);
   }
 
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
@@ -626,7 +658,7 @@ export class Turn {
   #dueInstants(): readonly EpochMs[] {
     const instants: EpochMs[] = this.#head.deadlineAtMs === undefined ? [] : [this.#head.deadlineAtMs];
     for (const wait of this.#state.open.values()) {
-      if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
+      if (this.#work.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
       if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
       const mayMove = wait.kind === 'external' || wait.kind === 'child' || wait.kind === 'longStep';
       const dueAtMs = mayMove ? this.#deadlineOf(wait) : this.#waitDueAtMs(wait);
@@ -676,13 +708,24 @@ export class Turn {
    * would run again each time, and a start that was turned away would look like one of unknown fate.
    */
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
-    const results = taken.filter((event) => isOnlyKnownHere.has(event.type));
-    if (results.length > 0 && !(await this.#commit(results))) return false;
+    this.#work.takeBack(taken);
+    if (!(await this.#recordInHand())) return false;
     if (await blockRun(this.#deps, this.#head, this.#state.seq, error, this.#outbox)) {
       await this.#clearMarkers(
         (token) => token.settlement !== undefined,
         () => true,
       );
+    }
+    return true;
+  }
+
+  /** Waits for what is under way, and commits what it ends with and nothing else. False: a commit was lost. */
+  async #recordInHand(): Promise<boolean> {
+    await this.#work.allEnd();
+    const { results } = this.#work;
+    while (results.length > 0) {
+      const fitting = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+      if (fitting.length > 0 && !(await this.#commit(fitting))) return false;
     }
     return true;
   }
@@ -700,19 +743,6 @@ export class Turn {
     }
   }
 }
-
-/** Events that only the turn which did the work knows of. */
-const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
-  'StepCompleted',
-  'StepFailed',
-  'StepAttemptFailed',
-  'RemoteTaskStartFailed',
-  'RemoteTaskStartLost',
-  'RemoteTaskStartAsked',
-  'RemoteAnswerFailed',
-  'RemoteAnswerDelivered',
-  'RemoteAnswerRefused',
-] as const);
 
 /** A step that was asked for as a short one, and has become a long one by a deploy, stays within the time of a turn. */
 function inTurn(step: RunStep): RunStep {

@@ -1,4 +1,4 @@
-import { fieldOf } from '../base/errors.js';
+import { propertyOf } from '../base/errors.js';
 import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
 import type { RetryPolicy, StepOptions } from '../workflow/context.js';
 import { invalid, toMs } from './arguments.js';
@@ -44,7 +44,7 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
 
 /** By a property, not a class: two copies of the package must agree. */
 function isNonRetryable(error: unknown): boolean {
-  return fieldOf(error, 'nonRetryable') === true;
+  return propertyOf(error, 'nonRetryable') === true;
 }
 
 function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boolean {
@@ -57,5 +57,6 @@ function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boo
       return false;
     }
   }
-  return error instanceof Error && nonRetryable.includes(error.name);
+  const name = error instanceof Error ? propertyOf(error, 'name') : undefined;
+  return typeof name === 'string' && nonRetryable.includes(name);
 }
