@@ -45,6 +45,8 @@ export const chunkBytes = 300 * KiB;
 export const errorDetailsMaxBytes = 3 * MiB;
 /** Events taken into one commit stop here; what does not fit goes into the next commit. */
 export const commitTargetBytes = 300 * KiB;
+/** Handles in one commit: their ids are the servers', and thousands of them can come at once. */
+export const commitHandlesMaxBytes = MiB;
 /** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
 export const inputPreviewBytes = 512;
 /** Text of a failure, of a remote or of a step, cut on a character boundary. */

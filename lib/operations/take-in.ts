@@ -1,5 +1,5 @@
 import type { WaitId } from '../base/ids.js';
-import { commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
+import { commitHandlesMaxBytes, commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
 import { jsonBytes } from '../base/json-limit.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -56,13 +56,19 @@ export function pausedUntilMs(known: Pick<Known, 'inbox' | 'state'>, nowMs: Epoc
   return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
 }
 
-/** The handles that came since the last commit. Worth no commit of their own: the token item is the record of the start. */
+/**
+ * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
+ * item is the record of the start.
+ */
 export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
   const handles: HistoryEvent[] = [];
+  let bytes = 0;
   for (const wait of state.openTokens.values()) {
     if (wait.kind !== 'remoteTask' || wait.handle !== undefined) continue;
     const token = tokens.get(wait.waitId);
     if (token?.handle === undefined) continue;
+    bytes += jsonBytes(token.handle as unknown as JsonValue);
+    if (bytes > commitHandlesMaxBytes) break;
     handles.push({
       type: 'RemoteTaskStarted',
       atMs: token.startedAtMs ?? token.createdAtMs,

@@ -214,44 +214,4 @@ describe('encrypted payloads', () => {
     }
     await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
   });
-
-  it('F90 that an earlier version sealed still open: it bound them to their run and attribute alone', async () => {
-    const table = new MemoryTable();
-    const pk = 'run#0123456789abcdef0123456789abcdef';
-    const input = '1e:k1:j1+kLgHzJmwBpkpHvjJtoIvWG0TdaZaiu7DyZ3BLzS3zFAfp5qbEoJCMxHisfIxl';
-    const payload = '1e:k1:6J3IhThTeELkau8ITUlbM4zUGBEm+srvQOtr31VppJHuRHzxZ9k=';
-    await table.write({ kind: 'put', item: { pk, sk: 'a', input }, conditions: [] });
-    await table.write({ kind: 'put', item: { pk, sk: 'i#signal-2-go-k', payload }, conditions: [] });
-    await table.write({ kind: 'put', item: { pk, sk: 'i#signal-2-go-l', payload: input }, conditions: [] });
-    const sealed = new SealedTable(table, createCipher(namedKeyring([key('k1', 1)])));
-    expect(await sealed.get({ pk, sk: 'a' })).toMatchObject({ input: '1j:"secret-of-input"' });
-    expect(await sealed.get({ pk, sk: 'i#signal-2-go-k' })).toMatchObject({ payload: '1j:{"q":1}' });
-    await expect(sealed.get({ pk, sk: 'i#signal-2-go-l' })).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
-  });
-});
-
-describe('F90 payloads that are not encrypted', () => {
-  const cipher = createCipher(namedKeyring([key('k1', 1)]));
-  const refusing = { ...cipher, refusesPlain: true };
-  const at = { pk: 'run#0123456789abcdef0123456789abcdef', sk: 'a' };
-
-  it('are read beside encrypted ones, unless the deployment refuses them', async () => {
-    const table = new MemoryTable();
-    await table.write({ kind: 'put', item: { ...at, input: '1j:"plain"' }, conditions: [] });
-    expect(await new SealedTable(table, cipher).get(at)).toMatchObject({ input: '1j:"plain"' });
-    await expect(new SealedTable(table, refusing).get(at)).rejects.toMatchObject({
-      code: 'PAYLOAD_UNREADABLE',
-      message: 'a stored payload cannot be read: it is not encrypted, and this deployment refuses such',
-    });
-  });
-
-  it('are refused in chunks too', async () => {
-    const table = new MemoryTable();
-    const input = `1j:"${'x'.repeat(400_000)}"`;
-    await new SealedTable(table).write({ kind: 'put', item: { ...at, input }, conditions: [] });
-    const sealed = new SealedTable(table, refusing);
-    await expect(sealed.get(at)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
-    await sealed.write({ kind: 'put', item: { ...at, input }, conditions: [] });
-    expect(await sealed.get(at)).toMatchObject({ input });
-  });
 });

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { EngineError } from '../../lib/base/errors.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { createCipher } from '../../lib/store/cipher.js';
@@ -98,72 +97,6 @@ it('many large results of one turn are all kept', async () => {
   expect(await app.runToEnd(runId)).toEqual({
     status: 'completed',
     result: Array.from({ length: 10 }, (_, n) => `${n}1000001`),
-  });
-});
-
-describe('F01 what each limit allows alone is allowed together', () => {
-  /** Compression does not make it shorter. */
-  const random = (chars: number): string => randomBytes(chars).toString('base64').slice(0, chars);
-
-  it('five open questions of 50 KB, answered, then a result of 250 KB', async () => {
-    const questions = Array.from({ length: 5 }, (_, n) => ({
-      key: `q${n}`,
-      kind: 'form' as const,
-      message: `question ${n}`,
-      schema: { type: 'object', title: random(50_000) },
-    }));
-    const result = random(250_000);
-    const reports = new WatchedServer({
-      task: { never: true },
-      read: (read) =>
-        read <= 2
-          ? { kind: 'working', state: 'input_required', questions }
-          : { kind: 'ended', end: { kind: 'completed', result, isError: false } },
-    });
-    const flow = aFlow(async (ctx) => {
-      const outcome = await ctx.callRemoteTask({
-        server: 'reports',
-        tool: 't',
-        timeout: { hours: 6 },
-        onInput: async () => ({ action: 'accept', content: {} }),
-      });
-      return outcome.result === result;
-    });
-    const { app, runId } = await started(flow, { reports });
-    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: true });
-  });
-
-  it('a long step that reported 255 KB and failed, then gives 200 KB', async () => {
-    const report = random(255_000);
-    const result = random(200_000);
-    let ran = 0;
-    const flow = aFlow(
-      async (ctx) =>
-        (await ctx.step(
-          'work',
-          (step) => {
-            if (++ran > 1) return result;
-            step.report(report);
-            throw new Error('once');
-          },
-          { long: true, heartbeatTimeout: { minutes: 1 } },
-        )) === result,
-    );
-    const { app, runId } = await started(flow);
-    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: true });
-    expect(ran).toBe(2);
-  });
-
-  it('a workflow that fails with more details than are stored keeps their size', async () => {
-    const details = { text: 'x'.repeat(9_000_000) };
-    const flow = aFlow(async () => {
-      throw new EngineError('REMOTE_RESULT_INVALID', 'no', { details });
-    });
-    const { app, runId } = await started(flow);
-    expect(await app.runToEnd(runId)).toEqual({
-      status: 'failed',
-      error: { code: 'REMOTE_RESULT_INVALID', message: 'no', details: { detailsBytes: 9_000_011 } },
-    });
   });
 });
 
