@@ -200,4 +200,180 @@ export const untestedMutants: readonly Mutant[] = [
     edits: [{ find: 'while (cursor !== undefined)', replace: 'while (false)' }],
     caughtBy: rules('sweeping', 'sweep reads further pages'),
   },
+
+  // ----- reads: what they write and send -----
+  {
+    name: 'overtaken-read-sends',
+    rule: 'a read that was overtaken arranges none',
+    file: pollTask,
+    edits: [
+      {
+        find: `...(sightings === undefined ? {} : { sightings }), }); if (recorded)`,
+        replace: `...(sightings === undefined ? {} : { sightings }) }); if (recorded || true)`,
+      },
+    ],
+    caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
+  },
+  {
+    name: 'overtaken-change-sends',
+    rule: '... also one that learned something',
+    file: pollTask,
+    edits: [
+      {
+        find: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }), }); if (recorded)`,
+        replace: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }) }); if (recorded || true)`,
+      },
+    ],
+    caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
+  },
+  {
+    name: 'overtaken-questions-wake',
+    rule: '... and one that saw questions wakes nobody',
+    file: pollTask,
+    edits: [
+      {
+        find: 'if (await deps.store.recordQuestions(runId, waitId, asked)) {',
+        replace: 'await deps.store.recordQuestions(runId, waitId, asked); {',
+      },
+    ],
+    caughtBy: rules('polling', 'questions are recorded within the claim'),
+  },
+  {
+    name: 'questions-wake-for-ever',
+    rule: 'questions that a turn has seen wake nobody',
+    file: pollTask,
+    edits: [{ find: '(token.questions?.taken ?? 0)', replace: '-1' }],
+    caughtBy: rules('polling', 'questions are taken in once'),
+  },
+  {
+    name: 'no-read-after-questions',
+    rule: 'a read that shows questions arranges the next one',
+    file: pollTask,
+    edits: [
+      {
+        find: `await wakeRunFor(deps, runId, { waitId });
+               await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);`,
+        replace: 'await wakeRunFor(deps, runId, { waitId });',
+      },
+    ],
+    caughtBy: rules('polling', 'questions are taken in once'),
+  },
+  {
+    name: 'questions-of-any-call',
+    rule: 'questions of a call that answers none are not recorded',
+    file: pollTask,
+    edits: [{ find: 'token.answersQuestions === true &&', replace: '' }],
+    caughtBy: rules('polling', 'questions of a call that answers none'),
+  },
+  {
+    name: 'hint-written-again',
+    rule: 'a hint that is known is not written again',
+    file: pollTask,
+    edits: [{ find: 'hintMs !== (token.pollHintMs ?? 0)', replace: 'hintMs !== 0' }],
+    caughtBy: rules('polling', 'one write: a read that goes as before'),
+  },
+  {
+    name: 'ttl-written-again',
+    rule: 'a time to live that is known is not written again',
+    file: pollTask,
+    edits: [{ find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.handle.ttlMs ?? forEverMs)' }],
+    caughtBy: rules('polling', 'one write: a read that goes as before'),
+  },
+  {
+    name: 'ttl-for-ever-written',
+    rule: 'a server that never named a time to live and names none changes nothing',
+    file: pollTask,
+    edits: [
+      { find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.ttlMs ?? token.handle.ttlMs)' },
+    ],
+    caughtBy: rules('polling', 'one write: a server that promises as little'),
+  },
+  {
+    name: 'hop-claims',
+    rule: 'a hop writes nothing',
+    file: pollTask,
+    edits: [
+      {
+        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs',
+        replace: 'await claim(deps, token, dueAtMs)',
+      },
+    ],
+    caughtBy: rules('polling', 'hop within its claim'),
+  },
+  {
+    name: 'hop-to-the-end',
+    rule: 'a hop ends before its claim does',
+    file: pollTask,
+    edits: [{ find: 'nextAtMs + hintMs < claimedDueAtMs', replace: 'nextAtMs + hintMs <= claimedDueAtMs' }],
+    caughtBy: rules('polling', 'hop to the end of its claim'),
+  },
+  {
+    name: 'settled-wait-read',
+    rule: 'a wait that is settled is not read',
+    file: pollTask,
+    edits: [
+      {
+        find: `if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
+               return 'stale';`,
+        replace: 'if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });',
+      },
+    ],
+    caughtBy: rules('polling', 'poll of a settled wait'),
+  },
+  {
+    name: 'consumed-settlement-wakes',
+    rule: 'a settlement that was taken in wakes nobody',
+    file: pollTask,
+    edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRunFor(', replace: 'await wakeRunFor(' }],
+    caughtBy: rules('polling', 'poll of a settled wait'),
+  },
+  {
+    name: 'other-waits-read',
+    rule: 'a wait without a remote task has nothing to read',
+    file: pollTask,
+    edits: [{ find: '!isStarted(token) ||', replace: '' }],
+    caughtBy: rules('polling', 'poll of what is no remote task'),
+  },
+  {
+    name: 'lost-claim-wakes',
+    rule: 'a claim that another worker has wakes nobody',
+    file: pollTask,
+    edits: [{ find: 'if (result.token?.settlement !== undefined) await', replace: 'await' }],
+    caughtBy: rules('polling', 'claim that another worker was faster with'),
+  },
+  {
+    name: 'held-hop-put-off',
+    rule: 'a hop whose server is left alone puts nothing off',
+    file: pollTask,
+    edits: [{ find: `if (message.hop !== undefined) return 'held';`, replace: '' }],
+    caughtBy: rules('polling', 'server that is left alone: a hop'),
+  },
+  {
+    name: 'held-beyond-deadline',
+    rule: 'a read is put off to the deadline at most',
+    file: pollTask,
+    edits: [{ find: 'Math.min(untilMs, deadlineAtMs)', replace: 'untilMs' }],
+    caughtBy: rules('polling', 'server that is left alone: the read'),
+  },
+  {
+    name: 'overtaken-held-sends',
+    rule: '... by who has the claim',
+    file: pollTask,
+    edits: [{ find: 'if (claimed) await pollAt(', replace: 'await pollAt(' }],
+    caughtBy: rules('polling', 'server that is left alone: a hop'),
+  },
+  {
+    name: 'unreadable-wait-thrown',
+    rule: 'a wait that this deployment cannot read is passed over',
+    file: pollTask,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'throw error;' }],
+    caughtBy: rules('polling', 'wait that cannot be read'),
+  },
+  {
+    name: 'failing-store-passed-over',
+    rule: '... and a store that fails is not',
+    file: pollTask,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: '' }],
+    caughtBy: rules('polling', 'wait that cannot be read'),
+  },
 ];
