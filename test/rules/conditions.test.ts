@@ -129,6 +129,9 @@ test('commitEnding only of a running run with the inbox as seen', async () => {
   expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2))).toBe(false);
   expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2))).toBe(true);
   expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2))).toBe(false);
+  const overtaken = await withHead();
+  await overtaken.store.commit(runId, commitOf(1, 'w1'));
+  expect(await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0))).toBe(false);
 });
 
 test('commitEnd only of a run that is as it was seen: it gives the head its last word', async () => {
