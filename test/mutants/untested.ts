@@ -6,6 +6,11 @@ const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/stop-remote.ts';
 const requestLongStep = 'lib/operations/request-long-step.ts';
 const heartbeatToken = 'lib/operations/heartbeat-token.ts';
+const endRun = 'lib/operations/end-run.ts';
+const fanOutDue = 'lib/operations/fan-out-due.ts';
+const answerRemote = 'lib/operations/answer-remote.ts';
+const questionsFile = 'lib/decide/questions.ts';
+const sighting = 'lib/decide/sighting.ts';
 
 export const untestedMutants: readonly Mutant[] = [
   // ----- deadlines and claims -----
@@ -196,8 +201,1050 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'sweep-reads-one-page',
     rule: 'the sweep reads further pages',
-    file: 'lib/operations/fan-out-due.ts',
+    file: fanOutDue,
     edits: [{ find: 'while (cursor !== undefined)', replace: 'while (false)' }],
     caughtBy: rules('sweeping', 'sweep reads further pages'),
+  },
+
+  // ----- reads: what they write and send -----
+  {
+    name: 'overtaken-read-sends',
+    rule: 'a read that was overtaken arranges none',
+    file: pollTask,
+    edits: [
+      {
+        find: `...(sightings === undefined ? {} : { sightings }), }); if (recorded)`,
+        replace: `...(sightings === undefined ? {} : { sightings }) }); if (recorded || true)`,
+      },
+    ],
+    caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
+  },
+  {
+    name: 'overtaken-change-sends',
+    rule: '... also one that learned something',
+    file: pollTask,
+    edits: [
+      {
+        find: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }), }); if (recorded)`,
+        replace: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }) }); if (recorded || true)`,
+      },
+    ],
+    caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
+  },
+  {
+    name: 'overtaken-questions-wake',
+    rule: '... and one that saw questions wakes nobody',
+    file: pollTask,
+    edits: [
+      {
+        find: 'if (await deps.store.recordQuestions(runId, waitId, asked)) {',
+        replace: 'await deps.store.recordQuestions(runId, waitId, asked); {',
+      },
+    ],
+    caughtBy: rules('polling', 'questions are recorded within the claim'),
+  },
+  {
+    name: 'questions-wake-for-ever',
+    rule: 'questions that a turn has seen wake nobody',
+    file: pollTask,
+    edits: [{ find: '(token.questions?.taken ?? 0)', replace: '-1' }],
+    caughtBy: rules('polling', 'questions are taken in once'),
+  },
+  {
+    name: 'no-read-after-questions',
+    rule: 'a read that shows questions arranges the next one',
+    file: pollTask,
+    edits: [
+      {
+        find: `await wakeRunFor(deps, runId, { waitId });
+               await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);`,
+        replace: 'await wakeRunFor(deps, runId, { waitId });',
+      },
+    ],
+    caughtBy: rules('polling', 'questions are taken in once'),
+  },
+  {
+    name: 'questions-of-any-call',
+    rule: 'questions of a call that answers none are not recorded',
+    file: pollTask,
+    edits: [{ find: 'token.answersQuestions === true &&', replace: '' }],
+    caughtBy: rules('polling', 'questions of a call that answers none'),
+  },
+  {
+    name: 'hint-written-again',
+    rule: 'a hint that is known is not written again',
+    file: pollTask,
+    edits: [{ find: 'hintMs !== (token.pollHintMs ?? 0)', replace: 'hintMs !== 0' }],
+    caughtBy: rules('polling', 'one write: a read that goes as before'),
+  },
+  {
+    name: 'ttl-written-again',
+    rule: 'a time to live that is known is not written again',
+    file: pollTask,
+    edits: [{ find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.handle.ttlMs ?? forEverMs)' }],
+    caughtBy: rules('polling', 'one write: a read that goes as before'),
+  },
+  {
+    name: 'ttl-for-ever-written',
+    rule: 'a server that never named a time to live and names none changes nothing',
+    file: pollTask,
+    edits: [
+      { find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.ttlMs ?? token.handle.ttlMs)' },
+    ],
+    caughtBy: rules('polling', 'one write: a server that promises as little'),
+  },
+  {
+    name: 'hop-claims',
+    rule: 'a hop writes nothing',
+    file: pollTask,
+    edits: [
+      {
+        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs',
+        replace: 'await claim(deps, token, dueAtMs)',
+      },
+    ],
+    caughtBy: rules('polling', 'hop within its claim'),
+  },
+  {
+    name: 'hop-to-the-end',
+    rule: 'a hop ends before its claim does',
+    file: pollTask,
+    edits: [{ find: 'nextAtMs + hintMs < claimedDueAtMs', replace: 'nextAtMs + hintMs <= claimedDueAtMs' }],
+    caughtBy: rules('polling', 'hop to the end of its claim'),
+  },
+  {
+    name: 'settled-wait-read',
+    rule: 'a wait that is settled is not read',
+    file: pollTask,
+    edits: [
+      {
+        find: `if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
+               return 'stale';`,
+        replace: 'if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });',
+      },
+    ],
+    caughtBy: rules('polling', 'poll of a settled wait'),
+  },
+  {
+    name: 'consumed-settlement-wakes',
+    rule: 'a settlement that was taken in wakes nobody',
+    file: pollTask,
+    edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRunFor(', replace: 'await wakeRunFor(' }],
+    caughtBy: rules('polling', 'poll of a settled wait'),
+  },
+  {
+    name: 'other-waits-read',
+    rule: 'a wait without a remote task has nothing to read',
+    file: pollTask,
+    edits: [{ find: '!isStarted(token) ||', replace: '' }],
+    caughtBy: rules('polling', 'poll of what is no remote task'),
+  },
+  {
+    name: 'lost-claim-wakes',
+    rule: 'a claim that another worker has wakes nobody',
+    file: pollTask,
+    edits: [{ find: 'if (result.token?.settlement !== undefined) await', replace: 'await' }],
+    caughtBy: rules('polling', 'claim that another worker was faster with'),
+  },
+  {
+    name: 'held-hop-put-off',
+    rule: 'a hop whose server is left alone puts nothing off',
+    file: pollTask,
+    edits: [{ find: `if (message.hop !== undefined) return 'held';`, replace: '' }],
+    caughtBy: rules('polling', 'server that is left alone: a hop'),
+  },
+  {
+    name: 'held-beyond-deadline',
+    rule: 'a read is put off to the deadline at most',
+    file: pollTask,
+    edits: [{ find: 'Math.min(untilMs, deadlineAtMs)', replace: 'untilMs' }],
+    caughtBy: rules('polling', 'server that is left alone: the read'),
+  },
+  {
+    name: 'overtaken-held-sends',
+    rule: '... by who has the claim',
+    file: pollTask,
+    edits: [{ find: 'if (claimed) await pollAt(', replace: 'await pollAt(' }],
+    caughtBy: rules('polling', 'server that is left alone: a hop'),
+  },
+  {
+    name: 'unreadable-wait-thrown',
+    rule: 'a wait that this deployment cannot read is passed over',
+    file: pollTask,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'throw error;' }],
+    caughtBy: rules('polling', 'wait that cannot be read'),
+  },
+  {
+    name: 'failing-store-passed-over',
+    rule: '... and a store that fails is not',
+    file: pollTask,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: '' }],
+    caughtBy: rules('polling', 'wait that cannot be read'),
+  },
+
+  // ----- the conditions of the store -----
+  {
+    name: 'run-put-over-run',
+    rule: 'a head is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: `this.#table.write({ kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] })`,
+        replace: `this.#table.write({ kind: 'put', item: items.headItem(head, writerId), conditions: [] })`,
+      },
+    ],
+    caughtBy: rules('conditions', 'createRun only if'),
+  },
+  {
+    name: 'own-run-not-recognised',
+    rule: 'the own writer id on the head means a lost acknowledgement',
+    file: runStore,
+    edits: [{ find: `created: result.old['writerId'] === writerId`, replace: 'created: false' }],
+    caughtBy: rules('conditions', 'createRun only if'),
+  },
+  {
+    name: 'signalled-run-over-run',
+    rule: 'a head with its first signal is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: 'item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent]',
+        replace: 'item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: []',
+      },
+    ],
+    caughtBy: rules('conditions', 'createRunWithSignal only if'),
+  },
+  {
+    name: 'first-signal-over-signal',
+    rule: '... and so is the signal',
+    file: runStore,
+    edits: [
+      {
+        find: 'item: items.inboxItem(signal), conditions: [itemAbsent]',
+        replace: 'item: items.inboxItem(signal), conditions: []',
+      },
+    ],
+    caughtBy: rules('conditions', 'createRunWithSignal only if'),
+  },
+  {
+    name: 'own-signalled-run-not-recognised',
+    rule: '... by whoever made it, as its own',
+    file: runStore,
+    edits: [
+      {
+        find: `item: items.inboxItem(signal), conditions: [itemAbsent] }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
+        replace: 'item: items.inboxItem(signal), conditions: [itemAbsent] }]); return result.ok;',
+      },
+    ],
+    caughtBy: rules('conditions', 'createRunWithSignal only if'),
+  },
+  {
+    name: 'named-run-over-run',
+    rule: 'the head of a named run is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: `[ { kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] }`,
+        replace: `[{ kind: 'put', item: items.headItem(head, writerId), conditions: [] }`,
+      },
+    ],
+    caughtBy: rules('conditions', 'createNamedRun only if'),
+  },
+  {
+    name: 'name-pointed-regardless',
+    rule: 'an id is pointed anew only from where it was seen to point',
+    file: runStore,
+    edits: [{ find: '[name.generation === 0 ? itemAbsent : generationIs(name.generation)]', replace: '[]' }],
+    caughtBy: rules('conditions', 'createNamedRun only if'),
+  },
+  {
+    name: 'name-not-counted',
+    rule: '... and each time has a number of its own',
+    file: runStore,
+    edits: [{ find: 'generation: name.generation + 1', replace: 'generation: name.generation' }],
+    caughtBy: rules('conditions', 'createNamedRun only if'),
+  },
+  {
+    name: 'own-named-run-not-recognised',
+    rule: '... by whoever made it, as its own',
+    file: runStore,
+    edits: [
+      {
+        find: `generationIs(name.generation)], }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
+        replace: 'generationIs(name.generation)] }]); return result.ok;',
+      },
+    ],
+    caughtBy: rules('conditions', 'createNamedRun only if'),
+  },
+  {
+    name: 'seeded-over-seeded',
+    rule: 'a signal that is handed on is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: 'item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent]',
+        replace: 'item: items.inboxItem(withoutMarker(record)), conditions: []',
+      },
+    ],
+    caughtBy: rules('conditions', 'seedInbox only if'),
+  },
+  {
+    name: 'seeded-with-marker',
+    rule: '... without a marker of its own',
+    file: runStore,
+    edits: [{ find: 'items.inboxItem(withoutMarker(record))', replace: 'items.inboxItem(record)' }],
+    caughtBy: rules('conditions', 'seedInbox only if'),
+  },
+  {
+    name: 'own-commit-not-recognised',
+    rule: 'the own writer id on the commit means a lost acknowledgement',
+    file: runStore,
+    edits: [{ find: 'return result.ok || wroteIt(result.old, commit);', replace: 'return result.ok;' }],
+    caughtBy: rules('conditions', 'commit only if'),
+  },
+  {
+    name: 'own-end-not-recognised',
+    rule: '... also with the head',
+    file: runStore,
+    edits: [{ find: 'return result.ok || wroteIt(result.refused[0]?.old, commit);', replace: 'return result.ok;' }],
+    caughtBy: rules('conditions', 'commitEnding only'),
+  },
+  {
+    name: 'ending-over-commit',
+    rule: 'an ending is put if its number is free',
+    file: runStore,
+    edits: [
+      {
+        find: `conditions: [itemAbsent] }, { kind: 'update', key: items.headKey(runId), ...head }`,
+        replace: `conditions: [] }, { kind: 'update', key: items.headKey(runId), ...head }`,
+      },
+    ],
+    caughtBy: rules('conditions', 'commitEnding only'),
+  },
+  {
+    name: 'ending-of-any-run',
+    rule: 'only a running run comes to its end',
+    file: runStore,
+    edits: [
+      {
+        find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)]`,
+        replace: 'conditions: [itemExists, inboxCountIs(inboxCount)]',
+      },
+    ],
+    caughtBy: rules('conditions', 'commitEnding only'),
+  },
+  {
+    name: 'ending-with-older-marker',
+    rule: 'an ending says from which commit the marker is',
+    file: runStore,
+    edits: [{ find: `set: { status: 'ending', dueSeq: commit.seq }`, replace: `set: { status: 'ending' }` }],
+    caughtBy: rules('conditions', 'commitEnding only'),
+  },
+  {
+    name: 'end-of-any-status',
+    rule: 'the terminal commit is for a run that is as it was seen',
+    file: runStore,
+    edits: [{ find: 'statusIs(end.seen.status),', replace: '' }],
+    caughtBy: rules('conditions', 'commitEnd only'),
+  },
+  {
+    name: 'end-with-older-marker',
+    rule: '... it says from which commit the marker is',
+    file: runStore,
+    edits: [{ find: 'endedAtMs: end.endedAtMs, dueSeq: commit.seq,', replace: 'endedAtMs: end.endedAtMs,' }],
+    caughtBy: rules('conditions', 'commitEnd only'),
+  },
+  {
+    name: 'end-not-listed',
+    rule: '... moves the run in the lists',
+    file: runStore,
+    edits: [{ find: '...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),', replace: '' }],
+    caughtBy: rules('conditions', 'commitEnd only'),
+  },
+  {
+    name: 'end-not-marked',
+    rule: '... sets a marker where none stands',
+    file: runStore,
+    edits: [{ find: '...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),', replace: '' }],
+    caughtBy: rules('conditions', 'commitEnd only'),
+  },
+  {
+    name: 'end-still-blocked',
+    rule: '... and takes the block away',
+    file: runStore,
+    edits: [
+      {
+        find: `remove: ['blocked'], conditions: [ itemExists, statusIs(end.seen.status)`,
+        replace: 'conditions: [itemExists, statusIs(end.seen.status)',
+      },
+    ],
+    caughtBy: rules('conditions', 'commitEnd only'),
+  },
+  {
+    name: 'token-over-token',
+    rule: 'a token item is put if absent',
+    file: runStore,
+    edits: [
+      {
+        find: 'item: items.tokenItem(token), conditions: [itemAbsent]',
+        replace: 'item: items.tokenItem(token), conditions: []',
+      },
+    ],
+    caughtBy: rules('conditions', 'putToken only if'),
+  },
+  {
+    name: 'attempt-of-settled',
+    rule: 'a settled wait has no further attempt',
+    file: runStore,
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
+        replace: '[itemExists, noHandle, attemptIs(claim.attempt - 1)]',
+      },
+    ],
+    caughtBy: rules('conditions', 'claimStartAttempt only'),
+  },
+  {
+    name: 'attempt-of-started',
+    rule: '... nor has one with a handle',
+    file: runStore,
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
+        replace: '[itemExists, notSettled, attemptIs(claim.attempt - 1)]',
+      },
+    ],
+    caughtBy: rules('conditions', 'claimStartAttempt only'),
+  },
+  {
+    name: 'attempt-of-any-number',
+    rule: '... and the next one is claimed after the one before',
+    file: runStore,
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
+        replace: '[itemExists, notSettled, noHandle]',
+      },
+    ],
+    caughtBy: rules('conditions', 'claimStartAttempt only'),
+  },
+  {
+    name: 'handle-without-item',
+    rule: 'a handle is stored on an item that is there',
+    file: runStore,
+    edits: [
+      {
+        find: 'conditions: [itemExists, notSettled, ...(started.onlyWithoutHandle',
+        replace: 'conditions: [notSettled, ...(started.onlyWithoutHandle',
+      },
+    ],
+    caughtBy: rules('conditions', 'storeHandle only'),
+  },
+  {
+    name: 'handle-over-handle',
+    rule: '... one that was found, where there is none',
+    file: runStore,
+    edits: [{ find: 'started.onlyWithoutHandle === true ? [noHandle] : []', replace: '[]' }],
+    caughtBy: rules('conditions', 'storeHandle only'),
+  },
+  {
+    name: 'left-handle-of-open',
+    rule: 'a handle is left on a settled item',
+    file: runStore,
+    edits: [
+      {
+        find: 'items.orphanAttributes(runId, waitId, left.atMs)), }, conditions: [itemExists, isSettled]',
+        replace: 'items.orphanAttributes(runId, waitId, left.atMs)) }, conditions: [itemExists]',
+      },
+    ],
+    caughtBy: rules('conditions', 'leaveHandle only'),
+  },
+  {
+    name: 'left-handle-always-orphan',
+    rule: '... with a marker if it is to be cancelled',
+    file: runStore,
+    edits: [
+      {
+        find: 'left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(',
+        replace: 'false ? items.marker(runId, left.atMs) : items.orphanAttributes(',
+      },
+    ],
+    caughtBy: rules('conditions', 'leaveHandle only'),
+  },
+  {
+    name: 'cancel-of-open',
+    rule: 'a cancel is noted on a settled item',
+    file: runStore,
+    edits: [
+      {
+        find: '{ remove: items.listAttributes } : {}), conditions: [itemExists, isSettled]',
+        replace: '{ remove: items.listAttributes } : {}), conditions: [itemExists]',
+      },
+    ],
+    caughtBy: rules('conditions', 'recordCancel only'),
+  },
+  {
+    name: 'cancelled-still-orphan',
+    rule: 'a task that was cancelled is no orphan',
+    file: runStore,
+    edits: [{ find: `cancel.kind === 'sent' ? { remove: items.listAttributes } : {}`, replace: '{}' }],
+    caughtBy: rules('conditions', 'recordCancel only'),
+  },
+  {
+    name: 'settled-despite-handle',
+    rule: 'a settlement may be for an item without a handle',
+    file: runStore,
+    edits: [{ find: 'options.onlyWithoutHandle === true ? [noHandle] : []', replace: '[]' }],
+    caughtBy: rules('conditions', 'settle under a further condition'),
+  },
+  {
+    name: 'settled-despite-form',
+    rule: '... without a form',
+    file: runStore,
+    edits: [{ find: 'options.onlyWithoutForm === true ? [noForm] : []', replace: '[]' }],
+    caughtBy: rules('conditions', 'settle under a further condition'),
+  },
+  {
+    name: 'settled-by-any-writer',
+    rule: '... of one writer',
+    file: runStore,
+    edits: [{ find: '[writerIs(options.onlyIfWriterIs)]', replace: '[]' }],
+    caughtBy: rules('conditions', 'settle under a further condition'),
+  },
+  {
+    name: 'settled-still-listed',
+    rule: 'a question that is settled is listed no more',
+    file: runStore,
+    edits: [
+      {
+        find: '...items.marker(runId, settlement.atMs) }, remove: items.listAttributes,',
+        replace: '...items.marker(runId, settlement.atMs) },',
+      },
+    ],
+    caughtBy: rules('conditions', 'settle under a further condition'),
+  },
+  {
+    name: 'closed-still-listed',
+    rule: '... nor is one that is closed',
+    file: runStore,
+    edits: [
+      {
+        find: '...items.marker(runId, close.atMs) }, remove: items.listAttributes,',
+        replace: '...items.marker(runId, close.atMs) },',
+      },
+    ],
+    caughtBy: rules('conditions', 'close only'),
+  },
+  {
+    name: 'deadline-of-settled',
+    rule: 'the deadline of a settled wait stays',
+    file: runStore,
+    edits: [{ find: '[itemExists, notSettled, hasDeadline]', replace: '[itemExists, hasDeadline]' }],
+    caughtBy: rules('conditions', 'moveDeadline only'),
+  },
+  {
+    name: 'deadline-where-none-was',
+    rule: '... and a wait without one gets none',
+    file: runStore,
+    edits: [{ find: '[itemExists, notSettled, hasDeadline]', replace: '[itemExists, notSettled]' }],
+    caughtBy: rules('conditions', 'moveDeadline only'),
+  },
+  {
+    name: 'deadline-without-marker',
+    rule: 'a deadline that is moved has a marker',
+    file: runStore,
+    edits: [{ find: 'set: { deadlineAtMs, ...items.marker(runId, deadlineAtMs) }', replace: 'set: { deadlineAtMs }' }],
+    caughtBy: rules('conditions', 'moveDeadline only'),
+  },
+  {
+    name: 'poll-claims-settled',
+    rule: 'a settled wait is not claimed for a read',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(claim.seenDueAtMs)]', replace: '[dueStill(claim.seenDueAtMs)]' }],
+    caughtBy: rules('conditions', 'claimPoll only'),
+  },
+  {
+    name: 'poll-recorded-when-settled',
+    rule: 'nothing is recorded of a settled wait',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(poll.claimedDueAtMs)]', replace: '[dueStill(poll.claimedDueAtMs)]' }],
+    caughtBy: rules('conditions', 'recordPoll only'),
+  },
+  {
+    name: 'questions-recorded-when-settled',
+    rule: '... and no questions',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(asked.claimedDueAtMs)]', replace: '[dueStill(asked.claimedDueAtMs)]' }],
+    caughtBy: rules('conditions', 'recordQuestions only'),
+  },
+  {
+    name: 'sightings-outlive-questions',
+    rule: 'a read that shows questions ends a row of sightings',
+    file: runStore,
+    edits: [{ find: 'pollErrors: 0 }, remove: items.noSightings,', replace: 'pollErrors: 0 },' }],
+    caughtBy: rules('conditions', 'recordQuestions only'),
+  },
+  {
+    name: 'start-questions-of-settled',
+    rule: 'a settled wait is asked nothing before its start',
+    file: runStore,
+    edits: [
+      {
+        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        replace: `itemExists, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+      },
+    ],
+    caughtBy: rules('conditions', 'recordStartQuestions only'),
+  },
+  {
+    name: 'start-questions-of-started',
+    rule: '... nor is one with a handle',
+    file: runStore,
+    edits: [
+      {
+        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        replace: `itemExists, notSettled, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+      },
+    ],
+    caughtBy: rules('conditions', 'recordStartQuestions only'),
+  },
+  {
+    name: 'start-questions-of-any-attempt',
+    rule: '... only by the attempt that asked',
+    file: runStore,
+    edits: [
+      {
+        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        replace: `itemExists, notSettled, noHandle, { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+      },
+    ],
+    caughtBy: rules('conditions', 'recordStartQuestions only'),
+  },
+  {
+    name: 'start-questions-of-any-round',
+    rule: '... and each round once',
+    file: runStore,
+    edits: [
+      {
+        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        replace: 'itemExists, notSettled, noHandle, attemptIs(asked.attempt),',
+      },
+    ],
+    caughtBy: rules('conditions', 'recordStartQuestions only'),
+  },
+  {
+    name: 'questions-taken-of-nothing',
+    rule: 'taking in questions makes no item',
+    file: runStore,
+    edits: [
+      {
+        find: '{ set: { questionsTaken: recorded }, conditions: [itemExists] }',
+        replace: '{ set: { questionsTaken: recorded }, conditions: [] }',
+      },
+    ],
+    caughtBy: rules('conditions', 'takeQuestions makes no item'),
+  },
+  {
+    name: 'step-claimed-when-settled',
+    rule: 'a settled step is not claimed',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(attempt.seenDueAtMs)]', replace: '[dueStill(attempt.seenDueAtMs)]' }],
+    caughtBy: rules('conditions', 'claimStep only'),
+  },
+  {
+    name: 'own-step-claim-not-recognised',
+    rule: 'the own writer id on the item means a lost acknowledgement',
+    file: runStore,
+    edits: [{ find: 'return ok || token?.writerId === attempt.writerId;', replace: 'return ok;' }],
+    caughtBy: rules('conditions', 'claimStep only'),
+  },
+  {
+    name: 'step-failure-when-settled',
+    rule: 'a failure of a settled step is not recorded',
+    file: runStore,
+    edits: [{ find: '[notSettled, writerIs(failure.claim)]', replace: '[writerIs(failure.claim)]' }],
+    caughtBy: rules('conditions', 'recordStepFailure only'),
+  },
+  {
+    name: 'own-step-failure-not-recognised',
+    rule: 'the own writer id on the item means a lost acknowledgement',
+    file: runStore,
+    edits: [{ find: 'return ok || token?.writerId === failure.writerId;', replace: 'return ok;' }],
+    caughtBy: rules('conditions', 'recordStepFailure only'),
+  },
+  {
+    name: 'step-moved-when-settled',
+    rule: 'a settled step is not moved',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(move.seenDueAtMs)]', replace: '[dueStill(move.seenDueAtMs)]' }],
+    caughtBy: rules('conditions', 'moveStep only'),
+  },
+  {
+    name: 'step-moved-regardless',
+    rule: '... and one only from the due instant that was read',
+    file: runStore,
+    edits: [{ find: '[notSettled, dueStill(move.seenDueAtMs)]', replace: '[notSettled]' }],
+    caughtBy: rules('conditions', 'moveStep only'),
+  },
+  {
+    name: 'published-backwards',
+    rule: 'what is said to be published never becomes less',
+    file: runStore,
+    edits: [{ find: '[itemExists, notPublishedBeyond(publishedSeq)]', replace: '[itemExists]' }],
+    caughtBy: rules('conditions', 'setPublished only'),
+  },
+  {
+    name: 'published-without-head',
+    rule: '... and makes no head',
+    file: runStore,
+    edits: [{ find: '[itemExists, notPublishedBeyond(publishedSeq)]', replace: '[notPublishedBeyond(publishedSeq)]' }],
+    caughtBy: rules('conditions', 'setPublished only'),
+  },
+  {
+    name: 'schedule-saved-regardless',
+    rule: 'a schedule is saved only from the revision that was read',
+    file: runStore,
+    edits: [{ find: '[state.revision === 0 ? neverSaved : revisionIs(state.revision)]', replace: '[]' }],
+    caughtBy: rules('conditions', 'saveSchedule only'),
+  },
+
+  // ----- the sweep -----
+  {
+    name: 'swept-step-read',
+    rule: 'an attempt of a long step goes to its queue',
+    file: fanOutDue,
+    edits: [{ find: '&& entry.isLongStep', replace: '&& false' }],
+    caughtBy: rules('sweeping', 'sweep sends each to its queue'),
+  },
+  {
+    name: 'swept-settlement-read',
+    rule: 'the run of a settled wait is woken',
+    file: fanOutDue,
+    edits: [
+      {
+        find: `} else if (entry.kind === 'token' && !entry.settled) {`,
+        replace: `} else if (entry.kind === 'token') {`,
+      },
+    ],
+    caughtBy: rules('sweeping', 'sweep of settled waits'),
+  },
+  {
+    name: 'swept-settlement-attempted',
+    rule: '... also of a long step',
+    file: fanOutDue,
+    edits: [
+      {
+        find: `entry.kind === 'token' && !entry.settled && entry.isLongStep`,
+        replace: `entry.kind === 'token' && entry.isLongStep`,
+      },
+    ],
+    caughtBy: rules('sweeping', 'sweep of settled waits'),
+  },
+  {
+    name: 'swept-ahead-of-time',
+    rule: 'a wake that is for later is sent for then',
+    file: fanOutDue,
+    edits: [{ find: 'entry.dueAtMs > nowMs', replace: 'false' }],
+    caughtBy: rules('sweeping', 'sweep sends each to its queue'),
+  },
+  {
+    name: 'swept-twice',
+    rule: 'a sweep wakes each run once',
+    file: fanOutDue,
+    edits: [{ find: '!woken.has(entry.runId)', replace: 'true' }],
+    caughtBy: rules('sweeping', 'sweep wakes a run once'),
+  },
+  {
+    name: 'swept-not-ahead',
+    rule: 'a sweep looks ahead to the next',
+    file: fanOutDue,
+    edits: [{ find: 'nowMs + sweepIntervalMs, pageSize', replace: 'nowMs, pageSize' }],
+    caughtBy: rules('sweeping', 'sweep sends each to its queue'),
+  },
+  {
+    name: 'broken-shard-hidden',
+    rule: 'a shard that cannot be read is told of',
+    file: fanOutDue,
+    edits: [{ find: 'if (failed !== undefined) throw failed.reason;', replace: '' }],
+    caughtBy: rules('sweeping', 'sweep that fails for one: a shard'),
+  },
+  {
+    name: 'broken-shard-stops-others',
+    rule: '... and stops no other',
+    file: fanOutDue,
+    edits: [
+      {
+        find: 'await Promise.allSettled(parts)',
+        replace:
+          '(await Promise.all(parts)).map((value) => ({ status: "fulfilled" as const, value })) as PromiseSettledResult<Swept>[]',
+      },
+    ],
+    caughtBy: rules('sweeping', 'sweep that fails for one: a shard'),
+  },
+  {
+    name: 'untaken-poll-stops-others',
+    rule: 'a message that no queue takes stops no other',
+    file: fanOutDue,
+    edits: [{ find: `deps.log.warn('poll not sent', { runId, error });`, replace: 'throw error;' }],
+    caughtBy: rules('sweeping', 'sweep that fails for one: a message'),
+  },
+  {
+    name: 'swept-read-at-once',
+    rule: 'a read is for its instant',
+    file: fanOutDue,
+    edits: [{ find: 'Math.max(0, dueAtMs - nowMs)', replace: '0' }],
+    caughtBy: rules('sweeping', 'sweep sends each to its queue'),
+  },
+
+  // ----- answers to remote tasks -----
+  {
+    name: 'answer-without-look',
+    rule: 'a task that was answered is looked at soon',
+    file: answerRemote,
+    edits: [{ find: 'await pollAt(deps, poke, atMs + pollAfterAnswerMs);', replace: '' }],
+    caughtBy: rules('answering', 'answer delivered'),
+  },
+  {
+    name: 'answer-to-unknown-question',
+    rule: 'what was never asked is not answered',
+    file: answerRemote,
+    edits: [{ find: 'if (asked === undefined || asked.round', replace: 'if (asked?.round' }],
+    caughtBy: rules('answering', 'answer with nobody'),
+  },
+  {
+    name: 'start-answer-sent',
+    rule: 'what was asked before there was a task goes with the next start',
+    file: answerRemote,
+    edits: [{ find: 'asked.round !== undefined ||', replace: '' }],
+    caughtBy: rules('answering', 'answer with nobody'),
+  },
+  {
+    name: 'answer-after-the-end',
+    rule: 'a task that has ended is not answered',
+    file: answerRemote,
+    edits: [{ find: '|| token?.settlement !== undefined', replace: '' }],
+    caughtBy: rules('answering', 'answer with nobody'),
+  },
+  {
+    name: 'answer-attempts-not-counted',
+    rule: 'each attempt to answer has its number',
+    file: answerRemote,
+    edits: [{ find: 'const attempt = wait.failedAttempts + 1;', replace: 'const attempt = wait.failedAttempts;' }],
+    caughtBy: rules('answering', 'answer that did not get through'),
+  },
+  {
+    name: 'answer-retry-after-ignored',
+    rule: '... and waits as long as the server says',
+    file: answerRemote,
+    edits: [{ find: 'answerRetryDelayMs(attempt, reply.retryAfterMs)', replace: 'answerRetryDelayMs(attempt)' }],
+    caughtBy: rules('answering', 'answer that did not get through'),
+  },
+
+  // ----- tasks that nobody waits for -----
+  {
+    name: 'policies-mixed',
+    rule: 'each end has its own policy',
+    file: stopRemote,
+    edits: [
+      { find: `settlement.outcome.kind === 'timed_out' ? onTimeout : onCancel`, replace: 'onTimeout ?? onCancel' },
+    ],
+    caughtBy: rules('stopping', 'policy of the call'),
+  },
+  {
+    name: 'gone-server-asked',
+    rule: 'a server that is gone is not asked',
+    file: stopRemote,
+    edits: [{ find: '|| !Object.hasOwn(deps.app.servers, server)', replace: '' }],
+    caughtBy: rules('stopping', 'server that is gone'),
+  },
+  {
+    name: 'unknown-task-orphan',
+    rule: 'a task that nobody knows is no orphan',
+    file: stopRemote,
+    edits: [
+      {
+        find: 'return token.handle === undefined ? {} : { orphanedAtMs: atMs };',
+        replace: 'return { orphanedAtMs: atMs };',
+      },
+    ],
+    caughtBy: rules('stopping', 'nothing to stop'),
+  },
+  {
+    name: 'left-task-no-orphan',
+    rule: 'a task that is left is an orphan',
+    file: stopRemote,
+    edits: [{ find: 'return token.handle === undefined ? {} : { orphanedAtMs: atMs };', replace: 'return {};' }],
+    caughtBy: rules('stopping', 'policy of the call'),
+  },
+  {
+    name: 'refused-cancel-repeated',
+    rule: 'a cancel that was refused is not repeated',
+    file: stopRemote,
+    edits: [{ find: `const isOver = reply.kind === 'refused' || givesUp;`, replace: 'const isOver = givesUp;' }],
+    caughtBy: rules('stopping', 'cancel that is refused'),
+  },
+  {
+    name: 'cancel-given-up-at-once',
+    rule: 'one without an answer is repeated for a day',
+    file: stopRemote,
+    edits: [{ find: `const isOver = reply.kind === 'refused' || givesUp;`, replace: 'const isOver = true;' }],
+    caughtBy: rules('stopping', 'cancel that gets no answer'),
+  },
+  {
+    name: 'cancel-never-given-up',
+    rule: '... and no longer',
+    file: stopRemote,
+    edits: [
+      {
+        find: `const isOver = reply.kind === 'refused' || givesUp;`,
+        replace: `const isOver = reply.kind === 'refused';`,
+      },
+    ],
+    caughtBy: rules('stopping', 'cancel that gets no answer'),
+  },
+
+  // ----- decisions -----
+  {
+    name: 'too-large-question',
+    rule: 'a question that is too large is not taken in',
+    file: questionsFile,
+    edits: [{ find: '<= formMaxBytes', replace: '<= Infinity' }],
+    caughtBy: rules('deciding', 'questions that are taken in'),
+  },
+  {
+    name: 'too-many-questions',
+    rule: '... nor are more than 64',
+    file: questionsFile,
+    edits: [{ find: '.slice(0, questionsMax)', replace: '' }],
+    caughtBy: rules('deciding', 'questions that are taken in'),
+  },
+  {
+    name: 'keys-of-start-known',
+    rule: 'keys of before the start are others',
+    file: questionsFile,
+    edits: [{ find: 'last?.round === undefined ? (last?.list ?? []) : []', replace: 'last?.list ?? []' }],
+    caughtBy: rules('deciding', 'unseen questions'),
+  },
+  {
+    name: 'sightings-without-gap',
+    rule: 'two sightings close together are one',
+    file: sighting,
+    edits: [{ find: 'nowMs - before.atMs < taskSightingsGapMs ? before :', replace: '' }],
+    caughtBy: rules('deciding', 'missing task: three sightings'),
+  },
+  {
+    name: 'sightings-of-any-kind',
+    rule: 'a row is of one kind',
+    file: sighting,
+    edits: [{ find: 'if (before?.of !== of) return', replace: 'if (before === undefined) return' }],
+    caughtBy: rules('deciding', 'missing task: three sightings'),
+  },
+  {
+    name: 'grace-from-creation',
+    rule: 'the grace is counted from the reply to the start',
+    file: sighting,
+    edits: [{ find: '(task.startedAtMs ?? task.createdAtMs)', replace: 'task.createdAtMs' }],
+    caughtBy: rules('deciding', 'missing task: nothing within a minute'),
+  },
+  {
+    name: 'older-ttl',
+    rule: 'the last word on the time to live counts',
+    file: sighting,
+    edits: [{ find: 'task.ttlMs ?? task.handle.ttlMs', replace: 'task.handle.ttlMs' }],
+    caughtBy: rules('deciding', 'missing task: it has expired'),
+  },
+
+  // ----- turns -----
+  {
+    name: 'start-without-time',
+    rule: 'a start needs time for its request',
+    file: turn,
+    edits: [
+      {
+        find: `if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+               const { turnId, called } = this.#options;`,
+        replace: 'const { turnId, called } = this.#options;',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for a start'),
+  },
+  {
+    name: 'step-without-time',
+    rule: 'a step needs time for itself',
+    file: turn,
+    edits: [
+      {
+        find: 'if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for a step'),
+  },
+  {
+    name: 'cancel-without-time',
+    rule: 'a cancel needs time for its request',
+    file: endRun,
+    edits: [{ find: 'if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;', replace: '' }],
+    caughtBy: rules('turns', 'too little time for a cancel'),
+  },
+
+  // ----- turns -----
+  {
+    name: 'no-wake-for-the-rest',
+    rule: 'what there was no time for is for another turn',
+    file: turn,
+    edits: [
+      {
+        find: 'if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq); await wakeRun(this.#deps, runId);',
+        replace:
+          'if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq);',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for a step'),
+  },
+  {
+    name: 'careful-in-parallel',
+    rule: 'after a lost delivery steps run one at a time',
+    file: turn,
+    edits: [{ find: 'return this.#isCareful() ? 1 : stepsInParallel;', replace: 'return stepsInParallel;' }],
+    caughtBy: rules('turns', 'careful after a delivery'),
+  },
+  {
+    name: 'careful-without-record',
+    rule: '... and are recorded before',
+    file: turn,
+    edits: [{ find: 'command.policy.atMostOnce || this.#isCareful()', replace: 'command.policy.atMostOnce' }],
+    caughtBy: rules('turns', 'careful after a delivery'),
+  },
+  {
+    name: 'starts-without-limit',
+    rule: 'sixteen starts at a time',
+    file: turn,
+    edits: [
+      {
+        find: `if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;`,
+        replace: 'if (this.#isStarted(wait) || this.#isLater(wait)) return true;',
+      },
+    ],
+    caughtBy: rules('turns', 'outside at a time'),
+  },
+  {
+    name: 'no-message-ahead',
+    rule: 'an instant that is near has a message',
+    file: turn,
+    edits: [
+      {
+        find: 'if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);',
+        replace: '',
+      },
+    ],
+    caughtBy: rules('turns', 'message ahead of time'),
+  },
+  {
+    name: 'end-effects-too-early',
+    rule: 'end effects are for a run that has ended',
+    file: endRun,
+    edits: [{ find: 'if (!state.ended || state.ending === undefined) return;', replace: '' }],
+    caughtBy: rules('turns', 'end effects only'),
   },
 ];

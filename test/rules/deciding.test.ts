@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { commitTargetBytes, formMaxBytes, questionsMax } from '../../lib/base/limits.js';
+import { boundedQuestions, changedQuestions, unseenQuestions } from '../../lib/decide/questions.js';
+import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../lib/decide/retry.js';
+import { sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
+import type { HistoryEvent } from '../../lib/history/event.js';
+import { RunState } from '../../lib/history/run-state.js';
+import type { RemoteQuestion } from '../../lib/history/remote-question.js';
+import { fittingCount, newHandles, newQuestions } from '../../lib/operations/take-in.js';
+import type { TokenRecord } from '../../lib/store/records.js';
+
+// Decisions without any IO, at their edges.
+
+const asks = (key: string, message = 'Release?'): RemoteQuestion => ({ key, kind: 'form', message });
+
+test('questions that are taken in: 64 at most, and none that is too large', () => {
+  const frame = JSON.stringify(asks('k', '')).length;
+  const fits = asks('k', 'x'.repeat(formMaxBytes - frame));
+  expect(boundedQuestions([fits])).toEqual([fits]);
+  expect(boundedQuestions([asks('k', 'x'.repeat(formMaxBytes - frame + 1)), asks('l')])).toEqual([asks('l')]);
+  const many = Array.from({ length: questionsMax + 1 }, (_, n) => asks(String(n)));
+  expect(boundedQuestions(many)).toEqual(many.slice(0, questionsMax));
+});
+
+test('unseen questions: all that is asked now, if one of it is new; keys of before the start are others', () => {
+  expect(unseenQuestions(undefined, [])).toBeUndefined();
+  expect(unseenQuestions(undefined, [asks('a')])).toEqual([asks('a')]);
+  const last = { list: [asks('a')] };
+  expect(unseenQuestions(last, [asks('a', 'otherwise')])).toBeUndefined();
+  expect(unseenQuestions(last, [asks('a'), asks('b')])).toEqual([asks('a'), asks('b')]);
+  expect(unseenQuestions({ ...last, round: 1 }, [asks('a')])).toEqual([asks('a')]);
+});
+
+test('changed questions: known keys that now ask something else', () => {
+  expect(changedQuestions(undefined, [asks('a')])).toEqual([]);
+  expect(changedQuestions({ list: [asks('a'), asks('b')] }, [asks('a'), asks('b', 'no'), asks('c')])).toEqual(['b']);
+});
+
+const task = { handle: { server: 'reports', protocol: 'mcp', wire: 'x', taskId: 't' }, createdAtMs: 0 } as const;
+const said = { code: 'REMOTE_UNREACHABLE', message: 'Task not found' } as const;
+
+test('missing task: nothing within a minute of its start, by the clock of the reply to it', () => {
+  expect(sightMissing({ ...task, startedAtMs: 5_000 }, said, 64_999)).toEqual({ kind: 'open' });
+  const first = { of: 'missing', count: 1, atMs: 65_000 } as const;
+  expect(sightMissing({ ...task, startedAtMs: 5_000 }, said, 65_000)).toEqual({ kind: 'open', sightings: first });
+  expect(sightMissing(task, said, 59_999)).toEqual({ kind: 'open' });
+  expect(sightMissing(task, said, 60_000)).toMatchObject({ sightings: { count: 1 } });
+});
+
+test('missing task: three sightings in a row, ten seconds apart, end the wait', () => {
+  const seen = { of: 'missing', count: 2, atMs: 100_000 } as const;
+  expect(sightMissing({ ...task, sightings: seen }, said, 109_999)).toEqual({ kind: 'open', sightings: seen });
+  expect(sightMissing({ ...task, sightings: seen }, said, 110_000)).toMatchObject({
+    kind: 'over',
+    error: { code: 'REMOTE_TASK_LOST', details: { server: 'reports', taskId: 't', phase: 'run', state: 'missing' } },
+  });
+  const other = { ...seen, of: 'unfit' } as const;
+  expect(sightMissing({ ...task, sightings: other }, said, 110_000)).toMatchObject({ sightings: { count: 1 } });
+});
+
+test('missing task: it has expired once its time to live is over, the one that was said last', () => {
+  const kept = { ...task, handle: { ...task.handle, ttlMs: 50_000 } };
+  expect(sightMissing(kept, said, 49_999)).toEqual({ kind: 'open' });
+  expect(sightMissing(kept, said, 50_000)).toMatchObject({ kind: 'over', error: { code: 'REMOTE_TASK_EXPIRED' } });
+  expect(sightMissing({ ...kept, ttlMs: 55_000 }, said, 54_999)).toEqual({ kind: 'open' });
+  expect(sightMissing({ ...kept, ttlMs: 55_000 }, said, 55_000)).toMatchObject({
+    error: { details: { ttlMs: 55_000 } },
+  });
+});
+
+test('unfit reply: the third in a row ends the wait with its reason', () => {
+  const large = { code: 'PAYLOAD_TOO_LARGE', message: 'too large', details: { bytes: 9 } } as const;
+  expect(sightUnfit(task, large, 1)).toEqual({ kind: 'open', sightings: { of: 'unfit', count: 1, atMs: 1 } });
+  const seen = { of: 'unfit', count: 2, atMs: 1 } as const;
+  expect(sightUnfit({ ...task, sightings: seen }, large, 10_001)).toMatchObject({
+    kind: 'over',
+    error: { code: 'PAYLOAD_TOO_LARGE', details: { bytes: 9, taskId: 't' } },
+  });
+});
+
+test('retries: their number, their delays and what the other side asks for', () => {
+  expect([1, 2, 3, 4, 5].map((attempt) => startRetryDelayMs(attempt))).toEqual([1_000, 2_000, 4_000, 8_000, undefined]);
+  expect(startRetryDelayMs(1, 1_500)).toBe(1_500);
+  expect([1, 2, 9, 10, 99].map((attempt) => answerRetryDelayMs(attempt))).toEqual([
+    ...[1_000, 2_000, 256_000],
+    ...[300_000, 300_000],
+  ]);
+  expect(answerRetryDelayMs(99, 400_000)).toBe(400_000);
+  const policy = { maxAttempts: 3, initialIntervalMs: 100, maxIntervalMs: 150, jitter: 0.5 };
+  expect([1, 2, 3].map((attempt) => stepRetryDelayMs(policy, attempt, 0))).toEqual([100, 150, undefined]);
+  expect(stepRetryDelayMs(policy, 1, 0.5)).toBe(75);
+  expect(stepRetryDelayMs(policy, 1, 0.5, 80)).toBe(80);
+});
+
+const token: TokenRecord = { runId: 'r', waitId: '1', attempt: 1, writerId: 'w', createdAtMs: 1, pollErrors: 0 };
+const settlement = {
+  ...({ writerId: 's', atMs: 1, by: 'poll', outcome: { kind: 'completed', result: 1, isError: false } } as const),
+};
+
+/** A run that waits for a remote task, and what its token says. */
+function waiting(more: Partial<TokenRecord>, events: readonly HistoryEvent[] = []) {
+  const state = new RunState();
+  const requested = { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'reports', name: 't' } as const;
+  state.applyCommit(1, [{ ...requested, digest: '', deadlineAtMs: 9 } as HistoryEvent, ...events]);
+  const known = { state, tokens: new Map([['1', { ...token, ...more }]]), inbox: new Map(), isWaitedFor: () => true };
+  return known as Parameters<typeof newHandles>[0];
+}
+const listed = (...list: RemoteQuestion[]) => ({ questions: { list, recorded: 1, taken: 0 } });
+
+test('handles that came since the last commit: each once', () => {
+  expect(newHandles(waiting({}))).toEqual([]);
+  expect(newHandles(waiting({ handle: task.handle, startedAtMs: 7 }))).toEqual([
+    { type: 'RemoteTaskStarted', atMs: 7, waitId: '1', handle: task.handle },
+  ]);
+  expect(newHandles(waiting({ handle: task.handle }))).toMatchObject([{ atMs: 1 }]);
+  const started: HistoryEvent = { type: 'RemoteTaskStarted', atMs: 7, waitId: '1', handle: task.handle };
+  expect(newHandles(waiting({ handle: task.handle }, [started]))).toEqual([]);
+});
+
+test('questions that the log does not have: of open waits, each once', () => {
+  const first: HistoryEvent = { type: 'RemoteQuestionAsked', atMs: 2, waitId: '1', question: asks('a') };
+  expect(newQuestions(waiting({}), 5)).toEqual([]);
+  expect(newQuestions(waiting(listed(asks('a'), asks('b')), [first]), 5)).toEqual([
+    { type: 'RemoteQuestionAsked', atMs: 5, waitId: '1', question: asks('b') },
+  ]);
+  expect(newQuestions(waiting({ ...listed(asks('a')), settlement }), 5)).toEqual([]);
+  // Of another round it is another question.
+  const asked = { questions: { list: [asks('a')], recorded: 1, taken: 0, round: 2 } };
+  expect(newQuestions(waiting(asked, [first]), 5)).toMatchObject([{ question: asks('a'), round: 2 }]);
+});
+
+test('questions that the log does not have: as many as one commit holds, and one at least', () => {
+  const large = Array.from({ length: 8 }, (_, n) => asks(String(n), 'x'.repeat(60_000)));
+  const taken = newQuestions(waiting(listed(...large)), 5);
+  expect(taken).toHaveLength(Math.floor(commitTargetBytes / 60_060));
+  expect(newQuestions(waiting(listed(asks('a', 'x'.repeat(commitTargetBytes)))), 5)).toHaveLength(1);
+});
+
+test('events of one commit: as many as fit, and one at least', () => {
+  const result = (bytes: number): HistoryEvent => ({
+    ...({ type: 'StepCompleted', atMs: 1, waitId: '1', attempt: 1, result: 'x'.repeat(bytes - 2) } as const),
+  });
+  expect(fittingCount([])).toBe(0);
+  expect(fittingCount([result(commitTargetBytes * 2), result(10)])).toBe(1);
+  expect(fittingCount([result(100_000), result(100_000), result(100_000), result(100_000)])).toBe(3);
+});

@@ -1,0 +1,209 @@
+import { createTestApp } from 'outwait/testing';
+import { expect, test } from 'vitest';
+import { outsideInParallel, requestTimeoutMs, turnReserveMs } from '../../lib/base/limits.js';
+import type { HistoryEvent } from '../../lib/history/event.js';
+import type { Deps } from '../../lib/operations/deps.js';
+import { afterEnd } from '../../lib/operations/end-run.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { startRun } from '../../lib/operations/start-run.js';
+import { MemoryTable } from '../../lib/store/memory-table.js';
+import { RunStore } from '../../lib/store/run-store.js';
+import { SealedTable } from '../../lib/store/sealed-table.js';
+import type { WorkflowContext } from '../../lib/workflow/context.js';
+import { aFlow, anApp, startMs, WatchedServer } from '../engine/support.js';
+
+// Single turns: what one begins, what it leaves to the next, and which markers and messages it leaves behind.
+
+/** A run of which nothing happens but the turns that a test makes. Times are in seconds. */
+class Turns {
+  nowS = 0;
+  /** Writes that were applied. */
+  writes = 0;
+  readonly sent: string[] = [];
+  readonly reports = new WatchedServer();
+  readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => void this.writes++ })));
+  runId = '';
+  readonly deps: Deps;
+
+  constructor(run: (ctx: WorkflowContext) => Promise<unknown>) {
+    const { deps } = createTestApp(anApp(aFlow(run)), { servers: { reports: this.reports } });
+    const { warmRuns: _, ...cold } = deps;
+    this.deps = {
+      ...cold,
+      store: this.store,
+      clock: { nowMs: () => startMs + this.nowS * 1_000 },
+      queues: {
+        sendTurn: async () => void this.sent.push('wake'),
+        sendWork: async (message, delayMs) => void this.sent.push(`${message.kind} in ${delayMs / 1_000}`),
+        sendStep: async () => undefined,
+      },
+    };
+  }
+
+  static async of(run: (ctx: WorkflowContext) => Promise<unknown>): Promise<Turns> {
+    const turns = new Turns(run);
+    const { runId } = await startRun(turns.deps, { workflow: 'flow', key: 'k' });
+    turns.runId = runId;
+    turns.sent.length = 0;
+    return turns;
+  }
+
+  async turn(remainingMs = 60_000, deliveryCount = 1): Promise<void> {
+    this.sent.length = 0;
+    await runTurn(this.deps, { runId: this.runId }, { remainingMs: () => remainingMs, deliveryCount });
+  }
+
+  async types(): Promise<readonly HistoryEvent['type'][]> {
+    const records = await this.store.readRun(this.runId);
+    return (records?.commits ?? []).flatMap(({ events }) => events.map(({ type }) => type));
+  }
+
+  /** Markers of the run: whose they are and for when. */
+  async due(): Promise<readonly string[]> {
+    const shard = Number.parseInt(this.runId.slice(0, 4), 16) % 16;
+    const { rows } = await this.store.listDue(shard, Number.MAX_SAFE_INTEGER, 100);
+    return rows.map(({ kind, dueAtMs }) => `${kind} ${(dueAtMs - startMs) / 1_000}`).sort();
+  }
+}
+const call = async (ctx: WorkflowContext) =>
+  ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } });
+
+test('too little time for a start: none is begun, and another turn is asked for', async () => {
+  const scene = await Turns.of(call);
+  await scene.turn(requestTimeoutMs + turnReserveMs - 1);
+  expect(scene.reports.startedAtMs).toEqual([]);
+  expect(scene.sent).toEqual(['wake']);
+  expect(await scene.due()).toEqual(['run 0']);
+  await scene.turn(requestTimeoutMs + turnReserveMs);
+  expect(scene.reports.startedAtMs).toHaveLength(1);
+});
+
+test('too little time for a step: none is begun, and another turn is asked for', async () => {
+  let ran = 0;
+  const scene = await Turns.of(async (ctx) => ctx.step('s', () => ++ran, { timeout: { seconds: 20 } }));
+  await scene.turn(24_999);
+  expect([ran, scene.sent, await scene.due()]).toEqual([0, ['wake'], ['run 0']]);
+  await scene.turn(25_000);
+  expect(ran).toBe(1);
+});
+
+test('too little time for a cancel: the task of a run that ended is left to another turn, and its markers stand', async () => {
+  const scene = await Turns.of(call);
+  await scene.turn();
+  await requestStop(scene.deps, { runId: scene.runId, kind: 'terminate', requestId: 't' });
+  await scene.turn(requestTimeoutMs + turnReserveMs - 1);
+  expect(await scene.types()).toContain('RunEnded');
+  expect([scene.reports.cancels, (await scene.due()).map((entry) => entry.split(' ')[0])]).toEqual([
+    0,
+    ['run', 'token'],
+  ]);
+  await scene.turn(requestTimeoutMs + turnReserveMs);
+  expect([scene.reports.cancels, await scene.due()]).toEqual([1, []]);
+});
+
+test('careful after a delivery that was lost: steps are recorded before they run, and run one at a time', async () => {
+  let running = 0;
+  let most = 0;
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all(
+      ['a', 'b', 'c'].map(async (name) =>
+        ctx.step(name, async () => {
+          most = Math.max(most, ++running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running--;
+        }),
+      ),
+    ),
+  );
+  await scene.turn(60_000, 2);
+  expect(most).toBe(1);
+  expect((await scene.types()).filter((type) => type === 'StepStarted')).toHaveLength(3);
+});
+
+test('outside at a time: sixteen starts of one turn, and no more', async () => {
+  let running = 0;
+  let most = 0;
+  const scene = await Turns.of(async (ctx) => Promise.all(Array.from({ length: 40 }, async () => call(ctx))));
+  const transport = scene.reports.start.bind(scene.reports);
+  scene.reports.start = async (request) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    return transport(request);
+  };
+  const { reports } = scene;
+  await runTurn(
+    { ...scene.deps, transports: { get: () => reports } },
+    { runId: scene.runId },
+    { remainingMs: () => 60_000 },
+  );
+  expect([most, reports.startedAtMs.length]).toEqual([outsideInParallel, 40]);
+});
+
+test('message ahead of time: for an instant within 90 s, later ones are the sweep’s', async () => {
+  for (const [seconds, sent] of [
+    [90, ['wake in 90']],
+    [91, []],
+  ] as const) {
+    const scene = await Turns.of(async (ctx) => ctx.sleep({ seconds }));
+    await scene.turn();
+    expect(scene.sent).toEqual(sent);
+    expect(await scene.due()).toEqual([`run ${seconds}`]);
+  }
+});
+
+test('turn that finds nothing to do: it writes nothing', async () => {
+  const scene = await Turns.of(async (ctx) => ctx.sleep({ minutes: 30 }));
+  await scene.turn();
+  const { writes } = scene;
+  await scene.turn();
+  expect(scene.writes).toBe(writes);
+});
+
+test('paused: the head alone has a marker, and a turn that comes meanwhile takes nothing in', async () => {
+  const scene = await Turns.of(async (ctx) => {
+    const { outcome } = await ctx.externalToken({ name: 'work' });
+    return [await outcome, await ctx.signal('go')];
+  });
+  await scene.turn();
+  await requestControl(scene.deps, scene.runId, 'pause');
+  await signalRun(scene.deps, scene.runId, { name: 'go', key: 'k' });
+  const outcome = { kind: 'completed', result: 1, isError: false } as const;
+  await scene.store.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
+  await scene.turn();
+  expect(await scene.due()).toEqual([`run ${24 * 3600}`]);
+  const types = await scene.types();
+  await scene.turn();
+  expect(await scene.types()).toEqual(types);
+  expect(types).not.toContain('SignalReceived');
+  await requestControl(scene.deps, scene.runId, 'resume');
+  await scene.turn();
+  expect(await scene.types()).toContain('RunEnded');
+  expect(await scene.due()).toEqual([]);
+});
+
+test('blocked: the head alone has a marker, and what has come is taken in after the deploy', async () => {
+  const scene = await Turns.of(async (ctx) => {
+    const { outcome } = await ctx.externalToken({ name: 'work' });
+    return [await outcome, await ctx.signal('go')];
+  });
+  await scene.turn();
+  await signalRun(scene.deps, scene.runId, { name: 'go', key: 'k' });
+  const outcome = { kind: 'completed', result: 1, isError: false } as const;
+  await scene.store.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
+  const other = { ...scene.deps, app: anApp(aFlow(async (ctx) => ctx.step('another', () => 1))) };
+  await runTurn(other, { runId: scene.runId }, { remainingMs: () => 60_000 });
+  expect(await scene.due()).toEqual(['run 60']);
+  await scene.turn();
+  expect(await scene.types()).toContain('RunEnded');
+});
+
+test('end effects only of a run that has ended', async () => {
+  const scene = await Turns.of(async (ctx) => ctx.sleep({ minutes: 30 }));
+  await scene.turn();
+  const { writes } = scene;
+  await afterEnd(scene.deps, scene.runId, { remainingMs: () => 60_000 });
+  await afterEnd(scene.deps, '00'.repeat(16), { remainingMs: () => 60_000 });
+  expect([scene.writes, await scene.due()]).toEqual([writes, ['run 1800']]);
+});
