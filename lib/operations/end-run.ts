@@ -11,6 +11,7 @@ import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
+import { settleInTime } from './settle-in-time.js';
 import { stopRemote } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
 
@@ -137,8 +138,8 @@ async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Pro
     by: 'child',
     outcome: childOutcome(head, outcome),
   } as const;
-  const { settled } = await deps.store.settle(runId, waitId, settlement);
-  if (settled) await wakeRunFor(deps, runId, { waitId });
+  const { settled, timedOut } = await settleInTime(deps, runId, waitId, settlement);
+  if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
 }
 
 function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {

@@ -6,6 +6,7 @@ import type { StartChild } from '../replay/command.js';
 import type { RunHead, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { newHead } from './start-run.js';
+import { settleInTime } from './settle-in-time.js';
 import { wakeRun } from './wake.js';
 
 export interface ChildResult {
@@ -58,7 +59,7 @@ export async function startChild(
       by: 'start',
       outcome: { kind: 'failed', error: failed },
     } as const;
-    return { token: (await deps.store.settle(parent.runId, waitId, settlement)).token ?? token };
+    return { token: (await settleInTime(deps, parent.runId, waitId, settlement)).token ?? token };
   }
   const { created } = await deps.store.createRun(head, deps.random.hex(16));
   if (created) await wakeRun(deps, head.runId);

@@ -13,6 +13,7 @@ import type { StartRemoteTask } from '../replay/command.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { callKeyOf, remoteTarget, type RemoteTarget } from './remote-target.js';
+import { settleInTime } from './settle-in-time.js';
 import { takeHandle } from './take-handle.js';
 
 /** What an attempt to start leaves behind. */
@@ -309,7 +310,9 @@ async function settle(
 ): Promise<TokenRecord | undefined> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   // No wake: the turn that called takes it in with its next commit.
-  return (await deps.store.settle(runId, wait.waitId, settlement, options)).token;
+  const { waitId } = wait;
+  if (by === 'timeout') return (await deps.store.settle(runId, waitId, settlement, options)).token;
+  return (await settleInTime(deps, runId, waitId, settlement, options)).token;
 }
 
 function settled(token: TokenRecord | undefined, before: TokenRecord): StartResult {
