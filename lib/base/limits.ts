@@ -73,6 +73,8 @@ export const managementTokenMinChars = 24;
 /** Bounds of JSON that came from outside, counted before it is parsed. */
 export const jsonMaxDepth = 64;
 export const jsonMaxKeys = 10_000;
+/** Keys, objects and arrays together, which is what parsing costs; numbers and texts are free. Of replies the only such bound. */
+export const jsonMaxParts = 200_000;
 
 // Outbound HTTP to remote servers.
 export const connectTimeoutMs = 3_000;
@@ -244,6 +246,8 @@ export const remoteStateMaxChars = 64;
 export const formMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */
 export const answerMaxBytes = 64 * KiB;
+/** A task that a tool gives out as its result is told by its text up to this length: there is not much to one. */
+export const disguisedTaskMaxChars = 16 * KiB;
 /** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
 export const answerCheckPairsMax = 200_000;
 /** Questions of a page that are read at a time; ten of them are less than 1 MiB. */

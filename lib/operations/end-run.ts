@@ -12,6 +12,7 @@ import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
+import { settleInTime } from './settle-in-time.js';
 import { validInput } from './start-run.js';
 import { stopRemote, type Stopped } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
@@ -162,8 +163,8 @@ async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Pro
     by: 'child',
     outcome: childOutcome(head, outcome),
   } as const;
-  const { settled } = await deps.store.settle(runId, waitId, settlement);
-  if (settled) await wakeRunFor(deps, runId, { waitId });
+  const { settled, timedOut } = await settleInTime(deps, runId, waitId, settlement);
+  if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
 }
 
 function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {

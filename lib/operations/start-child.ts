@@ -7,6 +7,7 @@ import type { RunHead, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { Persist } from './persist.js';
 import { newHead } from './start-run.js';
+import { settleInTime } from './settle-in-time.js';
 import { wakeRun } from './wake.js';
 
 export interface ChildResult {
@@ -61,7 +62,8 @@ export async function startChild(
       by: 'start',
       outcome: { kind: 'failed', error: failed },
     } as const;
-    return { token: (await persist(() => deps.store.settle(parent.runId, waitId, settlement))).token ?? token };
+    const settled = await persist(() => settleInTime(deps, parent.runId, waitId, settlement));
+    return { token: settled.token ?? token };
   }
   const writerId = deps.random.hex(16);
   const { created } = await persist(() => deps.store.createRun(head, writerId));

@@ -14,6 +14,7 @@ import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { callKeyOf, remoteTarget, type RemoteTarget } from './remote-target.js';
 import type { Persist } from './persist.js';
+import { settleInTime } from './settle-in-time.js';
 import { takeHandle } from './take-handle.js';
 import type { TurnLimits } from './turn-limits.js';
 
@@ -349,7 +350,13 @@ async function settle(
 ): Promise<TokenRecord | undefined> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   // No wake: the turn that called takes it in with its next commit.
-  return (await persist(() => deps.store.settle(runId, wait.waitId, settlement, options))).token;
+  const { waitId } = wait;
+  const { token } = await persist(() =>
+    by === 'timeout'
+      ? deps.store.settle(runId, waitId, settlement, options)
+      : settleInTime(deps, runId, waitId, settlement, options),
+  );
+  return token;
 }
 
 function settled(token: TokenRecord | undefined, before: TokenRecord): StartResult {

@@ -36,6 +36,15 @@ export function startTrouble(trouble: Trouble): FailedStart {
 }
 
 /**
+ * The end of a call whose start was answered, and with more than can be read: the tool or agent has done what it does, and
+ * another start would bring no other answer. Undefined for every other trouble.
+ */
+export function beyondLimits(exchange: Exchange): StartReply | undefined {
+  if (exchange.kind !== 'unusable' || exchange.isBeyondLimits !== true) return undefined;
+  return { kind: 'ended', end: { kind: 'failed', error: exchange.error } };
+}
+
+/**
  * A read without a result says nothing about the task, but for the JSON-RPC errors in `missingCodes`: they say that the
  * server knows no such task.
  */

@@ -53,6 +53,8 @@ const deadlineIs = (deadlineAtMs: EpochMs): Condition => ({
   attribute: 'deadlineAtMs',
   value: deadlineAtMs,
 });
+/** The deadline, if there is one, has not passed. */
+const notOverdue = (atMs: EpochMs): Condition => ({ kind: 'absentOrAbove', attribute: 'deadlineAtMs', value: atMs });
 const writerIs = (writerId: string): Condition => ({ kind: 'equals', attribute: 'writerId', value: writerId });
 const neverSaved: Condition = { kind: 'absent', attribute: 'revision' };
 const revisionIs = (revision: number): Condition => ({ kind: 'equals', attribute: 'revision', value: revision });
@@ -371,7 +373,8 @@ export class RunStore {
   /**
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
    * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news. `onlyIfDeadlineIs` is
-   * for timeouts: a heartbeat may have moved the deadline. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
+   * for timeouts: a heartbeat may have moved the deadline. `onlyInTime` is for everything else that ends a wait: a deadline
+   * that has passed by the instant of the settlement has ended it, whether anybody has seen that or not. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
    * of a long step: another worker may have taken over, or be alive. `onlyWithoutForm` is for results that were not held
    * to the schema of a question.
    */
@@ -382,6 +385,7 @@ export class RunStore {
     options: {
       readonly onlyWithoutHandle?: boolean;
       readonly onlyIfDeadlineIs?: EpochMs;
+      readonly onlyInTime?: boolean;
       readonly onlyIfWriterIs?: string;
       readonly onlyIfDueIs?: EpochMs;
       readonly onlyWithoutForm?: boolean;
@@ -395,6 +399,7 @@ export class RunStore {
         notSettled,
         ...(options.onlyWithoutHandle === true ? [noHandle] : []),
         ...(options.onlyWithoutForm === true ? [noForm] : []),
+        ...(options.onlyInTime === true ? [notOverdue(settlement.atMs)] : []),
         ...(options.onlyIfDeadlineIs === undefined ? [] : [deadlineIs(options.onlyIfDeadlineIs)]),
         ...(options.onlyIfWriterIs === undefined ? [] : [writerIs(options.onlyIfWriterIs)]),
         ...(options.onlyIfDueIs === undefined ? [] : [dueStill(options.onlyIfDueIs)]),
@@ -426,15 +431,18 @@ export class RunStore {
     return token;
   }
 
-  /** Moves the deadline of a wait that has one and is open; its marker goes along, since the head's knows only the old one. */
+  /**
+   * Moves the deadline of a wait that has one, which has not passed, and is open; its marker goes along, since the head's
+   * knows only the old one.
+   */
   async moveDeadline(
     runId: RunId,
     waitId: WaitId,
-    deadlineAtMs: EpochMs,
+    { deadlineAtMs, nowMs }: { readonly deadlineAtMs: EpochMs; readonly nowMs: EpochMs },
   ): Promise<{ readonly moved: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: { deadlineAtMs, ...items.marker(runId, deadlineAtMs) },
-      conditions: [itemExists, notSettled, hasDeadline],
+      conditions: [itemExists, notSettled, hasDeadline, notOverdue(nowMs)],
     });
     return { moved: ok, token };
   }

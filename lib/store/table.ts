@@ -16,7 +16,9 @@ export type Condition =
   | { readonly kind: 'present'; readonly attribute: string }
   | { readonly kind: 'equals'; readonly attribute: string; readonly value: Scalar }
   /** Absent, or a number of at most `value`. */
-  | { readonly kind: 'absentOrAtMost'; readonly attribute: string; readonly value: number };
+  | { readonly kind: 'absentOrAtMost'; readonly attribute: string; readonly value: number }
+  /** Absent, or a number greater than `value`. */
+  | { readonly kind: 'absentOrAbove'; readonly attribute: string; readonly value: number };
 
 export interface Put {
   readonly kind: 'put';

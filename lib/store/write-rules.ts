@@ -84,6 +84,10 @@ function holds(condition: Condition, old: Item | undefined): boolean {
       const value = old?.[condition.attribute];
       return value === undefined || (typeof value === 'number' && value <= condition.value);
     }
+    case 'absentOrAbove': {
+      const value = old?.[condition.attribute];
+      return value === undefined || (typeof value === 'number' && value > condition.value);
+    }
   }
 }
 

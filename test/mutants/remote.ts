@@ -65,4 +65,28 @@ export const remoteMutants: readonly Mutant[] = [
     edits: [{ find: "return { kind: 'retry', error: task.error };", replace: "return { kind: 'done' };" }],
     caughtBy: testsIn('test/remote/mcp-modern.test.ts', 'answers -32602 to an answer where F07'),
   },
+  {
+    name: 'late-settlement',
+    rule: 'a wait whose deadline has passed takes no result, though no sweep has seen that',
+    file: 'lib/store/run-store.ts',
+    edits: [
+      { find: 'options.onlyInTime === true ? [notOverdue(settlement.atMs)]', replace: 'false ? [notOverdue(0)]' },
+    ],
+    caughtBy: testsIn(
+      'test/engine/deadlines.test.ts',
+      'a deadline that has passed unseen F18 ends the wait for the holder of its token',
+    ),
+  },
+  {
+    name: 'late-heartbeat',
+    rule: 'a heartbeat does not revive a wait whose deadline has passed',
+    file: 'lib/store/run-store.ts',
+    edits: [
+      { find: 'notSettled, hasDeadline, notOverdue(nowMs)', replace: 'notSettled, hasDeadline, notOverdue(0 * nowMs)' },
+    ],
+    caughtBy: testsIn(
+      'test/engine/deadlines.test.ts',
+      'a deadline that has passed unseen F18 ends the wait for a heartbeat',
+    ),
+  },
 ];

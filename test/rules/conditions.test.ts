@@ -214,7 +214,7 @@ test('leaveHandle only on a settled item: with a marker to be cancelled, or as t
   const open = await withToken();
   await open.refused(open.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true }));
   const toCancel = await withToken({}, 500);
-  await toCancel.store.clearTokenMarker(runId, '1');
+  await toCancel.store.clearTokenMarker(runId, '1', { dueAtMs: 500, hasHandle: false });
   await toCancel.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true });
   expect(await toCancel.due()).toEqual(['token 600']);
   expect((await toCancel.store.listOrphans(10)).rows).toEqual([]);
@@ -292,7 +292,7 @@ test('close only what has no settlement: without an item it leaves a tombstone',
 });
 
 test('moveDeadline only of a wait that is open and has one: its marker goes along', async () => {
-  const move = (scene: Scene) => scene.store.moveDeadline(runId, '1', 950);
+  const move = (scene: Scene) => scene.store.moveDeadline(runId, '1', { deadlineAtMs: 950, nowMs: 1 });
   const absent = new Scene();
   expect(await absent.refused(move(absent))).toEqual({ moved: false, token: undefined });
   const settled = await withToken({}, 500);
@@ -469,7 +469,7 @@ test('setPublished only forward, and never a head of its own', async () => {
 test('markers are set and cleared only where there is an item', async () => {
   const absent = new Scene();
   await absent.refused(absent.store.markEndedHead(runId, 50));
-  await absent.refused(absent.store.clearHeadMarker(runId));
+  await absent.refused(absent.store.clearHeadMarker(runId, 50));
 });
 
 test('saveSchedule only from the revision that was read', async () => {

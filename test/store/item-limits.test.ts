@@ -239,7 +239,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
 
   // Heads, ids, inbox.
   expect((await store.createRun(head(runId), writerId)).created).toBe(true);
-  expect(await store.createRunWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toBe(true);
+  expect(await store.createRunWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject({
+    created: true,
+  });
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
   expect(await store.createNamedRun(head('2'.repeat(32)), writerId, name)).toBe(true);
   await store.seedInbox(signal('2'.repeat(32), '2'));
@@ -330,7 +332,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const failure = { claim: writerId, writerId, step: token.step!, dueAtMs: atMs };
   expect(await store.recordStepFailure(runId, waitId, failure)).toBe(true);
   expect(await store.moveStep(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs })).toBe(true);
-  expect((await store.moveDeadline(runId, waitId, atMs)).moved).toBe(true);
+  expect((await store.moveDeadline(runId, waitId, { deadlineAtMs: atMs, nowMs: 0 })).moved).toBe(true);
   const settlement: Settlement = {
     writerId,
     atMs,

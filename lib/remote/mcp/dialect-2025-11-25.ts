@@ -5,7 +5,7 @@ import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
-import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import {
   notStarted,
   outlasted,
@@ -87,6 +87,8 @@ export class LegacyDialect implements McpDialect {
 
   #readStart({ exchange, session }: UnderSession, asTask: boolean): StartReply | OtherRevision {
     if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session);
+    const beyond = beyondLimits(exchange);
+    if (beyond !== undefined) return beyond;
     const reply = startTrouble(exchange);
     if (isErrorOf(exchange, modernCodes)) return { kind: 'other_revision', error: reply.error };
     return asTask ? reply : outlasted(reply);

@@ -7,7 +7,7 @@ import type { TransportDeps } from '../transport-deps.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
-import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { notStarted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
 import { supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
@@ -165,7 +165,7 @@ function startTroubleOf(exchange: RpcError) {
 export function classifyStart(exchange: Exchange, server: string, answersQuestions = false): StartReply {
   return exchange.kind === 'result'
     ? readCallResult(exchange.result, server, answersQuestions)
-    : startTrouble(exchange);
+    : (beyondLimits(exchange) ?? startTrouble(exchange));
 }
 
 /** What came of `tasks/get`. Pure. */

@@ -163,6 +163,10 @@ function clauseOf(condition: Condition, expression: Expression): string {
       const name = expression.name(condition.attribute);
       return `(attribute_not_exists(${name}) OR ${name} <= ${expression.value(condition.value)})`;
     }
+    case 'absentOrAbove': {
+      const name = expression.name(condition.attribute);
+      return `(attribute_not_exists(${name}) OR ${name} > ${expression.value(condition.value)})`;
+    }
   }
 }
 
