@@ -240,19 +240,6 @@ describe('the timeout of a run', () => {
     expect(rounds).toBeLessThan(20);
   });
 
-  it('F17 keeps what had ended by then, as a terminate does', async () => {
-    const run: Started = await timed(
-      aFlow(async (ctx) => {
-        await ctx.step('a', async () => run.app.clock.delay(500));
-        await ctx.step('b', async () => run.app.clock.delay(500));
-      }),
-      500,
-    );
-    await aTurn(run);
-    expect(await outcomeOf(run)).toMatchObject({ status: 'failed', error: { code: 'RUN_TIMED_OUT' } });
-    expect(await eventTypes(run)).toEqual(['RunStarted', 'StepRequested', 'StepCompleted', 'RunEnding', 'RunEnded']);
-  });
-
   it('F17 no instant that nobody can act on has the turn look again and again', async () => {
     const run: Started = await started(
       aFlow(async (ctx) => {
