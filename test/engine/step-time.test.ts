@@ -55,15 +55,29 @@ describe('the signal of a step that nobody waits for any more', () => {
           (branch) => branch.step('work', work),
           (branch) => branch.sleep({ milliseconds: 300 }),
         ]);
-        await ctx.step('after', () => sinceStartS(run));
+        await ctx.step('after', async () => run.app.clock.delay(5 * S));
         return sinceStartS(run);
       }),
     ));
     await aTurn(run);
     expect(seen.abortedAtS).toBe(0.3);
-    expect(await outcomeOf(run)).toEqual({ status: 'completed', result: 0.3 });
-    expect(await endedAfterMs(run)).toBe(300);
+    expect(await outcomeOf(run)).toEqual({ status: 'completed', result: 5.3 });
     expect((await eventTypes(run)).filter((type) => type === 'StepCompleted')).toHaveLength(1);
+  });
+
+  it('F15 holds no turn up: it ends when nothing that is waited for is under way', async () => {
+    const { seen, work } = aDeafStep();
+    const run = (seen.run = await started(
+      aFlow(async (ctx) => {
+        await ctx.race<unknown>([
+          (branch) => branch.step('work', work),
+          (branch) => branch.sleep({ milliseconds: 300 }),
+        ]);
+        await ctx.sleep({ hours: 1 });
+      }),
+    ));
+    await aTurn(run);
+    expect(sinceStartS(run)).toBe(0.3);
   });
 
   it('F15 aborts when its scope is cancelled', async () => {
@@ -76,18 +90,21 @@ describe('the signal of a step that nobody waits for any more', () => {
           cancel();
           return working;
         });
-        return scoped;
+        await scoped;
+        await ctx.step('after', async () => seen.run?.app.clock.delay(5 * S));
       }),
     ));
     await aTurn(run);
     expect(seen.abortedAtS).toBe(1);
-    expect(await endedAfterMs(run)).toBe(S);
+    expect(await endedAfterMs(run)).toBe(6 * S);
   });
 
   it('F15 aborts when the run is cancelled', async () => {
     const { seen, work } = aDeafStep();
     const run = (seen.run = await started(
-      aFlow(async (ctx) => ctx.step('work', work).finally(async () => ctx.step('tidy', () => undefined))),
+      aFlow(async (ctx) =>
+        ctx.step('work', work).finally(async () => ctx.step('tidy', async () => seen.run?.app.clock.delay(5 * S))),
+      ),
     ));
     const stopped = run.app.clock
       .delay(S)
@@ -97,7 +114,7 @@ describe('the signal of a step that nobody waits for any more', () => {
     // A turn looks for a cancel every 2 s.
     expect(seen.abortedAtS).toBe(2);
     expect(await outcomeOf(run)).toEqual({ status: 'cancelled' });
-    expect(await endedAfterMs(run)).toBe(2 * S);
+    expect(await endedAfterMs(run)).toBe(7 * S);
   });
 
   it('F15 aborts when the workflow ends without it', async () => {
