@@ -301,10 +301,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
-        replace: 'const commit = { seq, writerId: this.#options.turnId, events };',
+        replace: 'const commit = { seq, writerId: this.#head.runId, events };',
       },
     ],
-    caughtBy: rules('committing', 'fresh writer id'),
+    caughtBy: rules('committing', 'commit if absent'),
   },
 
   // ----- markers -----

@@ -88,18 +88,6 @@ export const stepsMutants: readonly Mutant[] = [
     caughtBy: stepTime('F02 a pass that lost its commit to a pause'),
   },
   {
-    name: 'long-step-settled-once',
-    rule: 'F02: a worker that has the result keeps trying while it has time',
-    file: runLongStep,
-    edits: [
-      {
-        find: 'await persist(() => deps.store.settle(runId, waitId, settlement, options));',
-        replace: 'await deps.store.settle(runId, waitId, settlement, options);',
-      },
-    ],
-    caughtBy: inHand('F02 for 6 minutes: it ran once'),
-  },
-  {
     name: 'long-step-beats-end-early',
     rule: 'F02: ... and keeps its claim meanwhile',
     file: runLongStep,
@@ -156,18 +144,6 @@ export const stepsMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: inHand('F03 for longer than a turn has time, by a server that dedupes'),
-  },
-  {
-    name: 'start-end-settled-once',
-    rule: 'F03: what only the reply to the start says is tried as long as there is time',
-    file: startRemoteTask,
-    edits: [
-      {
-        find: '(await persist(() => deps.store.settle(runId, wait.waitId, settlement, options))).token',
-        replace: '(await deps.store.settle(runId, wait.waitId, settlement, options)).token',
-      },
-    ],
-    caughtBy: inHand('F03 the settlement of a start that had ended'),
   },
   {
     name: 'unwanted-step-goes-on',
@@ -274,8 +250,9 @@ export const stepsMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
-        replace: '',
+        replace: 'void isToBeFound;',
       },
+      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
     ],
     caughtBy: stepTime('F91 a cancel that does not fit'),
   },
