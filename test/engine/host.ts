@@ -7,7 +7,7 @@ import { handleWork } from '../../lib/operations/handle-work.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { oneTurnFor } from '../../lib/queue/one-turn.js';
-import type { MemoryQueues } from '../../lib/queue/memory-queues.js';
+import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { ReceivedMessage } from '../../lib/queue/memory-queue.js';
 import type { StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { startMs, type Started } from './support.js';
@@ -56,7 +56,9 @@ export class Host {
   constructor(run: Started, deps: Deps) {
     this.#run = run;
     this.#deps = deps;
-    this.#queues = run.app.deps.queues as MemoryQueues;
+    const { queues } = run.app.deps;
+    if (!(queues instanceof MemoryQueues)) throw new TypeError('the host needs the queues of a test app');
+    this.#queues = queues;
     this.#lastSweepAtMs = run.app.clock.nowMs();
   }
 

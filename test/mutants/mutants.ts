@@ -82,8 +82,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
-            return this.#keepResults(events);
+        find: `if (!(await this.#decide(() => this.#deps.store.commitEnding(runId, commit, inboxCount), events))) return false;
+          this.#work.abandonSteps();
           await finishRun(this.#deps, runId, this.#options.limits);
           return true;`,
         replace: `await Promise.all(
@@ -242,7 +242,7 @@ export const mutants: readonly Mutant[] = [
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
     file: turn,
-    edits: [{ find: 'await this.#commit(this.#takeIn());', replace: '{}' }],
+    edits: [{ find: 'if (!committed) this.#work.takeBack(events);', replace: '' }],
     caughtBy: rules('ending', 'results kept'),
   },
   {
@@ -300,11 +300,11 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events })',
-        replace: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#options.turnId, events })',
+        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
+        replace: 'const commit = { seq, writerId: this.#head.runId, events };',
       },
     ],
-    caughtBy: rules('committing', 'fresh writer id'),
+    caughtBy: rules('committing', 'commit if absent'),
   },
 
   // ----- markers -----
@@ -314,8 +314,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events); return true;',
-        replace: `this.#state.applyCommit(seq, events);
+        find: 'this.#state.applyCommit(seq, events); this.#work.committed(events, this.#state); return true;',
+        replace: `this.#state.applyCommit(seq, events); this.#work.committed(events, this.#state);
           await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));
           return true;`,
       },
@@ -328,8 +328,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events); return true;',
-        replace: `this.#state.applyCommit(seq, events);
+        find: 'this.#state.applyCommit(seq, events); this.#work.committed(events, this.#state); return true;',
+        replace: `this.#state.applyCommit(seq, events); this.#work.committed(events, this.#state);
           await this.#deps.store.setHeadMarker(this.#head.runId, { seq, dueAtMs: this.#nextDueAtMs(), blocks: this.#head.blocks });
           return true;`,
       },
@@ -499,14 +499,19 @@ export const mutants: readonly Mutant[] = [
     name: 'unstored-handle-forgotten',
     rule: 'the task of a handle that no store takes is cancelled',
     file: takeHandle,
-    edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' }` }],
+    edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' as const }` }],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'handle-stored-once',
     rule: 'a handle in hand is stored again when the store fails',
     file: takeHandle,
-    edits: [{ find: 'if (attempt < storeHandleTries)', replace: 'if (attempt < 1)' }],
+    edits: [
+      {
+        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);',
+        replace: 'return await deps.store.storeHandle(runId, wait.waitId, started);',
+      },
+    ],
     caughtBy: rules('starting', 'handle in hand'),
   },
   {
@@ -649,8 +654,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#abandon.abort(); await this.#outsideDone();',
-        replace: 'this.#abandon.abort(); await this.#outsideDone(); this.#keep(workflow, execution);',
+        find: "await this.#work.allEnd('outside');",
+        replace: "await this.#work.allEnd('outside'); this.#keep(workflow, execution);",
       },
     ],
     caughtBy: rules('remembering', 'what did not get into the log'),
@@ -854,11 +859,10 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'const seq = this.#state.seq + 1; const committed = await this.#deps.store.commit(',
-        replace: `const seq = this.#state.seq + 1;
+        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
+        replace: `const commit = { seq, writerId: this.#deps.random.hex(16), events };
           this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, (waitId) => this.#tokens.get(waitId)?.settlement));
-          await this.#outbox?.publish();
-          const committed = await this.#deps.store.commit(`,
+          await this.#outbox?.publish();`,
       },
       {
         find: 'this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));',
