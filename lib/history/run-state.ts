@@ -102,6 +102,8 @@ export class RunState {
   pausedUntilMs: EpochMs | undefined;
   cancelRequested = false;
   ending: RunOutcome | undefined;
+  /** Cancels that were taken in and that the workflow has not heard, once its outcome is fixed. */
+  unheard: readonly string[] = [];
   ended = false;
 
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
@@ -282,6 +284,7 @@ export class RunState {
         break;
       case 'RunEnding':
         this.ending = event.outcome;
+        this.unheard = event.unheard ?? [];
         break;
       case 'RunEnded':
         this.ended = true;

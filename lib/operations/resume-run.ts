@@ -4,7 +4,7 @@ import type { RunRecords } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import type { KnownRun } from './known-run.js';
-import { newInbox } from './take-in.js';
+import { newRequests } from './take-in.js';
 import type { WarmRun } from './warm-runs.js';
 
 /**
@@ -26,7 +26,7 @@ export async function resumeRun(
   for (const token of newer.tokens) tokens.set(token.waitId, token);
   for (const item of newer.inbox) inbox.set(item.inboxId, item);
   // The head counts what was accepted, so nothing that came without its news is overlooked.
-  if (newer.head.inboxCount > state.takenInbox.size + newInbox(warm).length) {
+  if (newer.head.inboxCount > state.takenInbox.size + newRequests(inbox, state).length) {
     for (const item of await deps.store.readInbox(runId)) inbox.set(item.inboxId, item);
   }
   const { publishedSeq = 0 } = newer.head;

@@ -44,7 +44,7 @@ import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startWhenFree } from './start-when-free.js';
-import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
+import { fittingCount, hasNews, newHandles, newRequests, pausedUntilMs, pauseNews, takeIn, type Known } from './take-in.js';
 import { toRequest } from './to-request.js';
 import { wakeRun, wakeRunAt } from './wake.js';
 
@@ -94,6 +94,10 @@ export class Turn {
   /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
   readonly #hastened = new Map<WaitId, EpochMs>();
   readonly #abandon = new AbortController();
+  /** Requests that no commit holds, in order; looked for anew when the inbox has been read. */
+  #requests: readonly InboxRecord[] | undefined;
+  /** The last taking was as much as one commit holds, and more is there. */
+  #isCut = false;
   /** Results of effects that no commit holds yet. */
   #results: HistoryEvent[] = [];
   /** What broke an effect: a store that failed, never an author's step. */
@@ -110,7 +114,15 @@ export class Turn {
     this.#options = options;
     this.#tokens = tokens;
     this.#inbox = inbox;
-    this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
+    const newOnes = (): readonly InboxRecord[] => (this.#requests ??= newRequests(inbox, state));
+    this.#known = {
+      state,
+      tokens,
+      get requests() {
+        return newOnes();
+      },
+      isWaitedFor: (wait) => this.#isWaitedFor(wait),
+    };
     this.#outbox = run.unpublished === undefined ? undefined : new Outbox(deps, run.unpublished, options.limits);
     this.#lastInboxReadMs = deps.clock.nowMs();
   }
@@ -119,7 +131,7 @@ export class Turn {
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
     const nowMs = this.#deps.clock.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
-    const terminate = newInbox(this.#known).find(isTerminate);
+    const terminate = this.#known.requests.find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
       return this.#end(this.#takeIn(), timedOut(this.#head));
@@ -128,8 +140,7 @@ export class Turn {
     if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
       return this.#waitForStart(this.#head.startAtMs);
-    const pausedUntil = pausedUntilMs(this.#known, nowMs);
-    if (pausedUntil !== undefined) return this.#pause(pausedUntil);
+    if (pausedUntilMs(this.#known, nowMs) !== undefined) return this.#pause();
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
     const execution = this.#from.execution ?? (await this.#replayed(workflow));
@@ -144,9 +155,9 @@ export class Turn {
 
   /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
-    const cancel = newInbox(this.#known).find(isCancel);
+    const cancel = this.#known.requests.find(isCancel);
     if (cancel === undefined) return this.#restUntil(startAtMs);
-    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()), cancelled(cancel));
+    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()).events, cancelled(cancel));
   }
 
   async #replayed(workflow: AnyWorkflow): Promise<Execution> {
@@ -158,11 +169,18 @@ export class Turn {
 
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     for (;;) {
+      if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
+      if (execution.status.kind === 'ended' && this.#isCut) {
+        // All that was accepted is in the log before the run can end, in as many commits as that takes.
+        if (!(await this.#commit(events))) return false;
+        if (this.#isShortOfTime()) return this.#goOnLater();
+        continue;
+      }
       if (execution.status.kind === 'ended') {
         // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
         return this.#end([...events, ...execution.takeDerived(Infinity)], execution.status.outcome);
@@ -177,7 +195,8 @@ export class Turn {
         if (!(await this.#commit(commit))) return false;
         for (const event of [...requested, ...derived]) await execution.apply(event);
         const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
-        if (mayBeMore || this.#results.length > 0) continue;
+        if (this.#isCut && this.#isShortOfTime()) return this.#goOnLater();
+        if (mayBeMore || this.#isCut || this.#results.length > 0) continue;
       }
 
       const hasTime = this.#begin(execution);
@@ -212,10 +231,13 @@ export class Turn {
   #takeIn(): readonly HistoryEvent[] {
     const nowMs = this.#deps.clock.nowMs();
     const results = this.#results.splice(0, fittingCount(this.#results));
-    const news = takeIn(this.#known, results, nowMs);
+    const { events: news, isCut } = takeIn(this.#known, results, nowMs);
+    this.#isCut = isCut;
     const events = this.#firstEvents(nowMs);
-    if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
-      events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
+    const { pausedUntilMs: untilMs } = this.#state;
+    // Only when the pause is over: a run that ends while it is paused was not resumed.
+    if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
+      events.push({ type: 'RunResumed', atMs: untilMs });
     }
     return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
   }
@@ -244,6 +266,7 @@ export class Turn {
     const settlementOf = (waitId: WaitId): Settlement | undefined => this.#tokens.get(waitId)?.settlement;
     this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
     this.#state.applyCommit(seq, events);
+    this.#requests = this.#requests?.filter(({ inboxId }) => !this.#state.takenInbox.has(inboxId));
     return true;
   }
 
@@ -251,16 +274,20 @@ export class Turn {
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
     const { runId } = this.#head;
     // As this turn has seen it: it may have read the inbox again since it read the head.
-    const inboxCount = this.#state.takenInbox.size + newInbox(this.#known).length;
+    const inboxCount = this.#state.takenInbox.size + this.#known.requests.length;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
-    const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
+    const unheard = outcome.status === 'continued' ? (this.#execution?.unheardCancels ?? []) : [];
+    const ending: readonly HistoryEvent[] = [
+      ...events,
+      { type: 'RunEnding', atMs, outcome, ...(unheard.length === 0 ? {} : { unheard }) },
+    ];
     const hasOpenWaits = [...this.#state.openTokens.keys()].some(
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
     );
     if (hasOpenWaits) {
-      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
+      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount, outcome)))
         return this.#keepResults(events);
       await finishRun(this.#deps, runId, this.#options.limits);
       return true;
@@ -288,10 +315,15 @@ export class Turn {
   async #keepResults(events: readonly HistoryEvent[]): Promise<false> {
     this.#results = events.filter((event) => isOnlyKnownHere.has(event.type));
     if (this.#results.length === 0) return false;
-    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    await this.#readInbox();
     // A terminate ends the run with the next pass; in a commit of its own it would be passed over.
-    if (!newInbox(this.#known).some(isTerminate)) await this.#commit(this.#takeIn());
+    if (!this.#known.requests.some(isTerminate)) await this.#commit(this.#takeIn());
     return false;
+  }
+
+  async #readInbox(): Promise<void> {
+    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    this.#requests = undefined;
   }
 
   #hasStandingMarker(): boolean {
@@ -517,7 +549,7 @@ export class Turn {
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
-    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    await this.#readInbox();
   }
 
   async #waitForEffect(): Promise<void> {
@@ -538,6 +570,15 @@ export class Turn {
 
   // ----- stopping -----
 
+  #isShortOfTime(): boolean {
+    return this.#effects.size === 0 && this.#options.limits.remainingMs() < turnReserveMs;
+  }
+
+  async #goOnLater(): Promise<true> {
+    await this.#yield();
+    return true;
+  }
+
   /** Too little time for what is left: another turn goes on. Every marker stands. */
   async #yield(): Promise<void> {
     const { runId } = this.#head;
@@ -551,11 +592,11 @@ export class Turn {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
     const marker = await this.#publish(dueAtMs);
-    const { blocks, blocked } = this.#head;
+    const { blocks, blocked, failedTurns } = this.#head;
     const isNew = this.#head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
-    // One that stays must be that of the log as it is now, or an owner of before could take it away.
-    const isToStay = marker.dueAtMs !== dueAtMs && this.#head.dueSeq < this.#state.seq;
-    if (isNew || isToStay || blocked !== undefined) {
+    // One that stands must be that of the log as it is now, or an owner of before could take it away.
+    const isOlder = marker.dueAtMs !== undefined && this.#head.dueSeq < this.#state.seq;
+    if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
       const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
       if (!isSet) await wakeRun(this.#deps, runId);
     }
@@ -633,14 +674,28 @@ export class Turn {
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 
-  /** Takes in that the run is paused and nothing else; what has come meanwhile waits where it is. */
-  async #pause(untilMs: EpochMs): Promise<boolean> {
-    const atMs = this.#deps.clock.nowMs();
-    const control = takeIn(this.#known, [], atMs).filter(
-      (event) => event.type === 'RunPaused' || event.type === 'RunResumed',
-    );
-    if (control.length > 0 && !(await this.#commit([...this.#firstEvents(atMs), ...control]))) return false;
-    return this.#restUntil(untilMs);
+  /**
+   * The run is paused: nothing more is begun, and nothing reaches the workflow. What is under way ends, and what came of it
+   * is committed with the pause; all else that has come waits where it is. The execution has not seen these events, so
+   * after this pass it is used no more.
+   */
+  async #pause(): Promise<boolean> {
+    for (;;) {
+      const terminate = this.#known.requests.find(isTerminate);
+      if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+      const atMs = this.#deps.clock.nowMs();
+      // An attempt that was announced is not begun.
+      const results = this.#results.filter(({ type }) => type !== 'StepStarted');
+      const fitting = results.slice(0, fittingCount(results));
+      this.#results = results.slice(fitting.length);
+      const events = [...fitting, ...pauseNews(this.#known, atMs)];
+      if (events.length > 0) {
+        if (!(await this.#commit([...this.#firstEvents(atMs), ...events]))) return false;
+      } else if (this.#effects.size > 0) await this.#someEffect();
+      else break;
+    }
+    const untilMs = pausedUntilMs(this.#known, this.#deps.clock.nowMs());
+    return untilMs === undefined ? false : this.#restUntil(untilMs);
   }
 
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */

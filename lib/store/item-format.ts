@@ -8,7 +8,9 @@ import type { Condition, Item, Write } from './table.js';
  */
 export const itemFormat = 1;
 
-const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: 'format', value: itemFormat };
+export const formAttribute = 'format';
+
+const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: formAttribute, value: itemFormat };
 
 /** The write, but not over an item of a newer form. */
 export function keepingNewer<Kind extends Write>(write: Kind): Kind {
@@ -20,7 +22,7 @@ export function keepingNewer<Kind extends Write>(write: Kind): Kind {
  * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer form
  */
 export function checkForm(item: Item | undefined): void {
-  const format = item?.['format'];
+  const format = item?.[formAttribute];
   if (item === undefined || format === undefined || (typeof format === 'number' && format <= itemFormat)) return;
   throw new EngineError(
     'HISTORY_FORMAT_UNKNOWN',

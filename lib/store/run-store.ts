@@ -1,7 +1,8 @@
-import type { StoredError } from '../base/errors.js';
+import pLimit from 'p-limit';
+import { isUnreadable, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShardsMin, startRoundsMax } from '../base/limits.js';
+import { dueShardsMin, readsInParallel, startRoundsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
@@ -9,9 +10,11 @@ import * as items from './items.js';
 import { encodePayload } from './payload.js';
 import type {
   DueEntry,
+  FailedTurns,
   InboxRecord,
   LongStepRecord,
   RemoteCancel,
+  RunGlance,
   RunHead,
   RunName,
   RunPosition,
@@ -25,7 +28,7 @@ import type {
 } from './records.js';
 import { ServerStates } from './server-states.js';
 import { ShardedTable } from './sharded-table.js';
-import type { Condition, Item, Table, Update } from './table.js';
+import type { Condition, Item, Key, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
 const itemExists: Condition = { kind: 'itemExists' };
@@ -130,7 +133,7 @@ export class RunStore {
   async createRunWithSignal(head: RunHead, writerId: string, signal: InboxRecord): Promise<boolean> {
     const result = await this.#table.transact([
       { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
-      { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] },
     ]);
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
   }
@@ -159,7 +162,7 @@ export class RunStore {
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
   }
 
-  /** A signal for a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
+  /** A request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
   async seedInbox(record: InboxRecord): Promise<void> {
     await this.#table.write({ kind: 'put', item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
   }
@@ -199,6 +202,63 @@ export class RunStore {
     return item === undefined ? undefined : items.toHead(item);
   }
 
+  /** What the head says without its payloads. */
+  async glanceAtRun(runId: RunId): Promise<RunGlance | undefined> {
+    const item = await this.#table.get(items.headKey(runId), items.glanceAttributes);
+    return item === undefined ? undefined : items.toGlance(item);
+  }
+
+  async isInInbox(runId: RunId, inboxId: string): Promise<boolean> {
+    return (await this.#table.get(items.inboxKey(runId, inboxId), ['kind'])) !== undefined;
+  }
+
+  /** Requests of a run, without what they hold, in the order of their ids. */
+  async readInboxKinds(runId: RunId): Promise<readonly InboxRecord[]> {
+    const found = await this.#table.queryPartition(
+      items.partitionOf(runId),
+      items.inboxPrefix,
+      undefined,
+      items.plainAttributes.inbox,
+    );
+    return found.map(items.toInbox);
+  }
+
+  /** Number of the last commit, whether it can be read or not. */
+  async readLastSeq(runId: RunId): Promise<number> {
+    const found = await this.#table.queryPartition(items.partitionOf(runId), items.commitPrefix, undefined, []);
+    return found.length;
+  }
+
+  /**
+   * The records of a run of which some cannot be read: commits that cannot are left out, of other items what holds no
+   * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
+   */
+  async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
+    const pk = items.partitionOf(runId);
+    const headItem = await this.#table.get(items.headKey(runId), items.plainAttributes.head);
+    if (headItem === undefined) return undefined;
+    const commitKeys = await this.#table.queryPartition(pk, items.commitPrefix, undefined, []);
+    const plainTokens = await this.#table.queryPartition(
+      pk,
+      items.tokenPrefix,
+      undefined,
+      items.plainAttributes.token,
+    );
+    const limit = pLimit(readsInParallel);
+    const readable = (key: Key): Promise<Item | undefined> => limit(() => orUnreadable(this.#table.get(key)));
+    const commits = await Promise.all(
+      commitKeys.map(async (key) => orUnreadable(readable(key).then((item) => item && items.toCommit(item)))),
+    );
+    const tokens = await Promise.all(
+      plainTokens.map(
+        async (plain) =>
+          (await orUnreadable(readable(plain).then((item) => item && items.toToken(item)))) ?? items.toToken(plain),
+      ),
+    );
+    const inbox = await this.readInboxKinds(runId);
+    return { head: items.toHead(headItem), commits: commits.filter((one) => one !== undefined), tokens, inbox };
+  }
+
   async readToken(runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {
     const item = await this.#table.get(items.tokenKey(runId, waitId));
     return item === undefined ? undefined : items.toToken(item);
@@ -220,10 +280,17 @@ export class RunStore {
     return result.ok || wroteIt(result.old, commit);
   }
 
-  /** Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. */
-  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number): Promise<boolean> {
+  /**
+   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. The run that
+   * it goes on as is named from here on: what is sent to this one is for that one.
+   */
+  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number, outcome: RunOutcome): Promise<boolean> {
     return this.#commitWithHead(runId, commit, {
-      set: { status: 'ending', dueSeq: commit.seq },
+      set: {
+        status: 'ending',
+        dueSeq: commit.seq,
+        ...(outcome.status === 'continued' ? { nextRunId: outcome.nextRunId } : {}),
+      },
       conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
     });
   }
@@ -251,7 +318,7 @@ export class RunStore {
         ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
-      remove: ['blocked'],
+      remove: items.troubleAttributes,
       conditions: [
         itemExists,
         statusIs(end.seen.status),
@@ -599,7 +666,10 @@ export class RunStore {
 
   // ----- inbox -----
 
-  /** Accepts a request if the run is running; one that is known already stays accepted and changes nothing. */
+  /**
+   * Accepts a request if the run is running; one that is known already stays accepted and changes nothing. Its `position` is
+   * the count of requests that its sender has read on the head before: a transaction tells nobody which number it was given.
+   */
   async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
       {
@@ -614,9 +684,7 @@ export class RunStore {
     const [head, inbox] = result.refused;
     if (inbox !== undefined) return 'known';
     if (head?.old !== undefined)
-      return (await this.#table.get(items.inboxKey(record.runId, record.inboxId))) === undefined
-        ? 'run_ended'
-        : 'known';
+      return (await this.isInInbox(record.runId, record.inboxId)) ? 'known' : 'run_ended';
     return 'run_not_found';
   }
 
@@ -640,7 +708,7 @@ export class RunStore {
         ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),
         ...published(publishedSeq),
       },
-      remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+      remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
     return result.ok || result.old === undefined || items.blocksOf(result.old) <= blocks;
@@ -664,6 +732,16 @@ export class RunStore {
       conditions: [itemExists, markerNotNewerThan(seq)],
     });
     return result.ok;
+  }
+
+  /** Notes that a turn of a run has thrown, and how often in a row it was in this way. */
+  async noteFailedTurn(runId: RunId, failed: FailedTurns): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.headKey(runId),
+      set: items.failedTurnAttributes(failed),
+      conditions: [itemExists],
+    });
   }
 
   async clearHeadMarker(runId: RunId, publishedSeq?: number): Promise<void> {
@@ -803,6 +881,16 @@ function toRecords(found: readonly Item[]): RunRecords | undefined {
     else if (item.sk.startsWith(items.inboxPrefix)) inbox.push(items.toInbox(item));
   }
   return head === undefined ? undefined : { head, commits, tokens, inbox };
+}
+
+/** What was read, or undefined where this deployment cannot read it. */
+async function orUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return undefined;
+  }
 }
 
 function published(publishedSeq: number | undefined): Record<string, number> {
