@@ -114,7 +114,10 @@ function askedIn(
   const state = foldHistory(commits);
   const wait = state.open.get(waitId);
   if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
-  const isPaused = pausedUntilMs({ state, requests: newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state) }, nowMs);
+  const isPaused = pausedUntilMs(
+    { state, requests: newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state) },
+    nowMs,
+  );
   return isPaused === undefined ? wait : 'paused';
 }
 

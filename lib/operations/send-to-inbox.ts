@@ -2,10 +2,16 @@ import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import { cutUtf8, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import { failureTextBytes, requestIdMaxChars, signalMaxBytes } from '../base/limits.js';
+import {
+  failureTextBytes,
+  nextRunLookMs,
+  nextRunPatienceMs,
+  requestIdMaxChars,
+  signalMaxBytes,
+} from '../base/limits.js';
 import type { InboxRecord, InboxRequest } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { wakeRunFor } from './wake.js';
+import { wakeRun, wakeRunFor } from './wake.js';
 
 export interface StopRequest {
   readonly runId: RunId;
@@ -90,23 +96,36 @@ async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
 }
 
 /**
- * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. `next_not_found`: the run has
- * ended and the next one is not there yet, a matter of moments.
+ * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. The head is read first, strongly
+ * consistent: how many requests it counts is the place of this one behind all that were accepted before it was sent.
+ * `next_not_found`: the run has ended and the next one is not there, though it was waited for.
  */
 export async function putInInbox(
   deps: Deps,
   record: InboxRecord,
 ): Promise<'accepted' | 'run_ended' | 'run_not_found' | 'next_not_found'> {
-  const answer = await deps.store.putInbox(record);
-  if (answer === 'run_not_found') return answer;
-  if (answer === 'run_ended') {
-    const nextRunId = (await deps.store.readHead(record.runId))?.nextRunId;
-    if (nextRunId === undefined) return answer;
-    const next = await putInInbox(deps, { ...record, runId: nextRunId });
-    return next === 'run_not_found' ? 'next_not_found' : next;
+  const untilMs = deps.clock.nowMs() + nextRunPatienceMs;
+  let isWoken = false;
+  for (let { runId } = record, before: RunId | undefined; ;) {
+    const head = await deps.store.glanceAtRun(runId);
+    if (head === undefined) {
+      if (before === undefined) return 'run_not_found';
+      if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
+      // Whoever was to make it may be gone.
+      if (!isWoken) await wakeRun(deps, before);
+      isWoken = true;
+      await deps.delay(nextRunLookMs);
+    } else if (head.status === 'running') {
+      const answer = await deps.store.putInbox({ ...record, runId, position: head.inboxCount });
+      if (answer === 'accepted' || answer === 'known') {
+        await wakeRunFor(deps, runId, { inboxId: record.inboxId });
+        return 'accepted';
+      }
+      // It has ended since: look again what it goes on as.
+    } else if (await deps.store.isInInbox(runId, record.inboxId)) return 'accepted';
+    else if (head.nextRunId === undefined) return 'run_ended';
+    else [before, runId] = [runId, head.nextRunId];
   }
-  await wakeRunFor(deps, record.runId, { inboxId: record.inboxId });
-  return 'accepted';
 }
 
 function idOf(deps: Deps, given: string | undefined): string {

@@ -1,3 +1,4 @@
+import { hasCode } from '../base/errors.js';
 import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
@@ -32,7 +33,7 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const handle = token.handle ?? (await handleOfLostStart(deps, token, server));
+  const handle = token.handle ?? (await handleOrUnknown(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
   if (handle === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (handle === 'none') return {};
@@ -47,6 +48,21 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
   });
   if (!isOver) return 'later';
   return { cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+}
+
+/** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
+async function handleOrUnknown(
+  deps: Deps,
+  token: TokenRecord,
+  server: string,
+): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
+  try {
+    return await handleOfLostStart(deps, token, server);
+  } catch (error) {
+    if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+    deps.log.warn('start of unknown fate: it cannot be looked for', { runId: token.runId, server, error });
+    return 'unknown';
+  }
 }
 
 /**

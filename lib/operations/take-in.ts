@@ -103,7 +103,10 @@ function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<rea
 }
 
 /** Until when the run is paused, with what its inbox says; undefined when it is not. */
-export function pausedUntilMs({ state, requests }: Pick<Known, 'requests' | 'state'>, nowMs: EpochMs): EpochMs | undefined {
+export function pausedUntilMs(
+  { state, requests }: Pick<Known, 'requests' | 'state'>,
+  nowMs: EpochMs,
+): EpochMs | undefined {
   let untilMs = state.pausedUntilMs;
   for (const [item, atMs] of timed(requests, nowMs)) {
     if (item.kind === 'pause') untilMs = atMs + pauseMaxMs;

@@ -33,7 +33,7 @@ import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import { answerRemote } from './answer-remote.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
+import { afterEnd, finishRun, needsStop, parentGone, releaseInbox, releaseTokens } from './end-run.js';
 import { interruption } from './interrupted-step.js';
 import { issueToken } from './issue-token.js';
 import type { KnownRun } from './known-run.js';
@@ -44,7 +44,16 @@ import type { TurnLimits } from './turn-limits.js';
 import { runStep } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startWhenFree } from './start-when-free.js';
-import { fittingCount, hasNews, newHandles, newRequests, pausedUntilMs, pauseNews, takeIn, type Known } from './take-in.js';
+import {
+  fittingCount,
+  hasNews,
+  newHandles,
+  newRequests,
+  pausedUntilMs,
+  pauseNews,
+  takeIn,
+  type Known,
+} from './take-in.js';
 import { toRequest } from './to-request.js';
 import { wakeRun, wakeRunAt } from './wake.js';
 
@@ -96,6 +105,8 @@ export class Turn {
   readonly #abandon = new AbortController();
   /** Requests that no commit holds, in order; looked for anew when the inbox has been read. */
   #requests: readonly InboxRecord[] | undefined;
+  /** Waits and requests that this pass has taken in: no other owner takes away their markers. */
+  readonly #takenHere = new Set<string>();
   /** The last taking was as much as one commit holds, and more is there. */
   #isCut = false;
   /** Results of effects that no commit holds yet. */
@@ -266,6 +277,10 @@ export class Turn {
     const settlementOf = (waitId: WaitId): Settlement | undefined => this.#tokens.get(waitId)?.settlement;
     this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
     this.#state.applyCommit(seq, events);
+    for (const event of events) {
+      if (event.type === 'TokenSettled') this.#takenHere.add(event.waitId);
+      else if ('inboxId' in event) this.#takenHere.add(event.inboxId);
+    }
     this.#requests = this.#requests?.filter(({ inboxId }) => !this.#state.takenInbox.has(inboxId));
     return true;
   }
@@ -326,9 +341,15 @@ export class Turn {
     this.#requests = undefined;
   }
 
+  /** Of what an earlier turn has taken in, its owner may still take the marker away. */
   #hasStandingMarker(): boolean {
-    const isMarked = (record: { readonly dueAtMs?: EpochMs }): boolean => record.dueAtMs !== undefined;
-    return [...this.#tokens.values()].some(isMarked) || [...this.#inbox.values()].some(isMarked);
+    const stands = (id: string, isTaken: boolean, { dueAtMs }: { readonly dueAtMs?: EpochMs }): boolean =>
+      dueAtMs !== undefined && (!isTaken || this.#takenHere.has(id));
+    const { settled, takenInbox } = this.#state;
+    return (
+      [...this.#tokens.values()].some((token) => stands(token.waitId, settled.has(token.waitId), token)) ||
+      [...this.#inbox.values()].some((item) => stands(item.inboxId, takenInbox.has(item.inboxId), item))
+    );
   }
 
   // ----- carrying out -----
@@ -734,11 +755,9 @@ export class Turn {
   ): Promise<void> {
     const done = [...this.#tokens.values()].filter((token) => token.dueAtMs !== undefined && tokenIsDone(token));
     await releaseTokens(this.#deps, done, this.#options.limits);
-    for (const item of this.#inbox.values()) {
-      if (item.dueAtMs !== undefined && inboxIsDone(item)) {
-        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
-      }
-    }
+    const { runId } = this.#head;
+    const taken = [...this.#inbox.values()].filter(inboxIsDone);
+    if (!(await releaseInbox(this.#deps, runId, taken, this.#options.limits))) await wakeRun(this.#deps, runId);
   }
 }
 

@@ -238,12 +238,7 @@ export class RunStore {
     const headItem = await this.#table.get(items.headKey(runId), items.plainAttributes.head);
     if (headItem === undefined) return undefined;
     const commitKeys = await this.#table.queryPartition(pk, items.commitPrefix, undefined, []);
-    const plainTokens = await this.#table.queryPartition(
-      pk,
-      items.tokenPrefix,
-      undefined,
-      items.plainAttributes.token,
-    );
+    const plainTokens = await this.#table.queryPartition(pk, items.tokenPrefix, undefined, items.plainAttributes.token);
     const limit = pLimit(readsInParallel);
     const readable = (key: Key): Promise<Item | undefined> => limit(() => orUnreadable(this.#table.get(key)));
     const commits = await Promise.all(
@@ -683,8 +678,7 @@ export class RunStore {
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;
     if (inbox !== undefined) return 'known';
-    if (head?.old !== undefined)
-      return (await this.isInInbox(record.runId, record.inboxId)) ? 'known' : 'run_ended';
+    if (head?.old !== undefined) return (await this.isInInbox(record.runId, record.inboxId)) ? 'known' : 'run_ended';
     return 'run_not_found';
   }
 

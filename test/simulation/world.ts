@@ -869,7 +869,10 @@ export class World {
 
   #task(handle: RemoteTaskHandle): RemoteTask {
     const task = this.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task === undefined) throw new Error(`the remote never had the task ${handle.taskId}`);
+    if (task === undefined) {
+      this.fail('unknown-task', handle.taskId);
+      throw new Error(`the remote never had the task ${handle.taskId}`);
+    }
     return task;
   }
 
