@@ -176,8 +176,9 @@ async function seedInbox(
     items.length <= writesInParallel
       ? new Set<string>()
       : new Set((await deps.store.readInboxKinds(runId)).map(({ inboxId }) => inboxId));
-  return whileThereIsTime(limits, [...items.entries()], async ([position, item]) => {
-    if (!there.has(item.inboxId)) await deps.store.seedInbox({ ...item, runId, position });
+  const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
+  return whileThereIsTime(limits, left, async ([position, item]) => {
+    await deps.store.seedInbox({ ...item, runId, position });
   });
 }
 

@@ -256,7 +256,7 @@ export const mutants: readonly Mutant[] = [
     name: 'signals-not-handed-on',
     rule: 'unread signals go on with the run',
     file: endRun,
-    edits: [{ find: 'await deps.store.seedInbox({ ...signal, runId: nextRunId });', replace: 'void signal;' }],
+    edits: [{ find: 'await deps.store.seedInbox({ ...item, runId, position });', replace: 'void position; void item;' }],
     caughtBy: simulation('continue as new with signals', 20),
   },
   {
