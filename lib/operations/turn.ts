@@ -705,11 +705,8 @@ export class Turn {
       const terminate = this.#known.requests.find(isTerminate);
       if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
       const atMs = this.#deps.clock.nowMs();
-      // An attempt that was announced is not begun.
-      const results = this.#results.filter(({ type }) => type !== 'StepStarted');
-      const fitting = results.slice(0, fittingCount(results));
-      this.#results = results.slice(fitting.length);
-      const events = [...fitting, ...pauseNews(this.#known, atMs)];
+      const results = this.#results.splice(0, fittingCount(this.#results));
+      const events = [...results, ...pauseNews(this.#known, atMs)];
       if (events.length > 0) {
         if (!(await this.#commit([...this.#firstEvents(atMs), ...events]))) return false;
       } else if (this.#effects.size > 0) await this.#someEffect();

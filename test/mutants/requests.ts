@@ -49,13 +49,6 @@ export const requestsMutants: readonly Mutant[] = [
     caughtBy: rules('requests', 'F80 end of a paused run'),
   },
   {
-    name: 'pause-announces-attempts',
-    rule: 'an attempt that a pause came before is none that was interrupted (F80)',
-    file: turn,
-    edits: [{ find: `this.#results.filter(({ type }) => type !== 'StepStarted')`, replace: `this.#results` }],
-    caughtBy: rules('requests', 'F80 announced attempt'),
-  },
-  {
     name: 'standing-marker-not-stamped',
     rule: 'a marker that is to stand carries the seq of the log as it is (F81)',
     file: turn,
