@@ -190,6 +190,13 @@ export const outsideInParallel = 16;
 export const cancelsInParallel = 8;
 /** A remote task whose server does not answer a cancel is left alone after this long. */
 export const cancelGiveUpMs = 24 * 3_600_000;
+/** Lost races in a row after which a turn gives its message back, and up to how many it pauses for none of them. */
+export const turnPassesMax = 60;
+export const quickPasses = 4;
+export const passBackoffMaxMs = 1_000;
+/** Turns in a row that throw in the same way before the run counts as blocked; further apart they are no row. */
+export const failedTurnsMax = 3;
+export const failedTurnsWindowMs = 24 * 3_600_000;
 /** Requests recorded in one commit; more go into the next. */
 export const requestsPerCommit = 300;
 /** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
@@ -313,13 +320,22 @@ export const queueRequestTimeoutMs = 5_000;
 export const queueRequestAttempts = 3;
 /** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
 export const redriveWaitSeconds = 1;
-/** Attempts of a write that met another transaction on its items. */
-export const storeConflictAttempts = 6;
+/** Items of one run that are read, or put, side by side where each is a request of its own. */
+export const readsInParallel = 16;
+export const writesInParallel = 16;
+/**
+ * How long a write goes on that meets other transactions on its items: an API answers within 30 s. The longest pause is
+ * one at which a thousand senders leave the table to those whose turn it is.
+ */
+export const storeConflictPatienceMs = 20_000;
 export const storeConflictBackoffBaseMs = 20;
-export const storeConflictBackoffMaxMs = 500;
+export const storeConflictBackoffMaxMs = 4_000;
 /** Pauses between the tries of a write that holds what no item has yet, as long as there is time. */
 export const storeRetryBackoffBaseMs = 200;
 export const storeRetryBackoffMaxMs = 5_000;
+/** How long a request waits for the run that its own goes on as, and between two looks. */
+export const nextRunPatienceMs = 8_000;
+export const nextRunLookMs = 250;
 // Publishing lifecycle events.
 /** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
 export const putEventsMaxEntries = 10;

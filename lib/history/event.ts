@@ -243,7 +243,12 @@ export type TerminateRequested = At & {
   readonly reason?: string;
 };
 /** The outcome is fixed. Only the closing of waits and the terminal commit may follow. */
-export type RunEnding = At & { readonly type: 'RunEnding'; readonly outcome: RunOutcome };
+export type RunEnding = At & {
+  readonly type: 'RunEnding';
+  readonly outcome: RunOutcome;
+  /** Cancels that were taken in and reached no wait: the run that this one goes on as is given them. */
+  readonly unheard?: readonly string[];
+};
 /** The run has ended; every wait that the log asked for is closed. */
 export type RunEnded = At & { readonly type: 'RunEnded'; readonly status: RunOutcome['status'] };
 

@@ -104,6 +104,8 @@ export class RunState {
   pausedUntilMs: EpochMs | undefined;
   cancelRequested = false;
   ending: RunOutcome | undefined;
+  /** Cancels that were taken in and that the workflow has not heard, once its outcome is fixed. */
+  unheard: readonly string[] = [];
   ended = false;
 
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
@@ -289,6 +291,7 @@ export class RunState {
         break;
       case 'RunEnding':
         this.ending = event.outcome;
+        this.unheard = event.unheard ?? [];
         break;
       case 'RunEnded':
         this.ended = true;

@@ -19,7 +19,7 @@ import { interruption } from './interrupted-step.js';
 import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
 import { replayRecords } from './query-run.js';
 import { runStep, type StepEvent } from './run-step.js';
-import { pausedUntilMs } from './take-in.js';
+import { newRequests, pausedUntilMs } from './take-in.js';
 import type { TurnLimits } from './turn-limits.js';
 import { stepAt, wakeRunFor } from './wake.js';
 
@@ -132,7 +132,10 @@ function askedIn(
   const state = foldHistory(commits);
   const wait = state.open.get(waitId);
   if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
-  const isPaused = pausedUntilMs({ state, inbox: new Map(inbox.map((item) => [item.inboxId, item])) }, nowMs);
+  const isPaused = pausedUntilMs(
+    { state, requests: newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state) },
+    nowMs,
+  );
   return isPaused === undefined ? wait : 'paused';
 }
 

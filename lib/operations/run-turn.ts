@@ -1,30 +1,20 @@
-import {
-  EngineError,
-  hasCode,
-  isEngineError,
-  isUnreadable,
-  storedError,
-  type EngineErrorCode,
-} from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
+import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { News, TurnMessage, UnharmedStart } from '../queue/queue.js';
-import type { RunHead } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
-import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun } from './end-run.js';
+import { afterEnd, finishRun, isMarked } from './end-run.js';
+import { failedTurn } from './failed-turn.js';
 import { foldHistory } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
 import { knownRun } from './known-run.js';
 import { unpublishedOf } from './outbox.js';
 import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
-import { resumeRun } from './resume-run.js';
+import { isDone, resumeRun } from './resume-run.js';
 import { Turn } from './turn.js';
 import { GaveUp, TurnWork } from './turn-work.js';
 import { handOver } from './wake.js';
-
-/** Lost races in a row after which the message is given back. */
-const maxPasses = 12;
 
 /**
  * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.
@@ -50,19 +40,25 @@ async function runPasses(
 ): Promise<void> {
   const turnId = deps.random.hex(16);
   const called = new Set<string>();
-  for (let pass = 0; pass < maxPasses; pass++) {
+  for (let pass = 0; pass < turnPassesMax; pass++) {
+    if (pass >= quickPasses) {
+      // Many requests come at once, and each takes the head from this turn.
+      if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;
+      await deps.delay(deps.random.fraction() * passBackoffMaxMs);
+    }
     try {
+      if (pass === 0 && (await isOver(deps, runId, news))) return;
       if (await runPass(deps, runId, { turnId, called, limits, news, work, unharmed })) return;
     } catch (error) {
-      if (isEngineError(error) && isOfTheRun.has(error.code)) return parkUnreadable(deps, runId, error);
       const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !work.isEmpty);
       if (isInHand) return giveUp(deps, runId, work, error);
+      if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
+      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failedTurn(deps, runId, error, limits);
       // The write may or may not be in the log: what is there decides.
-      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       deps.log.warn('store result unknown, reading again', { runId });
     }
   }
-  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through in ${maxPasses} passes`);
+  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
   if (work.isEmpty) throw lost;
   await giveUp(deps, runId, work, lost);
 }
@@ -74,27 +70,12 @@ async function giveUp(deps: Deps, runId: RunId, work: TurnWork, error: Error): P
   await handOver(deps, runId, work.unharmed());
 }
 
-/** Trouble that lies in the run itself: another delivery of the message would meet it again. */
-const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
-  'PAYLOAD_TOO_LARGE',
-  'PAYLOAD_UNREADABLE',
-  'HISTORY_FORMAT_UNKNOWN',
-  'INTERNAL',
-] as const);
-
-/**
- * Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. A head that cannot be
- * read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
- */
-async function parkUnreadable(deps: Deps, runId: RunId, error: EngineError): Promise<void> {
-  let head: RunHead | undefined;
-  try {
-    head = await deps.store.readHead(runId);
-  } catch (unreadable) {
-    if (!isUnreadable(unreadable)) throw unreadable;
-    deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
-  }
-  if (head !== undefined) await blockRun(deps, head, head.dueSeq, storedError(error.code, error.message));
+/** The news are for a run that has ended, and whose end effects are done or the sweep's: one read instead of the whole run. */
+async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
+  // What is remembered is taken up with a reading of the head anyway.
+  if (news === undefined || deps.warmRuns?.has(runId) === true) return false;
+  const head = await deps.store.glanceAtRun(runId);
+  return head !== undefined && isDone(head);
 }
 
 interface PassOptions {
@@ -111,6 +92,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   // The first read is as good as the message; later ones have work in hand that would be lost.
   const read: Persist = options.work.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
   const warm = await read(() => resumeRun(deps, runId, options.news));
+  if (warm === 'done') return true;
   if (warm !== undefined) return new Turn(deps, warm, options).run(workflowOf(deps.app, warm.head));
   const records = await read(() => deps.store.readRun(runId));
   if (records === undefined) {
@@ -119,7 +101,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   }
   const state = foldHistory(records.commits);
   if (state.ended) {
-    await afterEnd(deps, runId, options.limits);
+    if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);
     return true;
   }
   if (state.ending !== undefined) {

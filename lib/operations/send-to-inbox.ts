@@ -2,11 +2,18 @@ import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import { canonicalJson, cutUtf8, type JsonValue } from '../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import { failureTextBytes, requestIdMaxChars, signalMaxBytes, signalNameMaxChars } from '../base/limits.js';
+import {
+  failureTextBytes,
+  nextRunLookMs,
+  nextRunPatienceMs,
+  requestIdMaxChars,
+  signalMaxBytes,
+  signalNameMaxChars,
+} from '../base/limits.js';
 import { checkName } from '../base/name.js';
 import type { InboxRecord, InboxRequest } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { wakeRunFor } from './wake.js';
+import { wakeRun, wakeRunFor } from './wake.js';
 
 export interface StopRequest {
   readonly runId: RunId;
@@ -45,7 +52,7 @@ export async function askToStop(
 /** A cancel and a terminate of one id are two requests. @throws EngineError `KEY_REUSED` */
 async function checkOtherKind(deps: Deps, runId: RunId, kind: StopRequest['kind'], id: string): Promise<void> {
   const other = kind === 'cancel' ? 'terminate' : 'cancel';
-  const isUsed = await deps.store.hasInboxItem(checkRunId(runId), `${other}-${id}`);
+  const isUsed = await deps.store.isInInbox(checkRunId(runId), `${other}-${id}`);
   if (isUsed)
     throw new EngineError('KEY_REUSED', `the request id was used before to ${other} this run`, { details: { runId } });
 }
@@ -124,28 +131,48 @@ export async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted
 }
 
 /**
- * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. `next_not_found`: the run has
- * ended and the next one is not there yet, a matter of moments.
+ * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. The head is read first, strongly
+ * consistent: how many requests it counts is the place of this one behind all that were accepted before it was sent.
+ * `next_not_found`: the run has ended and the next one is not there, though it was waited for.
  * @throws EngineError `KEY_REUSED` for an id under which something else was sent
  */
 export async function putInInbox(
   deps: Deps,
   record: InboxRecord,
 ): Promise<'accepted' | 'run_ended' | 'run_not_found' | 'next_not_found'> {
-  const answer = await deps.store.putInbox(record);
-  if (answer === 'run_not_found') return answer;
-  if (answer === 'reused')
-    throw new EngineError('KEY_REUSED', `the key was used before for another ${record.kind} of this run`, {
-      details: { runId: record.runId },
-    });
-  if (answer === 'run_ended') {
-    const nextRunId = (await deps.store.readHead(record.runId))?.nextRunId;
-    if (nextRunId === undefined) return answer;
-    const next = await putInInbox(deps, { ...record, runId: nextRunId });
-    return next === 'run_not_found' ? 'next_not_found' : next;
+  const untilMs = deps.clock.nowMs() + nextRunPatienceMs;
+  let isWoken = false;
+  for (let { runId } = record, before: RunId | undefined; ;) {
+    const head = await deps.store.glanceAtRun(runId);
+    if (head === undefined) {
+      if (before === undefined) return 'run_not_found';
+      if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
+      // Whoever was to make it may be gone.
+      if (!isWoken) await wakeRun(deps, before);
+      isWoken = true;
+      await deps.delay(nextRunLookMs);
+    } else if (head.status === 'running') {
+      const answer = await deps.store.putInbox({ ...record, runId, position: head.inboxCount });
+      if (answer === 'reused') throw keyReused(record);
+      if (answer === 'accepted' || answer === 'known') {
+        await wakeRunFor(deps, runId, { inboxId: record.inboxId });
+        return 'accepted';
+      }
+      // It has ended since: look again what it goes on as.
+    } else {
+      const known = await deps.store.knownRequest({ ...record, runId });
+      if (known === 'reused') throw keyReused(record);
+      if (known === 'known') return 'accepted';
+      if (head.nextRunId === undefined) return 'run_ended';
+      [before, runId] = [runId, head.nextRunId];
+    }
   }
-  await wakeRunFor(deps, record.runId, { inboxId: record.inboxId });
-  return 'accepted';
+}
+
+function keyReused({ runId, kind }: InboxRecord): EngineError {
+  return new EngineError('KEY_REUSED', `the key was used before for another ${kind} of this run`, {
+    details: { runId },
+  });
 }
 
 function idOf(deps: Deps, given: string | undefined): string {

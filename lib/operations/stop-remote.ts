@@ -1,3 +1,4 @@
+import { hasCode } from '../base/errors.js';
 import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
@@ -38,7 +39,7 @@ export async function stopRemote(
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const found = token.handle ?? (await handleOfLostStart(deps, token, server));
+  const found = token.handle ?? (await handleOrUnknown(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
@@ -68,6 +69,21 @@ type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
 export function isYoung({ startedAtMs, settlement, createdAtMs }: TokenRecord, nowMs: EpochMs): boolean {
   // An item of an earlier version has no instant of a start that was answered after the wait had ended.
   return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
+}
+
+/** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
+async function handleOrUnknown(
+  deps: Deps,
+  token: TokenRecord,
+  server: string,
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
+  try {
+    return await handleOfLostStart(deps, token, server);
+  } catch (error) {
+    if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+    deps.log.warn('start of unknown fate: it cannot be looked for', { runId: token.runId, server, error });
+    return 'unknown';
+  }
 }
 
 /**

@@ -35,7 +35,7 @@ import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import { answerRemote } from './answer-remote.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
+import { afterEnd, finishRun, needsStop, parentGone, releaseInbox, releaseTokens } from './end-run.js';
 import { interruption } from './interrupted-step.js';
 import { issueToken } from './issue-token.js';
 import type { KnownRun } from './known-run.js';
@@ -48,7 +48,16 @@ import type { TurnLimits } from './turn-limits.js';
 import { runStep, stepDeadlinePassed } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startWhenFree } from './start-when-free.js';
-import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
+import {
+  fittingCount,
+  hasNews,
+  newHandles,
+  newRequests,
+  pausedUntilMs,
+  pauseNews,
+  takeIn,
+  type Known,
+} from './take-in.js';
 import { toRequest } from './to-request.js';
 import { GaveUp, isOnlyKnownHere, type TurnWork } from './turn-work.js';
 import { wakeForRest, wakeRun, wakeRunAt } from './wake.js';
@@ -101,6 +110,12 @@ export class Turn {
   readonly #hastened = new Map<WaitId, EpochMs>();
   /** Waits for which nothing more is begun: the store did not take what they need. */
   readonly #givenUp = new Set<WaitId>();
+  /** Requests that no commit holds, in order; looked for anew when the inbox has been read. */
+  #requests: readonly InboxRecord[] | undefined;
+  /** Waits and requests that this pass has taken in: no other owner takes away their markers. */
+  readonly #takenHere = new Set<string>();
+  /** The last taking was as much as one commit holds, and more is there. */
+  #isCut = false;
   /** What broke an effect: never an author's step, nor a store that was tried for long enough. */
   #effectError: Error | undefined;
   #lastInboxReadMs: EpochMs;
@@ -117,7 +132,15 @@ export class Turn {
     this.#options = options;
     this.#tokens = tokens;
     this.#inbox = inbox;
-    this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
+    const newOnes = (): readonly InboxRecord[] => (this.#requests ??= newRequests(inbox, state));
+    this.#known = {
+      state,
+      tokens,
+      get requests() {
+        return newOnes();
+      },
+      isWaitedFor: (wait) => this.#isWaitedFor(wait),
+    };
     this.#outbox = run.unpublished === undefined ? undefined : new Outbox(deps, run.unpublished, options.limits);
     this.#lastInboxReadMs = deps.clock.nowMs();
     this.#lookedAtMs = this.#lastInboxReadMs;
@@ -133,20 +156,19 @@ export class Turn {
 
     const nowMs = this.#deps.clock.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
-    const terminate = newInbox(this.#known).find(isTerminate);
+    const terminate = this.#known.requests.find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
       return this.#end(this.#takeIn(), timedOut(this.#head));
 
     // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
     if (this.#state.seq === 0 && this.#head.inputError !== undefined)
-      return this.#end(takeIn(this.#known, [], nowMs), { status: 'failed', error: this.#head.inputError });
+      return this.#end(takeIn(this.#known, [], nowMs).events, { status: 'failed', error: this.#head.inputError });
     const stop = this.#state.seq === 0 ? await this.#stopOfParent() : undefined;
     if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
       return this.#waitForStart(this.#head.startAtMs);
-    const pausedUntil = pausedUntilMs(this.#known, nowMs);
-    if (pausedUntil !== undefined) return (await this.#recordInHand()) && this.#pause(pausedUntil);
+    if (pausedUntilMs(this.#known, nowMs) !== undefined) return this.#pause();
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
     const execution = this.#from.execution ?? (await this.#replayed(workflow));
@@ -167,9 +189,9 @@ export class Turn {
 
   /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
-    const cancel = newInbox(this.#known).find(isCancel);
+    const cancel = this.#known.requests.find(isCancel);
     if (cancel === undefined) return this.#restUntil(startAtMs);
-    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()), cancelled(cancel));
+    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()).events, cancelled(cancel));
   }
 
   async #replayed(workflow: AnyWorkflow): Promise<Execution> {
@@ -182,12 +204,19 @@ export class Turn {
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     for (;;) {
       this.#lookedAtMs = this.#deps.clock.nowMs();
+      if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
       if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
+      if (execution.status.kind === 'ended' && this.#isCut) {
+        // All that was accepted is in the log before the run can end, in as many commits as that takes.
+        if (!(await this.#commit(events))) return false;
+        if (this.#isShortOfTime()) return this.#goOnLater();
+        continue;
+      }
       if (execution.status.kind === 'ended') {
         // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
         return this.#end([...events, ...execution.takeDerived(Infinity)], execution.status.outcome);
@@ -203,7 +232,8 @@ export class Turn {
         for (const event of [...requested, ...derived]) await execution.apply(event);
         this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);
         const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
-        if (mayBeMore || this.#work.results.length > 0 || this.#isOverdue()) continue;
+        if (this.#isCut && this.#isShortOfTime()) return this.#goOnLater();
+        if (mayBeMore || this.#isCut || this.#work.results.length > 0 || this.#isOverdue()) continue;
         // A request may be due at once, and was not there at the last look.
         if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;
       }
@@ -245,10 +275,13 @@ export class Turn {
   #takeIn(): readonly HistoryEvent[] {
     const nowMs = this.#deps.clock.nowMs();
     const results = this.#work.results.splice(0, fittingCount(this.#work.results));
-    const news = takeIn(this.#known, results, nowMs);
+    const { events: news, isCut } = takeIn(this.#known, results, nowMs);
+    this.#isCut = isCut;
     const events = this.#firstEvents(nowMs);
-    if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
-      events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
+    const { pausedUntilMs: untilMs } = this.#state;
+    // Only when the pause is over: a run that ends while it is paused was not resumed.
+    if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
+      events.push({ type: 'RunResumed', atMs: untilMs });
     }
     return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
   }
@@ -274,6 +307,11 @@ export class Turn {
     this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
     this.#state.applyCommit(seq, events);
     this.#work.committed(events, this.#state);
+    for (const event of events) {
+      if (event.type === 'TokenSettled') this.#takenHere.add(event.waitId);
+      else if ('inboxId' in event) this.#takenHere.add(event.inboxId);
+    }
+    this.#requests = this.#requests?.filter(({ inboxId }) => !this.#state.takenInbox.has(inboxId));
     return true;
   }
 
@@ -292,17 +330,22 @@ export class Turn {
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
     const { runId } = this.#head;
     // As this turn has seen it: it may have read the inbox again since it read the head.
-    const inboxCount = this.#state.takenInbox.size + newInbox(this.#known).length;
+    const inboxCount = this.#state.takenInbox.size + this.#known.requests.length;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
-    const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
+    const unheard = outcome.status === 'continued' ? (this.#execution?.unheardCancels ?? []) : [];
+    const ending: readonly HistoryEvent[] = [
+      ...events,
+      { type: 'RunEnding', atMs, outcome, ...(unheard.length === 0 ? {} : { unheard }) },
+    ];
     const hasOpenWaits = [...this.#state.openTokens.keys()].some(
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
     );
     if (hasOpenWaits) {
       const commit = { seq, writerId, events: ending };
-      if (!(await this.#decide(() => this.#deps.store.commitEnding(runId, commit, inboxCount), events))) return false;
+      const write = () => this.#deps.store.commitEnding(runId, commit, inboxCount, outcome);
+      if (!(await this.#decide(write, events))) return false;
       this.#work.abandonSteps();
       await finishRun(this.#deps, runId, this.#options.limits);
       return true;
@@ -321,9 +364,20 @@ export class Turn {
     return true;
   }
 
+  async #readInbox(): Promise<void> {
+    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    this.#requests = undefined;
+  }
+
+  /** Of what an earlier turn has taken in, its owner may still take the marker away. */
   #hasStandingMarker(): boolean {
-    const isMarked = (record: { readonly dueAtMs?: EpochMs }): boolean => record.dueAtMs !== undefined;
-    return [...this.#tokens.values()].some(isMarked) || [...this.#inbox.values()].some(isMarked);
+    const stands = (id: string, isTaken: boolean, { dueAtMs }: { readonly dueAtMs?: EpochMs }): boolean =>
+      dueAtMs !== undefined && (!isTaken || this.#takenHere.has(id));
+    const { settled, takenInbox } = this.#state;
+    return (
+      [...this.#tokens.values()].some((token) => stands(token.waitId, settled.has(token.waitId), token)) ||
+      [...this.#inbox.values()].some((item) => stands(item.inboxId, takenInbox.has(item.inboxId), item))
+    );
   }
 
   // ----- carrying out -----
@@ -565,7 +619,7 @@ export class Turn {
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
     try {
-      for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+      await this.#readInbox();
     } catch (error) {
       // Looked at again in a moment; what has come has a marker of its own.
       if (!isStoreTrouble(error)) this.#effectError ??= error instanceof Error ? error : new Error('inbox not read');
@@ -584,6 +638,15 @@ export class Turn {
 
   // ----- stopping -----
 
+  #isShortOfTime(): boolean {
+    return this.#work.underWay === 0 && this.#options.limits.remainingMs() < turnReserveMs;
+  }
+
+  async #goOnLater(): Promise<true> {
+    await this.#yield();
+    return true;
+  }
+
   /** Too little time for what is left: another turn goes on. Every marker stands. */
   async #yield(): Promise<void> {
     const { runId } = this.#head;
@@ -597,11 +660,11 @@ export class Turn {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
     const marker = await this.#publish(dueAtMs);
-    const { blocks, blocked } = this.#head;
+    const { blocks, blocked, failedTurns } = this.#head;
     const isNew = this.#head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
-    // One that stays must be that of the log as it is now, or an owner of before could take it away.
-    const isToStay = marker.dueAtMs !== dueAtMs && this.#head.dueSeq < this.#state.seq;
-    if (isNew || isToStay || blocked !== undefined) {
+    // One that stands must be that of the log as it is now, or an owner of before could take it away.
+    const isOlder = marker.dueAtMs !== undefined && this.#head.dueSeq < this.#state.seq;
+    if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
       const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
       if (!isSet) await wakeRun(this.#deps, runId);
     }
@@ -679,14 +742,27 @@ export class Turn {
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 
-  /** Takes in that the run is paused and nothing else; what has come meanwhile waits where it is. */
-  async #pause(untilMs: EpochMs): Promise<boolean> {
-    const atMs = this.#deps.clock.nowMs();
-    const control = takeIn(this.#known, [], atMs).filter(
-      (event) => event.type === 'RunPaused' || event.type === 'RunResumed',
-    );
-    if (control.length > 0 && !(await this.#commit([...this.#firstEvents(atMs), ...control]))) return false;
-    return this.#restUntil(untilMs);
+  /**
+   * The run is paused: nothing more is begun, and nothing reaches the workflow. What is under way ends, and what came of it
+   * is committed with the pause; all else that has come waits where it is. The execution has not seen these events, so
+   * after this pass it is used no more.
+   */
+  async #pause(): Promise<boolean> {
+    for (;;) {
+      const terminate = this.#known.requests.find(isTerminate);
+      if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+      const atMs = this.#deps.clock.nowMs();
+      const { results } = this.#work;
+      // A start of a step that is not begun now would look like one that its process died of.
+      const ended = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+      const events = [...ended, ...pauseNews(this.#known, atMs)];
+      if (events.length > 0) {
+        if (!(await this.#commit([...this.#firstEvents(atMs), ...events]))) return false;
+      } else if (this.#work.underWay > 0) await this.#someEffect();
+      else if (results.length === 0) break;
+    }
+    const untilMs = pausedUntilMs(this.#known, this.#deps.clock.nowMs());
+    return untilMs === undefined ? false : this.#restUntil(untilMs);
   }
 
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
@@ -736,11 +812,9 @@ export class Turn {
   ): Promise<void> {
     const done = [...this.#tokens.values()].filter((token) => token.dueAtMs !== undefined && tokenIsDone(token));
     await releaseTokens(this.#deps, done, this.#options.limits);
-    for (const item of this.#inbox.values()) {
-      if (item.dueAtMs !== undefined && inboxIsDone(item)) {
-        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId, item.dueAtMs);
-      }
-    }
+    const { runId } = this.#head;
+    const taken = [...this.#inbox.values()].filter(inboxIsDone);
+    if (!(await releaseInbox(this.#deps, runId, taken, this.#options.limits))) await wakeRun(this.#deps, runId);
   }
 }
 

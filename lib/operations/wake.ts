@@ -29,6 +29,14 @@ export async function handOver(deps: Notifier, runId: RunId, unharmed: readonly 
   await deps.queues.sendTurn({ runId, ...(unharmed.length === 0 ? {} : { unharmed }) }, deps.random.hex(16));
 }
 
+/**
+ * Asks for a turn that looks at what is due; nothing has come for it. The turn queue drops the second of two wakes for one
+ * due instant: one turn sees all that is due.
+ */
+export async function wakeRunForDue(deps: Notifier, runId: RunId, dueAtMs: EpochMs): Promise<void> {
+  await sendTurn(deps, { runId, news: [] }, `due-${runId}-${dueAtMs}`);
+}
+
 async function sendTurn(deps: Notifier, message: TurnMessage, dedupId: string): Promise<void> {
   try {
     await deps.queues.sendTurn(message, dedupId);

@@ -50,6 +50,10 @@ export class WarmRuns {
     this.#hasRoom = hasRoom;
   }
 
+  has(runId: RunId): boolean {
+    return this.#runs.has(runId);
+  }
+
   take(runId: RunId): WarmRun | undefined {
     const run = this.#runs.get(runId);
     if (run === undefined) return undefined;

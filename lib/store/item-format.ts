@@ -11,7 +11,9 @@ export const itemFormat = 2;
 /** Of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
 export const headWithConditions = 2;
 
-const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: 'format', value: itemFormat };
+export const formAttribute = 'format';
+
+const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: formAttribute, value: itemFormat };
 
 /** The write, but not over an item of a newer form. */
 export function keepingNewer<Kind extends Write>(write: Kind): Kind {
@@ -23,7 +25,7 @@ export function keepingNewer<Kind extends Write>(write: Kind): Kind {
  * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer form
  */
 export function checkForm(item: Item | undefined): void {
-  const format = item?.['format'];
+  const format = item?.[formAttribute];
   if (item === undefined || format === undefined || (typeof format === 'number' && format <= itemFormat)) return;
   throw new EngineError(
     'HISTORY_FORMAT_UNKNOWN',

@@ -12,11 +12,13 @@ import { headWithConditions } from './item-format.js';
 import { decodePayload, encodePayload } from './payload.js';
 import type {
   DueEntry,
+  FailedTurns,
   InboxRecord,
   InboxRequest,
   LongStepRecord,
   ParentWait,
   RemoteCancel,
+  RunGlance,
   RunHead,
   RunName,
   RunPosition,
@@ -131,7 +133,40 @@ export function toHead(item: Item): RunHead {
     ...optional('publishedSeq', optionalNumber(item, 'publishedSeq')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...optional('blocked', payload(item, 'blocked') as StoredError | undefined),
+    ...optional('failedTurns', failedTurnsOf(item)),
   };
+}
+
+/** Attributes of `toGlance`. */
+export const glanceAttributes = [
+  ...['status', 'inboxCount', 'nextRunId', 'dueAtMs', 'dueSeq'],
+  ...['failedTurns', 'failedTurnCause', 'failedTurnAtMs'],
+] as const;
+
+export function toGlance(item: Item): RunGlance {
+  return {
+    runId: runIdOf(item),
+    status: text(item, 'status') as RunStatus,
+    inboxCount: number(item, 'inboxCount'),
+    ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+    dueSeq: number(item, 'dueSeq'),
+    ...optional('failedTurns', failedTurnsOf(item)),
+  };
+}
+
+export const failedTurnAttributes = ({ cause, count, atMs }: FailedTurns): Record<string, Scalar> => ({
+  failedTurns: count,
+  failedTurnCause: cause,
+  failedTurnAtMs: atMs,
+});
+/** What a turn that ends well takes off the head. */
+export const troubleAttributes = ['blocked', 'failedTurns', 'failedTurnCause', 'failedTurnAtMs'] as const;
+
+function failedTurnsOf(item: Item): FailedTurns | undefined {
+  const count = optionalNumber(item, 'failedTurns');
+  if (count === undefined) return undefined;
+  return { cause: text(item, 'failedTurnCause'), count, atMs: number(item, 'failedTurnAtMs') };
 }
 
 export const blocksOf = (head: Item): number => optionalNumber(head, 'blocks') ?? 0;
@@ -240,7 +275,8 @@ export function toToken(item: Item): TokenRecord {
             writerId: text(item, 'settledBy'),
             atMs: settledAtMs,
             by: text(item, 'settledFrom') as Settlement['by'],
-            outcome: payload(item, 'outcome') as TokenOutcome,
+            // Missing where it cannot be read.
+            outcome: (payload(item, 'outcome') ?? { kind: 'abandoned' }) as TokenOutcome,
           },
         }),
   };
@@ -260,6 +296,7 @@ export function inboxItem(record: InboxRecord): Item {
     ...requestAttributes(record),
     atMs: record.atMs,
     ...(record.sentDigest === undefined ? {} : { sentDigest: record.sentDigest }),
+    ...(record.position === undefined ? {} : { position: record.position }),
     ...(record.order === undefined ? {} : { order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
@@ -288,6 +325,7 @@ export function toInbox(item: Item): InboxRecord {
     inboxId: item.sk.slice(inboxPrefix.length),
     atMs: number(item, 'atMs'),
     ...optional('sentDigest', optionalText(item, 'sentDigest')),
+    ...optional('position', optionalNumber(item, 'position')),
     ...optional('order', optionalNumber(item, 'order')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...requestOf(item),
@@ -436,6 +474,20 @@ function tagsOf(item: Item): Readonly<Record<string, string>> | undefined {
   const stored = optionalText(item, 'tags');
   return stored === undefined ? undefined : (JSON.parse(stored) as Readonly<Record<string, string>>);
 }
+
+/** Of the items of a run, all attributes that hold no payload. */
+export const plainAttributes: Readonly<Record<'head' | 'token' | 'inbox', readonly string[]>> = {
+  head: [
+    ...['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs', 'startAtMs'],
+    ...['parentRunId', 'parentWaitId', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'],
+    ...['publishedSeq', 'dueAtMs'],
+  ],
+  token: [
+    ...['server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'childRunId', 'parentClose', 'pollErrors'],
+    ...['onCancel', 'onTimeout', 'dueAtMs', 'settledAtMs', 'settledBy', 'settledFrom'],
+  ],
+  inbox: ['kind', 'reason', 'name', 'atMs', 'position', 'order', 'dueAtMs'],
+};
 
 const runIdOf = (item: Item): RunId => item.pk.slice('run#'.length);
 

@@ -66,7 +66,24 @@ export interface RunHead extends Marker {
   readonly publishedSeq?: number;
   /** Why the run cannot go on until a fixed deploy, if so. */
   readonly blocked?: StoredError;
+  /** Turns in a row that threw, if the last one did. */
+  readonly failedTurns?: FailedTurns;
 }
+
+/** Turns of a run that threw in the same way, one after the other. */
+export interface FailedTurns {
+  /** Digest of where it was thrown. */
+  readonly cause: string;
+  readonly count: number;
+  /** The last time. */
+  readonly atMs: EpochMs;
+}
+
+/** What a head says without any payload: it can be read where its input cannot. */
+export type RunGlance = Pick<
+  RunHead,
+  'runId' | 'status' | 'inboxCount' | 'nextRunId' | 'dueAtMs' | 'dueSeq' | 'failedTurns'
+>;
 
 export type { Settlement, TokenOutcome };
 
@@ -158,6 +175,11 @@ export type InboxRecord = Marker & {
   readonly atMs: EpochMs;
   /** Of what was sent under an id of the caller's. */
   readonly sentDigest?: string;
+  /**
+   * How many requests the run had accepted when this one was sent: greater than that of every request accepted before.
+   * Missing on items of earlier versions.
+   */
+  readonly position?: number;
   /** Which of those that one process accepted in one millisecond came first. */
   readonly order?: number;
 } & InboxRequest;

@@ -1,7 +1,8 @@
-import type { StoredError } from '../base/errors.js';
+import pLimit from 'p-limit';
+import { isUnreadable, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShardsMin, startRoundsMax } from '../base/limits.js';
+import { dueShardsMin, readsInParallel, startRoundsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
@@ -9,9 +10,11 @@ import * as items from './items.js';
 import { encodePayload } from './payload.js';
 import type {
   DueEntry,
+  FailedTurns,
   InboxRecord,
   LongStepRecord,
   RemoteCancel,
+  RunGlance,
   RunHead,
   RunName,
   RunPosition,
@@ -143,7 +146,7 @@ export class RunStore {
   ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
     const result = await this.#table.transact([
       { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
-      { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] },
     ]);
     if (result.ok) return { created: true, head };
     const old = result.refused[0]?.old;
@@ -180,7 +183,7 @@ export class RunStore {
     await this.#table.write({ kind: 'update', key: items.headKey(runId), set, conditions: [itemExists] });
   }
 
-  /** A signal for a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
+  /** A request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
   async seedInbox(record: InboxRecord): Promise<void> {
     await this.#table.write({ kind: 'put', item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
   }
@@ -220,6 +223,58 @@ export class RunStore {
     return item === undefined ? undefined : items.toHead(item);
   }
 
+  /** What the head says without its payloads. */
+  async glanceAtRun(runId: RunId): Promise<RunGlance | undefined> {
+    const item = await this.#table.get(items.headKey(runId), items.glanceAttributes);
+    return item === undefined ? undefined : items.toGlance(item);
+  }
+
+  async isInInbox(runId: RunId, inboxId: string): Promise<boolean> {
+    return (await this.#table.get(items.inboxKey(runId, inboxId), ['kind'])) !== undefined;
+  }
+
+  /** Requests of a run, without what they hold, in the order of their ids. */
+  async readInboxKinds(runId: RunId): Promise<readonly InboxRecord[]> {
+    const found = await this.#table.queryPartition(
+      items.partitionOf(runId),
+      items.inboxPrefix,
+      undefined,
+      items.plainAttributes.inbox,
+    );
+    return found.map(items.toInbox);
+  }
+
+  /** Number of the last commit, whether it can be read or not. */
+  async readLastSeq(runId: RunId): Promise<number> {
+    const found = await this.#table.queryPartition(items.partitionOf(runId), items.commitPrefix, undefined, []);
+    return found.length;
+  }
+
+  /**
+   * The records of a run of which some cannot be read: commits that cannot are left out, of other items what holds no
+   * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
+   */
+  async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
+    const pk = items.partitionOf(runId);
+    const headItem = await this.#table.get(items.headKey(runId), items.plainAttributes.head);
+    if (headItem === undefined) return undefined;
+    const commitKeys = await this.#table.queryPartition(pk, items.commitPrefix, undefined, []);
+    const plainTokens = await this.#table.queryPartition(pk, items.tokenPrefix, undefined, items.plainAttributes.token);
+    const limit = pLimit(readsInParallel);
+    const readable = (key: Key): Promise<Item | undefined> => limit(() => orUnreadable(this.#table.get(key)));
+    const commits = await Promise.all(
+      commitKeys.map(async (key) => orUnreadable(readable(key).then((item) => item && items.toCommit(item)))),
+    );
+    const tokens = await Promise.all(
+      plainTokens.map(
+        async (plain) =>
+          (await orUnreadable(readable(plain).then((item) => item && items.toToken(item)))) ?? items.toToken(plain),
+      ),
+    );
+    const inbox = await this.readInboxKinds(runId);
+    return { head: items.toHead(headItem), commits: commits.filter((one) => one !== undefined), tokens, inbox };
+  }
+
   async readToken(runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {
     const item = await this.#table.get(items.tokenKey(runId, waitId));
     return item === undefined ? undefined : items.toToken(item);
@@ -241,10 +296,17 @@ export class RunStore {
     return result.ok || wroteIt(result.old, commit);
   }
 
-  /** Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. */
-  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number): Promise<boolean> {
+  /**
+   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. The run that
+   * it goes on as is named from here on: what is sent to this one is for that one.
+   */
+  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number, outcome: RunOutcome): Promise<boolean> {
     return this.#commitWithHead(runId, commit, {
-      set: { status: 'ending', dueSeq: commit.seq },
+      set: {
+        status: 'ending',
+        dueSeq: commit.seq,
+        ...(outcome.status === 'continued' ? { nextRunId: outcome.nextRunId } : {}),
+      },
       conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
     });
   }
@@ -272,7 +334,7 @@ export class RunStore {
         ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
-      remove: ['blocked'],
+      remove: items.troubleAttributes,
       conditions: [
         itemExists,
         statusIs(end.seen.status),
@@ -631,7 +693,10 @@ export class RunStore {
 
   // ----- inbox -----
 
-  /** Accepts a request if the run is running; one that is known already stays accepted and changes nothing. */
+  /**
+   * Accepts a request if the run is running; one that is known already stays accepted and changes nothing. Its `position` is
+   * the count of requests that its sender has read on the head before: a transaction tells nobody which number it was given.
+   */
   async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'reused' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
       {
@@ -646,12 +711,13 @@ export class RunStore {
     const [head, inbox] = result.refused;
     if (inbox !== undefined) return knownAs(inbox.old, record);
     if (head?.old === undefined) return 'run_not_found';
-    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId));
-    return known === undefined ? 'run_ended' : knownAs(known, record);
+    return (await this.knownRequest(record)) ?? 'run_ended';
   }
 
-  async hasInboxItem(runId: RunId, inboxId: string): Promise<boolean> {
-    return (await this.#table.get(items.inboxKey(runId, inboxId))) !== undefined;
+  /** What an item says that has the id of this request; undefined if there is none. */
+  async knownRequest(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
+    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId), ['kind', 'sentDigest']);
+    return known === undefined ? undefined : knownAs(known, record);
   }
 
   // ----- markers -----
@@ -674,7 +740,7 @@ export class RunStore {
         ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),
         ...published(publishedSeq),
       },
-      remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+      remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
     return result.ok || result.old === undefined || items.blocksOf(result.old) <= blocks;
@@ -698,6 +764,16 @@ export class RunStore {
       conditions: [itemExists, markerNotNewerThan(seq)],
     });
     return result.ok;
+  }
+
+  /** Notes that a turn of a run has thrown, and how often in a row it was in this way. */
+  async noteFailedTurn(runId: RunId, failed: FailedTurns): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.headKey(runId),
+      set: items.failedTurnAttributes(failed),
+      conditions: [itemExists],
+    });
   }
 
   /** Removes the marker of a run that has ended, if it is the one that was read. */
@@ -847,6 +923,16 @@ function toRecords(found: readonly Item[]): RunRecords | undefined {
     else if (item.sk.startsWith(items.inboxPrefix)) inbox.push(items.toInbox(item));
   }
   return head === undefined ? undefined : { head, commits, tokens, inbox };
+}
+
+/** What was read, or undefined where this deployment cannot read it. */
+async function orUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return undefined;
+  }
 }
 
 function published(publishedSeq: number | undefined): Record<string, number> {

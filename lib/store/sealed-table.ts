@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
-import { checkForm, keepingNewer } from './item-format.js';
+import { checkForm, formAttribute, keepingNewer } from './item-format.js';
 import { checkAttributes, payloadsOf } from './item-limits.js';
 import { blobPartitionOf } from './items.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
@@ -55,14 +55,14 @@ export class SealedTable implements Table {
     }
   }
 
-  async get(key: Key): Promise<Item | undefined> {
-    const item = await this.#table.get(key);
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    const item = await this.#table.get(key, withForm(attributes));
     checkForm(item);
     return item === undefined ? undefined : this.#open(item);
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
-    const found = await this.#table.queryPartition(pk, skPrefix, after);
+  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+    const found = await this.#table.queryPartition(pk, skPrefix, after, withForm(attributes));
     found.forEach(checkForm);
     return Promise.all(found.map((item) => this.#open(item)));
   }
@@ -156,6 +156,11 @@ export class SealedTable implements Table {
     const text = chunks.map(({ chunk }) => String(chunk)).join('');
     return form === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;
   }
+}
+
+/** The form of an item is looked at whatever else is. */
+function withForm(attributes: readonly string[] | undefined): readonly string[] | undefined {
+  return attributes === undefined ? undefined : [...attributes, formAttribute];
 }
 
 function chunkKey(id: string, at: number): string {

@@ -80,13 +80,13 @@ test('createRun only if there is no head: the one that is there stands, and its 
 
 test('createRunWithSignal only if neither is there: both are put or none', async () => {
   const scene = await withHead();
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w2', signal))).toBe(false);
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w1', signal))).toBe(true);
+  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w2', signal))).toMatchObject({ created: false });
+  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: true });
   const seeded = new Scene();
   await seeded.store.seedInbox(signal);
-  expect(await seeded.refused(seeded.store.createRunWithSignal(head, 'w1', signal))).toBe(false);
+  expect(await seeded.refused(seeded.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: false });
   const fresh = new Scene();
-  expect(await fresh.store.createRunWithSignal(head, 'w1', signal)).toBe(true);
+  expect(await fresh.store.createRunWithSignal(head, 'w1', signal)).toMatchObject({ created: true });
   expect(await fresh.store.readRun(runId)).toMatchObject({ head: { inboxCount: 1 }, inbox: [{ inboxId: 'signal-1' }] });
 });
 
@@ -122,16 +122,28 @@ test('commit only if its number is free: its own writer is told that it is in th
 
 test('commitEnding only of a running run with the inbox as seen', async () => {
   const scene = await withHead({ inboxCount: 2 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 1))).toBe(false);
-  expect(await scene.refused(scene.store.commitEnding(other, commitOf(1, 'w1'), 0))).toBe(false);
-  expect(await scene.store.commitEnding(runId, commitOf(1, 'w1'), 2)).toBe(true);
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 1, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.refused(scene.store.commitEnding(other, commitOf(1, 'w1'), 0, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' })).toBe(true);
   expect(await scene.store.readHead(runId)).toMatchObject({ status: 'ending', dueSeq: 1 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2))).toBe(false);
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2))).toBe(true);
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2))).toBe(false);
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' }))).toBe(
+    true,
+  );
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2, { status: 'completed' }))).toBe(
+    false,
+  );
   const overtaken = await withHead();
   await overtaken.store.commit(runId, commitOf(1, 'w1'));
-  expect(await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0))).toBe(false);
+  expect(
+    await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0, { status: 'completed' })),
+  ).toBe(false);
 });
 
 test('commitEnd only of a run that is as it was seen: it gives the head its last word', async () => {
@@ -158,7 +170,7 @@ test('commitEnd only of a run that is as it was seen: it gives the head its last
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 2 }))).toBe(true);
 
   const ending = await withHead();
-  await ending.store.commitEnding(runId, commitOf(1, 'w1'), 0);
+  await ending.store.commitEnding(runId, commitOf(1, 'w1'), 0, { status: 'completed' });
   const outcome = { status: 'completed' } as const;
   const last = (seen: { status: 'running'; inboxCount: number } | { status: 'ending' }) =>
     ending.store.commitEnd(head, commitOf(2, 'w2'), { outcome, endedAtMs: 70, seen });
