@@ -45,7 +45,7 @@ export async function askToStop(
 /** A cancel and a terminate of one id are two requests. @throws EngineError `KEY_REUSED` */
 async function checkOtherKind(deps: Deps, runId: RunId, kind: StopRequest['kind'], id: string): Promise<void> {
   const other = kind === 'cancel' ? 'terminate' : 'cancel';
-  const isUsed = await deps.store.hasInboxItem(checkRunId(runId), `${other}-${id}`);
+  const isUsed = await deps.store.isInInbox(checkRunId(runId), `${other}-${id}`);
   if (isUsed)
     throw new EngineError('KEY_REUSED', `the request id was used before to ${other} this run`, { details: { runId } });
 }
@@ -103,7 +103,7 @@ async function send(
 ): Promise<Accepted> {
   const atMs = deps.clock.nowMs();
   const sent = sentDigest === undefined ? {} : { sentDigest };
-  return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...sent, ...request });
+  return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...request, ...sent });
 }
 
 /**

@@ -626,11 +626,16 @@ export class RunStore {
     const [head, inbox] = result.refused;
     if (inbox !== undefined) return knownAs(inbox.old, record);
     if (head?.old === undefined) return 'run_not_found';
-    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId));
-    return known === undefined ? 'run_ended' : knownAs(known, record);
+    return (await this.knownRequest(record)) ?? 'run_ended';
   }
 
-  async hasInboxItem(runId: RunId, inboxId: string): Promise<boolean> {
+  /** Whether a request of that id is there; `reused`: it has sent something else. */
+  async knownRequest(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
+    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId));
+    return known === undefined ? undefined : knownAs(known, record);
+  }
+
+  async isInInbox(runId: RunId, inboxId: string): Promise<boolean> {
     return (await this.#table.get(items.inboxKey(runId, inboxId))) !== undefined;
   }
 
