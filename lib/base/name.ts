@@ -25,7 +25,7 @@ export function nameProblem(name: string, length: NameLength): string | undefine
   const [found] = unseen.exec(name) ?? [];
   if (found !== undefined) return `must have no control or invisible characters, got ${codePoint(found)}`;
   if (blank.test(name))
-    return `must have a character that can be seen, got ${[...name].slice(0, 4).map(codePoint).join(' ')}`;
+    return `must have a character that can be seen, got ${Array.from(name.slice(0, 4), codePoint).join(' ')}`;
   return undefined;
 }
 

@@ -37,7 +37,7 @@ export async function queryRun(
     const { code, message, details } = execution.status.error;
     throw new EngineError(code, message, details === undefined ? {} : { details });
   }
-  return { runId: records.head.runId, result: await execution.query(name, input) };
+  return { runId: records.head.runId, result: execution.query(name, input) };
 }
 
 /**

@@ -110,7 +110,7 @@ async function send(
 ): Promise<Accepted> {
   const atMs = deps.clock.nowMs();
   const sent = sentDigest === undefined ? {} : { sentDigest };
-  return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...sent, ...request });
+  return deliver(deps, { runId: checkRunId(runId), inboxId, atMs, dueAtMs: atMs, ...request, ...sent });
 }
 
 /**

@@ -714,7 +714,7 @@ export class RunStore {
     return (await this.knownRequest(record)) ?? 'run_ended';
   }
 
-  /** What an item says that has the id of this request; undefined if there is none. */
+  /** Whether a request of that id is there; `reused`: it has sent something else. */
   async knownRequest(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
     const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId), ['kind', 'sentDigest']);
     return known === undefined ? undefined : knownAs(known, record);

@@ -52,7 +52,7 @@ async function underWay(app: TestApp, runIds: readonly string[]): Promise<readon
     runIds.map(async (runId) => {
       const records = await app.deps.store.readRun(runId);
       const isOpen = records?.head.status === 'running' || records?.head.status === 'ending';
-      return isOpen && (records?.commits.length ?? 0) > 0;
+      return isOpen && records.commits.length > 0;
     }),
   );
   return runIds.filter((_, at) => begun[at]);

@@ -19,7 +19,7 @@ function anApp() {
 }
 
 /** The same table under code whose schema has changed. */
-function deploySchema(app: TestApp, input: z.ZodType<unknown>): void {
+function deploySchema(app: TestApp, input: z.ZodType): void {
   app.deploy(defineApp({ workflows: [defineWorkflow({ name: 'order', input, run: async () => null })] }));
 }
 
@@ -81,9 +81,8 @@ describe('F24 a start with a known key', () => {
 
   it('of a run of before, which has no digest, is found as ever', async () => {
     const { app, start } = anApp();
-    const { createRun } = app.deps.store;
-    app.deps.store.createRun = async ({ sentDigest: _, ...head }, writerId) =>
-      createRun.call(app.deps.store, head, writerId);
+    const createRun = app.deps.store.createRun.bind(app.deps.store);
+    app.deps.store.createRun = async ({ sentDigest: _, ...head }, writerId) => createRun(head, writerId);
     const { runId } = await start();
     expect(await start({ input: { n: 2 } })).toEqual({ runId, deduplicated: true });
   });
@@ -145,8 +144,8 @@ describe('F24 a request to a run under a known key', () => {
   it('that has come before items had digests is accepted as ever', async () => {
     const { app, start } = anApp();
     const { runId } = await start();
-    const { putInbox } = app.deps.store;
-    app.deps.store.putInbox = async ({ sentDigest: _, ...record }) => putInbox.call(app.deps.store, record);
+    const putInbox = app.deps.store.putInbox.bind(app.deps.store);
+    app.deps.store.putInbox = async ({ sentDigest: _, ...record }) => putInbox(record);
     expect(await signalRun(app.deps, runId, { name: 'paid', key: 's', payload: 1 })).toEqual({ accepted: true });
     app.deps.store.putInbox = putInbox;
     expect(await signalRun(app.deps, runId, { name: 'paid', key: 's', payload: 2 })).toEqual({ accepted: true });

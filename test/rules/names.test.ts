@@ -141,6 +141,9 @@ test('F14 a result is that of the last run', async () => {
   expect(await awaitOutcome(kit.deps, runId, 0)).toBeUndefined();
   expect(await kit.query(runId, 'round')).toBe(2);
   expect(await externalWaitsOf(kit.deps, runId)).toHaveLength(1);
+  await kit.cancel(runId);
+  await kit.settleDown();
+  expect((await awaitOutcome(kit.deps, runId, 0))?.outcome).toEqual({ status: 'cancelled' });
 });
 
 test('F24 a key stands for what was sent', async () => {
@@ -197,10 +200,15 @@ test('F25 a name has nothing that cannot be seen', async () => {
 });
 
 test('F21 a schema that throws refuses the input', async () => {
+  const validate = (): never => {
+    throw new Error('bad');
+  };
+  const run = async (): Promise<null> => null;
+  const odd = defineWorkflow({ name: 'odd', input: { '~standard': { version: 1, vendor: 'test', validate } }, run });
   const input = z.string().transform((text): unknown => JSON.parse(text));
-  const odd = defineWorkflow({ name: 'odd', input, run: async () => null });
-  const { kit } = newApp(defineApp({ workflows: [odd] }));
-  expect(await codeOf(startRun(kit.deps, { workflow: 'odd', input: '{' }))).toBe('INPUT_INVALID');
+  const { kit } = newApp(defineApp({ workflows: [odd, defineWorkflow({ name: 'parsing', input, run })] }));
+  for (const workflow of ['odd', 'parsing'])
+    expect(await codeOf(startRun(kit.deps, { workflow, input: '{' }))).toBe('INPUT_INVALID');
 });
 
 test('F21 a getter that throws is no field', async () => {
