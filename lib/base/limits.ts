@@ -368,7 +368,7 @@ export const journalSpareLines = 1_000;
 /** One write: a request to the store that gets no answer. */
 export const storeWriteMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
 /** Beside the timeout of a step: the commit that holds its result. */
-export const turnReserveMs = storeWriteMs;
+export const turnReserveMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
 /** A start from its call on: the reply, and the handle that is to be stored. Looked at once more before the call. */
 export const startCallMs = requestTimeoutMs + storeWriteMs;
 /** A whole start: a place among those of its worker, what the server says of itself, the claim of the attempt, the call. */

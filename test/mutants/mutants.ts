@@ -317,7 +317,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'const commit = { seq, writerId: this.#head.runId, events };',
       },
     ],
-    caughtBy: rules('committing', 'commit if absent'),
+    caughtBy: rules('committing', 'writer id: a turn'),
   },
 
   // ----- markers -----
