@@ -319,6 +319,7 @@ export class Turn {
       },
     );
     if (!committed) return this.#keepResults(events);
+    this.#deps.warmRuns?.noteEnded(runId);
     await afterEnd(this.#deps, runId, this.#options.limits);
     return true;
   }
