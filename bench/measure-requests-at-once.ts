@@ -52,7 +52,8 @@ export async function signalsAtOnce(count: number): Promise<AtOnce> {
     });
     let isSent = false;
     const answers = Promise.all(sent).finally(() => (isSent = true));
-    while (!isSent) await turn(deps);
+    const areComing = (): boolean => !isSent;
+    while (areComing()) await turn(deps);
     await signalRun(deps, runId, { name: 'last' });
     await turn(deps);
     const endedAfterMs = clock.nowMs() - sinceMs;

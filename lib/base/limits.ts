@@ -202,6 +202,8 @@ export const requestsPerCommit = 300;
 /** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
 export const warmRunsMax = 50;
 export const warmEventsMax = 50_000;
+/** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
+export const endedRunsMax = 1_000;
 /** They are kept only while less than this of the heap is in use: what their code holds may be large. */
 export const spareHeapShare = 0.5;
 /** A turn in flight looks for a cancel this often. */

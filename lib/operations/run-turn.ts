@@ -70,10 +70,13 @@ async function giveUp(deps: Deps, runId: RunId, work: TurnWork, error: Error): P
   await handOver(deps, runId, work.unharmed());
 }
 
-/** The news are for a run that has ended, and whose end effects are done or the sweep's: one read instead of the whole run. */
+/**
+ * The news are for a run that this process knows to have ended, and whose end effects are done or the sweep's: one read
+ * instead of the whole run.
+ */
 async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
-  // What is remembered is taken up with a reading of the head anyway.
-  if (news === undefined || deps.warmRuns?.has(runId) === true) return false;
+  // Of others that would be one read more for each turn.
+  if (news === undefined || deps.warmRuns?.hasEnded(runId) !== true) return false;
   const head = await deps.store.glanceAtRun(runId);
   return head !== undefined && isDone(head);
 }
@@ -101,6 +104,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   }
   const state = foldHistory(records.commits);
   if (state.ended) {
+    deps.warmRuns?.noteEnded(runId);
     if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);
     return true;
   }

@@ -360,6 +360,7 @@ export class Turn {
     } as const;
     if (!(await this.#decide(() => this.#deps.store.commitEnd(this.#head, commit, end), events))) return false;
     this.#work.abandonSteps();
+    this.#deps.warmRuns?.noteEnded(runId);
     await afterEnd(this.#deps, runId, this.#options.limits);
     return true;
   }

@@ -153,7 +153,7 @@ class Model {
   steps(state: State): readonly Step[] {
     const steps: Step[] = [];
     for (const [at, caller] of state.callers.entries()) {
-      const { after } = this.#scenario.calls[at] as Call;
+      const { after } = this.#scenario.calls[at]!;
       if (caller.at === 'done' || (after !== undefined && state.callers[after]?.at !== 'done')) continue;
       // It waits for the next run, which somebody is about to make.
       if (caller.at === 'idle' && state.runs[caller.run] === undefined && this.#has('waitsForNext')) continue;
@@ -164,7 +164,7 @@ class Model {
     for (const [at, owner] of state.owners.entries()) {
       if (owner.at === 'idle' && !this.#isWork(state)) continue;
       steps.push((next) => {
-        this.#ownerStep(next, next.owners[at] as Owner);
+        this.#ownerStep(next, next.owners[at]!);
       });
       if (owner.at !== 'idle' && state.deaths > 0) {
         steps.push((next) => {
@@ -179,30 +179,43 @@ class Model {
   // ----- callers -----
 
   #callerStep(state: State, at: number): void {
-    const call = this.#scenario.calls[at] as Call;
-    const caller = state.callers[at] as Caller;
+    const call = this.#scenario.calls[at]!;
+    const caller = state.callers[at]!;
     const run = state.runs[caller.run];
     const done = (answer: 'accepted' | 'refused'): void => {
       caller.at = 'done';
       caller.answer = answer;
     };
     if (caller.at === 'idle') {
-      if (run === undefined) return done('refused');
+      if (run === undefined) {
+        done('refused');
+        return;
+      }
       if (run.status === 'running') {
         caller.at = 'read';
         caller.position = run.count;
         return;
       }
-      if (run.items.some(({ id }) => id === this.#idOf(at, caller))) return done('accepted');
-      if (!this.#has('followsNext') || !run.hasNext) return done('refused');
+      if (run.items.some(({ id }) => id === this.#idOf(at, caller))) {
+        done('accepted');
+        return;
+      }
+      if (!this.#has('followsNext') || !run.hasNext) {
+        done('refused');
+        return;
+      }
       caller.run++;
       return;
     }
-    if (run === undefined) return done('refused');
+    if (run === undefined) {
+      done('refused');
+      return;
+    }
     if (caller.at === 'sent') {
       // Without the transaction: the item is put when the head was looked at before.
       this.#put(state, run, at);
-      return done('accepted');
+      done('accepted');
+      return;
     }
     state.nowMs++;
     if (run.status !== 'running') {
@@ -225,8 +238,8 @@ class Model {
   }
 
   #put(state: State, run: Run, at: number): void {
-    const caller = state.callers[at] as Caller;
-    const { offMs = 0 } = this.#scenario.calls[at] as Call;
+    const caller = state.callers[at]!;
+    const { offMs = 0 } = this.#scenario.calls[at]!;
     run.count++;
     run.items.push({ id: this.#idOf(at, caller), call: at, position: caller.position, atMs: state.nowMs + offMs });
   }
@@ -247,7 +260,7 @@ class Model {
   /** Read the head and the log; read the inbox; write one commit; where the run has ended as continued, hand on. */
   #ownerStep(state: State, owner: Owner): void {
     const at = state.runs.length - 1;
-    const run = state.runs[owner.at === 'idle' ? at : owner.run] as Run;
+    const run = state.runs[owner.at === 'idle' ? at : owner.run]!;
     switch (owner.at) {
       case 'idle':
         Object.assign(owner, { at: run.status === 'ended' ? 'seeding' : 'hasHead', run: at, count: run.count });
@@ -284,14 +297,14 @@ class Model {
   }
 
   #handOn(state: State, owner: Owner): void {
-    const run = state.runs[owner.run] as Run;
+    const run = state.runs[owner.run]!;
     const seeds = (state.seeds[owner.run + 1] ??= []);
     const handed = this.#handedOn(owner.run, run);
     const isThere = state.runs[owner.run + 1] !== undefined;
     const missing = handed.find(({ id }) => !seeds.some((seed) => seed.id === id));
     if (missing !== undefined && (this.#has('handsOnFirst') || isThere)) {
       seeds.push(missing);
-      if (isThere) (state.runs[owner.run + 1] as Run).items.push(missing);
+      if (isThere) state.runs[owner.run + 1]!.items.push(missing);
       return;
     }
     if (!isThere)
@@ -325,7 +338,7 @@ class Model {
     return [...items].sort((a, b) => {
       const [first, second] = [key(a), key(b)];
       const at = first.findIndex((value, n) => value !== second[n]);
-      return at < 0 ? a.call - b.call : (first[at] as number) - (second[at] as number);
+      return at < 0 ? a.call - b.call : first[at]! - second[at]!;
     });
   }
 
@@ -334,7 +347,7 @@ class Model {
     const taken = new Set(commits.flatMap((commit) => commit.taken));
     const news = this.#inOrder(items.filter(({ id }) => !taken.has(id)));
     const before = this.#fold(commits, items, at);
-    const kindOf = ({ call }: Item): Kind => (this.#scenario.calls[call] as Call).kind;
+    const kindOf = ({ call }: Item): Kind => this.#scenario.calls[call]!.kind;
     const terminate = news.find((item) => kindOf(item) === 'terminate');
     if (terminate !== undefined && this.#has('terminateFirst')) {
       const rest = news.filter((item) => item !== terminate).slice(0, taking);
@@ -371,7 +384,7 @@ class Model {
     for (const id of commits.flatMap(({ taken }) => taken)) {
       const item = byId.get(id);
       if (item === undefined) continue;
-      const { kind } = calls[item.call] as Call;
+      const { kind } = calls[item.call]!;
       if (kind === 'terminate') ending ??= 'terminated';
       if (kind === 'pause') isPaused = true;
       if (kind === 'resume') isPaused = false;
@@ -405,7 +418,7 @@ class Model {
       const taken = this.#taken(run);
       const folded = this.#fold(run.commits, run.items, at);
       for (const item of taken) {
-        const { kind } = calls[item.call] as Call;
+        const { kind } = calls[item.call]!;
         const wasRead = kind === 'signal' && !folded.unread.includes(item.id);
         if (wasRead || (kind === 'cancel' && folded.heard.includes(item.id))) acted[item.call]?.push(`${at}`);
       }

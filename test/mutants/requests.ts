@@ -153,11 +153,11 @@ export const requestsMutants: readonly Mutant[] = [
     file: runTurn,
     edits: [
       {
-        find: `news === undefined || deps.warmRuns?.has(runId) === true`,
-        replace: `deps.warmRuns?.has(runId) === true`,
+        find: `news === undefined || deps.warmRuns?.hasEnded(runId) !== true`,
+        replace: `deps.warmRuns?.hasEnded(runId) !== true`,
       },
     ],
-    caughtBy: rules('requests', 'F87 end effects'),
+    caughtBy: rules('requests', 'F87 wakes left over'),
   },
   {
     name: 'failing-turns-not-counted',
@@ -181,5 +181,12 @@ export const requestsMutants: readonly Mutant[] = [
       { find: `onThrown(error); const name`, replace: `onThrown(error); if (kind !== 'done') throw error; const name` },
     ],
     caughtBy: rules('requests', 'F83 a client that throws'),
+  },
+  {
+    name: 'conflicts-soon-given-up',
+    rule: 'a write that meets other transactions is sent again for as long as a request may take (F09)',
+    file: 'lib/store/dynamodb/conflicts.ts',
+    edits: [{ find: `pausedMs > storeConflictPatienceMs`, replace: `pausedMs > storeConflictPatienceMs / 20` }],
+    caughtBy: { kind: 'rules', file: 'test/bench/requests-at-once.test.ts', test: 'F09' },
   },
 ];

