@@ -3,7 +3,6 @@ import { type Mutant, rules } from './mutant.js';
 const itemLimits = 'lib/store/item-limits.ts';
 const sealedTable = 'lib/store/sealed-table.ts';
 const runStore = 'lib/store/run-store.ts';
-const limits = (test: string): Mutant['caughtBy'] => ({ kind: 'rules', file: 'test/store/item-limits.test.ts', test });
 
 export const itemsMutants: readonly Mutant[] = [
   {
@@ -36,7 +35,7 @@ export const itemsMutants: readonly Mutant[] = [
         replace: 'const fits = Buffer.byteLength(text) <= inlineBytes;',
       },
     ],
-    caughtBy: limits('F01 every write: payloads as large as fits'),
+    caughtBy: rules('items', 'F01 sealed'),
   },
   {
     name: 'attributes-without-room',
@@ -48,7 +47,7 @@ export const itemsMutants: readonly Mutant[] = [
         replace: "if (room === undefined) continue; if ((typeof value === 'number') !== (room === 'number'))",
       },
     ],
-    caughtBy: limits('F01 room: each write'),
+    caughtBy: rules('items', 'F01 counted'),
   },
   {
     name: 'handles-without-bound',
