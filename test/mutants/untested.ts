@@ -975,8 +975,7 @@ export const untestedMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'await Promise.allSettled(parts)',
-        replace:
-          '(await Promise.all(parts)).map((value) => ({ status: "fulfilled" as const, value })) as PromiseSettledResult<Swept>[]',
+        replace: `(await Promise.all(parts)).map((value) => ({ status: 'fulfilled', value }))`,
       },
     ],
     caughtBy: rules('sweeping', 'sweep that fails for one: a shard'),
@@ -1003,13 +1002,6 @@ export const untestedMutants: readonly Mutant[] = [
     file: answerRemote,
     edits: [{ find: 'await pollAt(deps, poke, atMs + pollAfterAnswerMs);', replace: '' }],
     caughtBy: rules('answering', 'answer delivered'),
-  },
-  {
-    name: 'answer-to-unknown-question',
-    rule: 'what was never asked is not answered',
-    file: answerRemote,
-    edits: [{ find: 'if (asked === undefined || asked.round', replace: 'if (asked?.round' }],
-    caughtBy: rules('answering', 'answer with nobody'),
   },
   {
     name: 'start-answer-sent',
@@ -1246,5 +1238,47 @@ export const untestedMutants: readonly Mutant[] = [
     file: endRun,
     edits: [{ find: 'if (!state.ended || state.ending === undefined) return;', replace: '' }],
     caughtBy: rules('turns', 'end effects only'),
+  },
+  {
+    name: 'step-result-lost-in-block',
+    rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
+    file: turn,
+    edits: [{ find: `'StepCompleted', 'StepFailed',`, replace: `'StepFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'step-failure-lost-in-block',
+    rule: '... its failure',
+    file: turn,
+    edits: [{ find: `'StepFailed', 'StepAttemptFailed',`, replace: `'StepAttemptFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'attempt-lost-in-block',
+    rule: '... that of an attempt',
+    file: turn,
+    edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'failed-start-lost-in-block',
+    rule: '... and that of a start',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
+  },
+  {
+    name: 'lost-start-lost-in-block',
+    rule: '... of unknown fate',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
+  },
+  {
+    name: 'asked-start-lost-in-block',
+    rule: '... or with questions',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
 ];

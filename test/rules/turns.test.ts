@@ -10,6 +10,7 @@ import { startRun } from '../../lib/operations/start-run.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
+import type { ServerTraits, StartReply } from '../../lib/remote/transport.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../engine/support.js';
 
@@ -21,12 +22,14 @@ class Turns {
   /** Writes that were applied. */
   writes = 0;
   readonly sent: string[] = [];
-  readonly reports = new WatchedServer();
   readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => void this.writes++ })));
   runId = '';
   readonly deps: Deps;
 
-  constructor(run: (ctx: WorkflowContext) => Promise<unknown>) {
+  constructor(
+    run: (ctx: WorkflowContext) => Promise<unknown>,
+    readonly reports = new WatchedServer(),
+  ) {
     const { deps } = createTestApp(anApp(aFlow(run)), { servers: { reports: this.reports } });
     const { warmRuns: _, ...cold } = deps;
     this.deps = {
@@ -41,8 +44,8 @@ class Turns {
     };
   }
 
-  static async of(run: (ctx: WorkflowContext) => Promise<unknown>): Promise<Turns> {
-    const turns = new Turns(run);
+  static async of(run: (ctx: WorkflowContext) => Promise<unknown>, reports?: WatchedServer): Promise<Turns> {
+    const turns = new Turns(run, reports);
     const { runId } = await startRun(turns.deps, { workflow: 'flow', key: 'k' });
     turns.runId = runId;
     turns.sent.length = 0;
@@ -206,4 +209,59 @@ test('end effects only of a run that has ended', async () => {
   await afterEnd(scene.deps, scene.runId, { remainingMs: () => 60_000 });
   await afterEnd(scene.deps, '00'.repeat(16), { remainingMs: () => 60_000 });
   expect([scene.writes, await scene.due()]).toEqual([writes, ['run 1800']]);
+});
+
+/** The log of a run that is blocked by a misuse while `work` is under way, which ends only then. */
+async function blockedDuring(
+  work: (ctx: WorkflowContext, blocked: Promise<void>) => Promise<unknown>,
+  reports?: (blocked: Promise<void>) => WatchedServer,
+): Promise<readonly HistoryEvent['type'][]> {
+  let block = (): void => undefined;
+  const blocked = new Promise<void>((resolve) => {
+    block = resolve;
+  });
+  const scene = await Turns.of(
+    async (ctx) =>
+      Promise.all([
+        work(ctx, blocked),
+        ctx.step('misuse', async () => {
+          await ctx.sleep({ seconds: 1 }).catch(() => undefined);
+          block();
+          return new Promise(() => undefined);
+        }),
+      ]),
+    reports?.(blocked),
+  );
+  await scene.turn();
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  return scene.types();
+}
+/** Its starts are answered with that, once the run is blocked. */
+const answering =
+  (reply: StartReply, traits: ServerTraits = { dedupes: true, finds: false }) =>
+  (blocked: Promise<void>): WatchedServer => {
+    const server = new WatchedServer({ start: () => reply, dedupes: traits.dedupes });
+    const start = server.start.bind(server);
+    server.start = async (request) => blocked.then(() => start(request));
+    server.traits = async () => traits;
+    return server;
+  };
+const trouble = { code: 'REMOTE_UNREACHABLE', message: 'no answer' } as const;
+
+test('blocked in a turn: what its steps came to is in the log, and they do not run again', async () => {
+  expect(await blockedDuring(async (ctx, blocked) => ctx.step('s', async () => blocked))).toContain('StepCompleted');
+  const failing = async (ctx: WorkflowContext, blocked: Promise<void>, maxAttempts: number) =>
+    ctx.step('s', async () => blocked.then(() => Promise.reject(new Error('no'))), { retry: { maxAttempts } });
+  expect(await blockedDuring(async (ctx, blocked) => failing(ctx, blocked, 2))).toContain('StepAttemptFailed');
+  expect(await blockedDuring(async (ctx, blocked) => failing(ctx, blocked, 1))).toContain('StepFailed');
+});
+
+test('blocked in a turn: what its starts came to is in the log', async () => {
+  expect(await blockedDuring(call, answering({ kind: 'retry', error: trouble }))).toContain('RemoteTaskStartFailed');
+  const lost = answering({ kind: 'unknown', error: trouble }, { dedupes: false, finds: true });
+  expect(await blockedDuring(call, lost)).toContain('RemoteTaskStartLost');
+  const asks = answering({ kind: 'asked', questions: [{ key: 'q', kind: 'form', message: 'Release?' }] });
+  const askable = async (ctx: WorkflowContext) =>
+    ctx.callRemoteTask({ server: 'reports', tool: 'export', onInput: () => ({ action: 'accept' }) });
+  expect(await blockedDuring(askable, asks)).toContain('RemoteTaskStartAsked');
 });
