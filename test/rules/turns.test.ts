@@ -266,3 +266,28 @@ test('blocked in a turn: what its starts came to is in the log', async () => {
     ctx.callRemoteTask({ server: 'reports', tool: 'export', onInput: () => ({ action: 'accept' }) });
   expect(await blockedDuring(askable, asks)).toContain('RemoteTaskStartAsked');
 });
+
+test('block that is over is taken off the head, though the marker stays where it is', async () => {
+  const scene = await Turns.of(async (ctx) => ctx.sleep({ seconds: 60 }));
+  await scene.turn();
+  const other = { ...scene.deps, app: anApp(aFlow(async (ctx) => ctx.step('another', () => 1))) };
+  await runTurn(other, { runId: scene.runId }, { remainingMs: () => 60_000 });
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('NONDETERMINISM');
+  await scene.turn();
+  expect(await scene.store.readHead(scene.runId)).toMatchObject({ dueAtMs: startMs + 60_000 });
+  expect((await scene.store.readHead(scene.runId))?.blocked).toBeUndefined();
+});
+
+test('pause, resume and pause again before a turn: the run rests, however often it is looked at', async () => {
+  let ran = 0;
+  const scene = await Turns.of(async (ctx) => ctx.step('s', () => ++ran));
+  for (const kind of ['pause', 'resume', 'pause'] as const) {
+    scene.nowS++;
+    await requestControl(scene.deps, scene.runId, kind);
+  }
+  for (let turn = 0; turn < 3; turn++) {
+    scene.nowS += 60;
+    await scene.turn();
+  }
+  expect(ran).toBe(0);
+});
