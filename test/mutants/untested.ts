@@ -1425,18 +1425,6 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('replaying', 'history of rules'),
   },
   {
-    name: 'unknown-token-issued',
-    rule: 'a token of a wait that nobody has changes nothing',
-    file: 'lib/replay/execution.ts',
-    edits: [
-      {
-        find: 'if (issued === undefined) return;',
-        replace: 'if (issued === undefined) this.#block(deliveryMismatch(event as never));',
-      },
-    ],
-    caughtBy: rules('replaying', 'events of waits that nobody has'),
-  },
-  {
     name: 'block-stays-on-head',
     rule: 'a block that is over is taken off the head',
     file: turn,
@@ -1489,5 +1477,36 @@ export const untestedMutants: readonly Mutant[] = [
     file: heartbeatToken,
     edits: [{ find: 'extendByMs <= heartbeatMaxMs', replace: 'extendByMs < heartbeatMaxMs' }],
     caughtBy: rules('deadlines', 'heartbeat of a second to seven days'),
+  },
+  {
+    name: 'starts-left-alone',
+    rule: 'a turn does not end before its starts have',
+    file: turn,
+    edits: [{ find: 'await this.#outsideDone();', replace: '' }],
+    caughtBy: rules('turns', 'turn that is blocked during a start'),
+  },
+  {
+    name: 'time-of-last-step-alone',
+    rule: 'a step that there was no time for is for another turn, whatever else there was time for',
+    file: turn,
+    edits: [
+      {
+        find: 'hasTime = this.#beginStep(wait, command) && hasTime;',
+        replace: 'hasTime = this.#beginStep(wait, command);',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for one of two: the other one waits'),
+  },
+  {
+    name: 'time-of-last-start-alone',
+    rule: '... also where the other is a start',
+    file: turn,
+    edits: [
+      {
+        find: 'hasTime = this.#beginRemote(wait, command) && hasTime;',
+        replace: 'hasTime = this.#beginRemote(wait, command);',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for one of two: the other one runs'),
   },
 ];

@@ -77,14 +77,13 @@ test('lost start of one of two calls: what is known of the other one’s attempt
   const { world, outcome, violations, unplayed } = await play({
     run: async (ctx) => Promise.all([call(ctx, 'r1'), call(ctx, 'r2')]),
     callers: (playing, runId) => {
-      playing.stopAt(0.6, runId, 'terminate', 't1');
+      playing.stopAt(5, runId, 'terminate', 't1');
     },
     script: [
       { who: 'turn 1', at: 'start r1', what: 'refused' },
-      { who: 'turn 1', at: /t#2/, when: (playing) => playing.remote.tasks.length === 1, what: 'crash' },
       // The first attempt of the other call has an end in the log by then.
-      { who: 'caller 1', at: 'transact', what: { freezeUntil: ({ world: now, runId }) => hasFailedStart(now, runId) } },
-      { who: 'turn 2', at: 'start r1', what: 'refused' },
+      { who: 'turn 1', at: 'start r2', what: { freezeUntil: ({ world: now, runId }) => hasFailedStart(now, runId) } },
+      { who: 'turn 1', at: /t#2/, when: (playing) => playing.remote.tasks.length === 1, what: 'crash' },
     ],
   });
   expect(outcome).toEqual({ status: 'terminated' });

@@ -81,7 +81,7 @@ class Sweeping {
   }
 
   async sweep() {
-    return fanOutDue(this.#deps).catch((error: Error) => error.message);
+    return fanOutDue(this.#deps).catch((error: unknown) => (error as Error).message);
   }
 }
 const step = { failedAttempts: 0, strikes: 0, sinceMs: 1 };

@@ -75,7 +75,7 @@ class Taking {
     };
     const wait = { waitId: '1', deadlineAtMs: token.deadlineAtMs } as OpenRemoteTask;
     const task = { runId, wait, command: this.#command, transport, token } as TakenTask;
-    return takeHandle(deps, task, { handle, ...reply }, options).catch((error: EngineError) => error.code);
+    return takeHandle(deps, task, { handle, ...reply }, options).catch((error: unknown) => (error as EngineError).code);
   }
 
   async orphans(): Promise<number> {

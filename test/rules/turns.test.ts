@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import { outsideInParallel, requestTimeoutMs, turnReserveMs } from '../../lib/base/limits.js';
@@ -22,7 +23,7 @@ class Turns {
   /** Writes that were applied. */
   writes = 0;
   readonly sent: string[] = [];
-  readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => void this.writes++ })));
+  readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => (this.writes += 1) })));
   runId = '';
   readonly deps: Deps;
 
@@ -69,6 +70,7 @@ class Turns {
     return rows.map(({ kind, dueAtMs }) => `${kind} ${(dueAtMs - startMs) / 1_000}`).sort();
   }
 }
+const messageOf = (error: unknown): string => (error as Error).message;
 const call = async (ctx: WorkflowContext) =>
   ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } });
 
@@ -113,7 +115,7 @@ test('careful after a delivery that was lost: steps are recorded before they run
       ['a', 'b', 'c'].map(async (name) =>
         ctx.step(name, async () => {
           most = Math.max(most, ++running);
-          await new Promise((resolve) => setImmediate(resolve));
+          await eventLoop();
           running--;
         }),
       ),
@@ -131,7 +133,7 @@ test('outside at a time: sixteen starts of one turn, and no more', async () => {
   const transport = scene.reports.start.bind(scene.reports);
   scene.reports.start = async (request) => {
     most = Math.max(most, ++running);
-    await new Promise((resolve) => setImmediate(resolve));
+    await eventLoop();
     running--;
     return transport(request);
   };
@@ -206,8 +208,7 @@ test('end effects only of a run that has ended', async () => {
   const scene = await Turns.of(async (ctx) => ctx.sleep({ minutes: 30 }));
   await scene.turn();
   const { writes } = scene;
-  const effects = async (runId: string) =>
-    afterEnd(scene.deps, runId, { remainingMs: () => 60_000 }).catch((error: Error) => error.message);
+  const effects = async (runId: string) => afterEnd(scene.deps, runId, { remainingMs: () => 60_000 }).catch(messageOf);
   expect([await effects(scene.runId), await effects('00'.repeat(16))]).toEqual([undefined, undefined]);
   expect([scene.writes, await scene.due()]).toEqual([writes, ['run 1800']]);
 });
@@ -290,4 +291,52 @@ test('pause, resume and pause again before a turn: the run rests, however often 
     await scene.turn();
   }
   expect(ran).toBe(0);
+});
+
+test('too little time for one of two: the other one waits for its next attempt, and another turn is asked for', async () => {
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all([
+      ctx.step('long', () => 1, { timeout: { seconds: 40 } }),
+      ctx.step('failing', () => Promise.reject(new Error('no')), {
+        timeout: { seconds: 5 },
+        retry: { initialInterval: { minutes: 10 }, maxInterval: { minutes: 10 } },
+      }),
+    ]),
+  );
+  await scene.turn(20_000);
+  expect(await scene.types()).toContain('StepAttemptFailed');
+  expect(scene.sent).toContain('wake');
+});
+
+test('too little time for one of two: the other one runs elsewhere, and another turn is asked for', async () => {
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all([ctx.step('long', () => 1, { timeout: { seconds: 45 } }), call(ctx)]),
+  );
+  await scene.turn(40_000);
+  expect(scene.reports.startedAtMs).toHaveLength(1);
+  expect(scene.sent).toContain('wake');
+});
+
+test('turn that is blocked during a start: it ends when that has, and the handle is stored', async () => {
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const reports = new WatchedServer();
+  const start = reports.start.bind(reports);
+  reports.start = async (request) => answered.then(() => start(request));
+  const scene = await Turns.of(
+    async (ctx) => Promise.all([call(ctx), ctx.step('misuse', async () => ctx.sleep({ seconds: 1 }))]),
+    reports,
+  );
+  let isOver = false;
+  const turn = scene.turn().then(() => {
+    isOver = true;
+  });
+  for (let round = 0; round < 20; round++) await eventLoop();
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  expect(isOver).toBe(false);
+  answer();
+  await turn;
+  expect((await scene.store.readToken(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
 });
