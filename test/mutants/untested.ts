@@ -1383,7 +1383,7 @@ export const untestedMutants: readonly Mutant[] = [
         replace: `event.type !== 'RemoteTaskRequested'`,
       },
     ],
-    caughtBy: rules('letting-go', 'lost start of one of two calls'),
+    caughtBy: rules('letting-go', 'lost start of a later call'),
   },
   {
     name: 'lost-start-made-again-anywhere',

@@ -53,7 +53,7 @@ test('terminate while the last step runs: the run is terminated, not completed',
 
 test('deadline of a wait whose item was never put: it ends all the same', async () => {
   const { outcome, violations, unplayed } = await play({
-    run: async (ctx, _step, { child }) =>
+    run: async (_ctx, _step, { child }) =>
       child({ timeout: { seconds: 30 } }).catch((error: unknown) => (error as { code: string }).code),
     script: [{ who: 'turn 1', at: 'put t#1', what: 'crashAndMessageLost' }],
     endS: 300,

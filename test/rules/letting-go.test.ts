@@ -91,6 +91,24 @@ test('lost start of one of two calls: what is known of the other one’s attempt
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });
+
+test('lost start of a later call: it is that call which is made again', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => [await call(ctx, 'r1'), await call(ctx, 'r2')],
+    tools: { r1: 10 },
+    callers: (playing, runId) => {
+      playing.stopAt(60, runId, 'terminate', 't1');
+    },
+    script: [{ who: 'turn', at: /t#2/, when: (playing) => playing.remote.tasks.length === 2, what: 'crash' }],
+  });
+  expect(outcome).toEqual({ status: 'terminated' });
+  expect(world.remote.tasks.map(({ tool, cancelled }) => [tool, cancelled])).toEqual([
+    ['r1', false],
+    ['r2', true],
+  ]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
 const hasFailedStart = (world: World, runId: string) =>
   world.log(runId).some(({ type }) => type === 'RemoteTaskStartFailed');
 

@@ -23,14 +23,13 @@ class Turns {
   /** Writes that were applied. */
   writes = 0;
   readonly sent: string[] = [];
+  readonly reports: WatchedServer;
   readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => (this.writes += 1) })));
   runId = '';
   readonly deps: Deps;
 
-  constructor(
-    run: (ctx: WorkflowContext) => Promise<unknown>,
-    readonly reports = new WatchedServer(),
-  ) {
+  constructor(run: (ctx: WorkflowContext) => Promise<unknown>, reports = new WatchedServer()) {
+    this.reports = reports;
     const { deps } = createTestApp(anApp(aFlow(run)), { servers: { reports: this.reports } });
     const { warmRuns: _, ...cold } = deps;
     this.deps = {
