@@ -7,6 +7,7 @@ const stopRemote = 'lib/operations/stop-remote.ts';
 const requestLongStep = 'lib/operations/request-long-step.ts';
 const heartbeatToken = 'lib/operations/heartbeat-token.ts';
 const takeHandle = 'lib/operations/take-handle.ts';
+const runLongStep = 'lib/operations/run-long-step.ts';
 const endRun = 'lib/operations/end-run.ts';
 const fanOutDue = 'lib/operations/fan-out-due.ts';
 const answerRemote = 'lib/operations/answer-remote.ts';
@@ -95,7 +96,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
-    file: 'lib/operations/run-long-step.ts',
+    file: runLongStep,
     edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
@@ -1508,5 +1509,66 @@ export const untestedMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: rules('turns', 'too little time for one of two: the other one runs'),
+  },
+
+  // ----- attempts of long steps -----
+  {
+    name: 'ending-step-attempted',
+    rule: 'an attempt of a run that is ending is not begun',
+    file: runLongStep,
+    edits: [{ find: `wait?.kind !== 'longStep' || state.ending !== undefined`, replace: `wait?.kind !== 'longStep'` }],
+    caughtBy: rules('long-step-attempts', 'attempt of a run that is ending'),
+  },
+  {
+    name: 'unwanted-step-attempted',
+    rule: 'an attempt of a step that nobody waits for is not begun',
+    file: runLongStep,
+    edits: [
+      {
+        find: `if (command?.kind !== 'runStep') return 'stale';`,
+        replace: `if (command?.kind !== 'runStep') return 'failed';`,
+      },
+    ],
+    caughtBy: rules('long-step-attempts', 'attempt of a step that has lost'),
+  },
+  {
+    name: 'attempt-without-time',
+    rule: 'an attempt needs time for itself',
+    file: runLongStep,
+    edits: [
+      {
+        find: `if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';`,
+        replace: '',
+      },
+    ],
+    caughtBy: rules('long-step-attempts', 'attempt that there is too little time'),
+  },
+  {
+    name: 'unavailable-store-not-tried-again',
+    rule: 'the result of an attempt is stored again when the store fails',
+    file: runLongStep,
+    edits: [{ find: `hasCode(error, 'STORE_UNAVAILABLE') ||`, replace: '' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
+  },
+  {
+    name: 'unknown-result-not-tried-again',
+    rule: '... or does not answer',
+    file: runLongStep,
+    edits: [{ find: `|| hasCode(error, 'STORE_RESULT_UNKNOWN')`, replace: '' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
+  },
+  {
+    name: 'failing-store-tried-for-ever',
+    rule: '... for a while',
+    file: runLongStep,
+    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: '!mayPass || attempt > 20' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
+  },
+  {
+    name: 'hopeless-store-tried-again',
+    rule: '... and not when it never will',
+    file: runLongStep,
+    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: 'attempt >= storeHandleTries' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 ];
