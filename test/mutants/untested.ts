@@ -6,6 +6,8 @@ const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/stop-remote.ts';
 const requestLongStep = 'lib/operations/request-long-step.ts';
 const heartbeatToken = 'lib/operations/heartbeat-token.ts';
+const takeHandle = 'lib/operations/take-handle.ts';
+const runLongStep = 'lib/operations/run-long-step.ts';
 const endRun = 'lib/operations/end-run.ts';
 const fanOutDue = 'lib/operations/fan-out-due.ts';
 const answerRemote = 'lib/operations/answer-remote.ts';
@@ -94,7 +96,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
-    file: 'lib/operations/run-long-step.ts',
+    file: runLongStep,
     edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
@@ -975,8 +977,7 @@ export const untestedMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'await Promise.allSettled(parts)',
-        replace:
-          '(await Promise.all(parts)).map((value) => ({ status: "fulfilled" as const, value })) as PromiseSettledResult<Swept>[]',
+        replace: `(await Promise.all(parts)).map((value) => ({ status: 'fulfilled', value }))`,
       },
     ],
     caughtBy: rules('sweeping', 'sweep that fails for one: a shard'),
@@ -1003,13 +1004,6 @@ export const untestedMutants: readonly Mutant[] = [
     file: answerRemote,
     edits: [{ find: 'await pollAt(deps, poke, atMs + pollAfterAnswerMs);', replace: '' }],
     caughtBy: rules('answering', 'answer delivered'),
-  },
-  {
-    name: 'answer-to-unknown-question',
-    rule: 'what was never asked is not answered',
-    file: answerRemote,
-    edits: [{ find: 'if (asked === undefined || asked.round', replace: 'if (asked?.round' }],
-    caughtBy: rules('answering', 'answer with nobody'),
   },
   {
     name: 'start-answer-sent',
@@ -1246,5 +1240,335 @@ export const untestedMutants: readonly Mutant[] = [
     file: endRun,
     edits: [{ find: 'if (!state.ended || state.ending === undefined) return;', replace: '' }],
     caughtBy: rules('turns', 'end effects only'),
+  },
+  {
+    name: 'step-result-lost-in-block',
+    rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
+    file: turn,
+    edits: [{ find: `'StepCompleted', 'StepFailed',`, replace: `'StepFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'step-failure-lost-in-block',
+    rule: '... its failure',
+    file: turn,
+    edits: [{ find: `'StepFailed', 'StepAttemptFailed',`, replace: `'StepAttemptFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'attempt-lost-in-block',
+    rule: '... that of an attempt',
+    file: turn,
+    edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its steps'),
+  },
+  {
+    name: 'failed-start-lost-in-block',
+    rule: '... and that of a start',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
+  },
+  {
+    name: 'lost-start-lost-in-block',
+    rule: '... of unknown fate',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
+  },
+  {
+    name: 'asked-start-lost-in-block',
+    rule: '... or with questions',
+    file: turn,
+    edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
+    caughtBy: rules('turns', 'blocked in a turn: what its starts'),
+  },
+
+  // ----- what no test had ever met -----
+  {
+    name: 'ended-task-not-read-at-once',
+    rule: 'a task that has ended already is read at once',
+    file: takeHandle,
+    edits: [{ find: 'const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const dueAtMs = nextPollAtMs(' }],
+    caughtBy: rules('taking', 'first read of a task'),
+  },
+  {
+    name: 'hint-not-kept',
+    rule: 'the server’s hint is kept',
+    file: takeHandle,
+    edits: [
+      { find: '...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),', replace: '' },
+    ],
+    caughtBy: rules('taking', 'first read of a task'),
+  },
+  {
+    name: 'no-hint-kept',
+    rule: '... where it gives one',
+    file: takeHandle,
+    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? {} :', replace: 'hintMs === undefined ? {} :' }],
+    caughtBy: rules('taking', 'first read of a task'),
+  },
+  {
+    name: 'handle-questions-of-any-call',
+    rule: 'questions that come with a handle are for a call that answers some',
+    file: takeHandle,
+    edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'questions !== undefined' }],
+    caughtBy: rules('taking', 'questions that come with the handle'),
+  },
+  {
+    name: 'handle-questions-lost',
+    rule: '... and that gets them',
+    file: takeHandle,
+    edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'false' }],
+    caughtBy: rules('taking', 'questions that come with the handle'),
+  },
+  {
+    name: 'unwanted-by-cancel-policy',
+    rule: 'a task that comes after a timeout has the policy for that',
+    file: takeHandle,
+    edits: [
+      {
+        find: `settlement?.outcome.kind === 'timed_out' ? command.onTimeout : command.onCancel`,
+        replace: 'command.onCancel',
+      },
+    ],
+    caughtBy: rules('taking', 'task of a wait that was closed: it is cancelled'),
+  },
+  {
+    name: 'failed-cancel-forgotten',
+    rule: 'a cancel that fails is left to the end effects',
+    file: takeHandle,
+    edits: [{ find: `if (reply?.kind === 'done') return;`, replace: 'return;' }],
+    caughtBy: rules('taking', 'task of a wait that was closed: a cancel that fails'),
+  },
+  {
+    name: 'found-cancels-known',
+    rule: 'a task that is found is not cancelled when another is known',
+    file: takeHandle,
+    edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'true' }],
+    caughtBy: rules('taking', 'task that was found'),
+  },
+  {
+    name: 'found-left-when-closed',
+    rule: '... but when the wait was closed',
+    file: takeHandle,
+    edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'options.found !== true' }],
+    caughtBy: rules('taking', 'task that was found'),
+  },
+  {
+    name: 'unstored-task-cancelled-anyway',
+    rule: 'a task whose handle no store takes is left if its call says so',
+    file: takeHandle,
+    edits: [
+      {
+        find: `command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined`,
+        replace: 'await transport.cancel(started.handle)',
+      },
+    ],
+    caughtBy: rules('taking', 'store that takes no handle'),
+  },
+  {
+    name: 'attempts-of-other-calls',
+    rule: 'attempts of other calls say nothing of this one',
+    file: stopRemote,
+    edits: [{ find: 'if (event.waitId !== waitId) continue;', replace: '' }],
+    caughtBy: rules('letting-go', 'lost start of one of two calls'),
+  },
+  {
+    name: 'command-of-other-call',
+    rule: '... and their commands are not its own',
+    file: stopRemote,
+    edits: [
+      {
+        find: `event.type !== 'RemoteTaskRequested' || event.waitId !== waitId`,
+        replace: `event.type !== 'RemoteTaskRequested'`,
+      },
+    ],
+    caughtBy: rules('letting-go', 'lost start of a later call'),
+  },
+  {
+    name: 'lost-start-made-again-anywhere',
+    rule: 'a start is not made again at a server that tells nothing',
+    file: stopRemote,
+    edits: [{ find: `if (!dedupes && !finds) return 'none';`, replace: '' }],
+    caughtBy: rules('letting-go', 'lost start at a server that tells nothing'),
+  },
+  {
+    name: 'lost-start-given-up-by-other-code',
+    rule: 'a start that this deployment cannot make again is for a later one',
+    file: stopRemote,
+    edits: [
+      { find: `if (command === undefined) return 'unknown';`, replace: `if (command === undefined) return 'none';` },
+    ],
+    caughtBy: rules('letting-go', 'lost start that this deployment'),
+  },
+  {
+    name: 'last-attempt-not-ambiguous',
+    rule: 'a start whose last attempt was sent is ambiguous',
+    file: 'lib/operations/start-remote-task.ts',
+    edits: [{ find: 'if (wasSent || wait.mayRun === true) {', replace: 'if (wait.mayRun === true) {' }],
+    caughtBy: rules('asking-again', 'last attempt that was sent'),
+  },
+  {
+    name: 'delivery-compared-by-wait',
+    rule: 'a recorded delivery is of one signal to one wait',
+    file: 'lib/replay/signals.ts',
+    edits: [
+      { find: 'delivery.waitId === waitId && delivery.inboxId === inboxId', replace: 'delivery.waitId === waitId' },
+    ],
+    caughtBy: rules('replaying', 'signal delivery: code that gives a wait another signal'),
+  },
+  {
+    name: 'newer-rules-followed',
+    rule: 'a history of rules that this version does not know is not followed',
+    file: 'lib/replay/execution.ts',
+    edits: [{ find: 'if (event.behaviors > replayBehaviors) {', replace: 'if (false) {' }],
+    caughtBy: rules('replaying', 'history of rules'),
+  },
+  {
+    name: 'block-stays-on-head',
+    rule: 'a block that is over is taken off the head',
+    file: turn,
+    edits: [{ find: 'isNew || isToStay || blocked !== undefined', replace: 'isNew || isToStay' }],
+    caughtBy: rules('turns', 'block that is over'),
+  },
+  {
+    name: 'resume-left-in-pause',
+    rule: 'a resume in between is taken in with the pauses',
+    file: turn,
+    edits: [
+      {
+        find: `(event) => event.type === 'RunPaused' || event.type === 'RunResumed'`,
+        replace: `(event) => event.type === 'RunPaused'`,
+      },
+    ],
+    caughtBy: rules('turns', 'pause, resume and pause again'),
+  },
+  {
+    name: 'terminate-passed-over',
+    rule: 'a terminate that comes during the last step is not taken in with its result',
+    file: turn,
+    edits: [
+      { find: 'if (!newInbox(this.#known).some(isTerminate)) await this.#commit(', replace: 'await this.#commit(' },
+    ],
+    caughtBy: rules('blocked-owners', 'terminate while the last step runs'),
+  },
+  {
+    name: 'heartbeat-of-unknown',
+    rule: 'a heartbeat of a wait that is not there is refused',
+    file: heartbeatToken,
+    edits: [
+      {
+        find: `if (known === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');`,
+        replace: 'if (known === undefined) return { settled: false, deadlineAtMs: 0 };',
+      },
+    ],
+    caughtBy: rules('deadlines', 'heartbeat of a second to seven days'),
+  },
+  {
+    name: 'heartbeat-above-a-second',
+    rule: 'a heartbeat may be of a second',
+    file: heartbeatToken,
+    edits: [{ find: 'extendByMs >= 1_000', replace: 'extendByMs > 1_000' }],
+    caughtBy: rules('deadlines', 'heartbeat of a second to seven days'),
+  },
+  {
+    name: 'heartbeat-below-a-week',
+    rule: '... and of seven days',
+    file: heartbeatToken,
+    edits: [{ find: 'extendByMs <= heartbeatMaxMs', replace: 'extendByMs < heartbeatMaxMs' }],
+    caughtBy: rules('deadlines', 'heartbeat of a second to seven days'),
+  },
+  {
+    name: 'starts-left-alone',
+    rule: 'a turn does not end before its starts have',
+    file: turn,
+    edits: [{ find: 'await this.#outsideDone();', replace: '' }],
+    caughtBy: rules('turns', 'turn that is blocked during a start'),
+  },
+  {
+    name: 'time-of-last-step-alone',
+    rule: 'a step that there was no time for is for another turn, whatever else there was time for',
+    file: turn,
+    edits: [
+      {
+        find: 'hasTime = this.#beginStep(wait, command) && hasTime;',
+        replace: 'hasTime = this.#beginStep(wait, command);',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for one of two: the other one waits'),
+  },
+  {
+    name: 'time-of-last-start-alone',
+    rule: '... also where the other is a start',
+    file: turn,
+    edits: [
+      {
+        find: 'hasTime = this.#beginRemote(wait, command) && hasTime;',
+        replace: 'hasTime = this.#beginRemote(wait, command);',
+      },
+    ],
+    caughtBy: rules('turns', 'too little time for one of two: the other one runs'),
+  },
+
+  // ----- attempts of long steps -----
+  {
+    name: 'ending-step-attempted',
+    rule: 'an attempt of a run that is ending is not begun',
+    file: runLongStep,
+    edits: [{ find: `wait?.kind !== 'longStep' || state.ending !== undefined`, replace: `wait?.kind !== 'longStep'` }],
+    caughtBy: rules('long-step-attempts', 'attempt of a run that is ending'),
+  },
+  {
+    name: 'unwanted-step-attempted',
+    rule: 'an attempt of a step that nobody waits for is not begun',
+    file: runLongStep,
+    edits: [
+      {
+        find: `if (command?.kind !== 'runStep') return 'stale';`,
+        replace: `if (command?.kind !== 'runStep') return 'failed';`,
+      },
+    ],
+    caughtBy: rules('long-step-attempts', 'attempt of a step that has lost'),
+  },
+  {
+    name: 'attempt-without-time',
+    rule: 'an attempt needs time for itself',
+    file: runLongStep,
+    edits: [
+      {
+        find: `if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';`,
+        replace: '',
+      },
+    ],
+    caughtBy: rules('long-step-attempts', 'attempt that there is too little time'),
+  },
+  {
+    name: 'unavailable-store-not-tried-again',
+    rule: 'the result of an attempt is stored again when the store fails',
+    file: runLongStep,
+    edits: [{ find: `hasCode(error, 'STORE_UNAVAILABLE') ||`, replace: '' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
+  },
+  {
+    name: 'unknown-result-not-tried-again',
+    rule: '... or does not answer',
+    file: runLongStep,
+    edits: [{ find: `|| hasCode(error, 'STORE_RESULT_UNKNOWN')`, replace: '' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
+  },
+  {
+    name: 'failing-store-tried-for-ever',
+    rule: '... for a while',
+    file: runLongStep,
+    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: '!mayPass || attempt > 20' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
+  },
+  {
+    name: 'hopeless-store-tried-again',
+    rule: '... and not when it never will',
+    file: runLongStep,
+    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: 'attempt >= storeHandleTries' }],
+    caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 ];

@@ -42,7 +42,7 @@ async function attempt(
     : {};
   const deps: Deps = {
     ...createTestApp(anApp(aFlow(async () => undefined))).deps,
-    transports: { get: () => transport as unknown as RemoteTaskTransport },
+    transports: { get: () => transport as Partial<RemoteTaskTransport> as RemoteTaskTransport },
     queues: {
       sendTurn: async () => undefined,
       sendWork: async (message, delayMs) =>

@@ -26,3 +26,17 @@ test('rounds are no failed attempts: a start that fails after four rounds of que
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });
+
+test('last attempt that was sent: the start is ambiguous, though all before it were turned away', async () => {
+  const { outcome, log, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    script: [
+      ...Array.from({ length: 4 }, () => ({ who: 'turn', at: 'start r1', what: 'refused' as const })),
+      { who: 'turn', at: 'start r1', what: 'noReply' },
+    ],
+  });
+  expect(log.filter(({ type }) => type === 'RemoteTaskStartFailed')).toHaveLength(4);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { call, play } from './scene.js';
 
-// A run that was blocked behind the back of an owner that goes on late.
+// What an owner of a run finds changed behind its back.
 
 test('wake after a refused marker: an owner that finds its run blocked meanwhile has it looked at now, not in an hour', async () => {
   // The first turn knows of no settlement and is about to remove the head's marker, the only one that the block leaves.
@@ -34,6 +34,31 @@ test('wake after a refused marker: an owner that finds its run blocked meanwhile
   expect(outcome).toEqual({ status: 'completed', result: 'pushed' });
   expect(thawedAtS).toBeGreaterThan(600);
   expect(endedAtS - thawedAtS).toBeLessThan(10);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('terminate while the last step runs: the run is terminated, not completed', async () => {
+  const { world, outcome, violations } = await play({
+    run: async (_ctx, step) => step('s1'),
+    callers: (playing, runId) => {
+      playing.stopAt(0.5, runId, 'terminate', 't1');
+    },
+    script: [],
+  });
+  expect(outcome).toEqual({ status: 'terminated' });
+  expect(world.notes).toContain('accepted');
+  expect(violations).toBe('');
+});
+
+test('deadline of a wait whose item was never put: it ends all the same', async () => {
+  const { outcome, violations, unplayed } = await play({
+    run: async (_ctx, _step, { child }) =>
+      child({ timeout: { seconds: 30 } }).catch((error: unknown) => (error as { code: string }).code),
+    script: [{ who: 'turn 1', at: 'put t#1', what: 'crashAndMessageLost' }],
+    endS: 300,
+  });
+  expect(outcome).toEqual({ status: 'completed', result: 'CHILD_TIMED_OUT' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });

@@ -94,3 +94,18 @@ test('no heartbeat for a long step: its deadline is that of the step', async () 
   for (let turn = 0; turn < 2; turn++) await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
   expect(await heartbeat(scene)).toBe('INPUT_INVALID');
 });
+
+test('heartbeat of a second to seven days, for a wait that is there', async () => {
+  const scene = await started(aFlow(async (ctx) => (await ctx.externalToken({ timeout: { hours: 1 } })).outcome));
+  const { deps } = scene.app;
+  await scene.app.settleDown();
+  const beat = async (extendByMs: number, waitId = '1') =>
+    heartbeatToken(deps, { token: deps.tokens.settleToken({ runId: scene.runId, waitId }), extendByMs }).then(
+      (given) => (given.settled ? given.reason : (given.deadlineAtMs - startMs) / 1_000),
+      (error: unknown) => (error as { readonly code?: unknown }).code,
+    );
+  expect([await beat(999), await beat(1_000), await beat(7 * 86_400_000), await beat(7 * 86_400_000 + 1)]).toEqual([
+    ...['INPUT_INVALID', 1, 7 * 86_400, 'INPUT_INVALID'],
+  ]);
+  expect(await beat(1_000, '9')).toBe('TOKEN_INVALID');
+});

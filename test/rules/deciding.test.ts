@@ -101,7 +101,7 @@ const settlement = {
 function waiting(more: Partial<TokenRecord>, events: readonly HistoryEvent[] = []) {
   const state = new RunState();
   const requested = { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'reports', name: 't' } as const;
-  state.applyCommit(1, [{ ...requested, digest: '', deadlineAtMs: 9 } as HistoryEvent, ...events]);
+  state.applyCommit(1, [{ ...requested, digest: '', deadlineAtMs: 9 }, ...events]);
   const known = { state, tokens: new Map([['1', { ...token, ...more }]]), requests: [], isWaitedFor: () => true };
   return known as Parameters<typeof newHandles>[0];
 }

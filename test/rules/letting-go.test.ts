@@ -72,3 +72,69 @@ test('lost start asked for a day: after that it is left alone', async () => {
   expect(token('1')?.dueAtMs).toBeUndefined();
   expect(unplayed.length).toBeLessThan(100);
 });
+
+test('lost start of one of two calls: what is known of the other one’s attempts says nothing', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => Promise.all([call(ctx, 'r1'), call(ctx, 'r2')]),
+    callers: (playing, runId) => {
+      playing.stopAt(5, runId, 'terminate', 't1');
+    },
+    script: [
+      { who: 'turn 1', at: 'start r1', what: 'refused' },
+      // The first attempt of the other call has an end in the log by then.
+      { who: 'turn 1', at: 'start r2', what: { freezeUntil: ({ world: now, runId }) => hasFailedStart(now, runId) } },
+      { who: 'turn 1', at: /t#2/, when: (playing) => playing.remote.tasks.length === 1, what: 'crash' },
+    ],
+  });
+  expect(outcome).toEqual({ status: 'terminated' });
+  expect(world.remote.tasks.map(({ tool, cancelled }) => [tool, cancelled])).toEqual([['r2', true]]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('lost start of a later call: it is that call which is made again', async () => {
+  const { world, outcome, violations, unplayed } = await play({
+    run: async (ctx) => [await call(ctx, 'r1'), await call(ctx, 'r2')],
+    tools: { r1: 10 },
+    callers: (playing, runId) => {
+      playing.stopAt(60, runId, 'terminate', 't1');
+    },
+    script: [{ who: 'turn', at: /t#2/, when: (playing) => playing.remote.tasks.length === 2, what: 'crash' }],
+  });
+  expect(outcome).toEqual({ status: 'terminated' });
+  expect(world.remote.tasks.map(({ tool, cancelled }) => [tool, cancelled])).toEqual([
+    ['r1', false],
+    ['r2', true],
+  ]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+const hasFailedStart = (world: World, runId: string) =>
+  world.log(runId).some(({ type }) => type === 'RemoteTaskStartFailed');
+
+test('lost start at a server that tells nothing: it is neither made again nor asked for', async () => {
+  const { world, outcome, unplayed } = await lostStart({ dedupes: false }, []);
+  expect(outcome).toMatchObject({ status: 'cancelled' });
+  expect(world.remote.starts).toHaveLength(1);
+  expect(world.trace.filter((line) => line.endsWith(' find'))).toEqual([]);
+  expect(unplayed).toEqual([]);
+});
+
+test('lost start that this deployment cannot make again: it is stopped when one can', async () => {
+  const { world, outcome, violations, unplayed } = await lostStart(
+    {
+      callers: (playing, runId) => {
+        playing.stopAt(20, runId, 'terminate', 't1');
+      },
+      other: {
+        run: async (_ctx, step) => step('something else'),
+        isDeployed: (seconds) => seconds > 10 && seconds < 300,
+      },
+    },
+    [],
+  );
+  expect(outcome).toEqual({ status: 'terminated' });
+  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});

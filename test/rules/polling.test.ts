@@ -35,7 +35,7 @@ class Task {
   /** What happens elsewhere while the server answers, and before it may be called. */
   meanwhile: () => Promise<unknown> = async () => undefined;
   held: (() => Promise<Held>) | undefined;
-  readonly table = new MemoryTable({ onApplied: () => void this.writes++ });
+  readonly table = new MemoryTable({ onApplied: () => (this.writes += 1) });
   readonly store = new RunStore(this.table);
   readonly #deps: Deps;
 
@@ -78,7 +78,7 @@ class Task {
 
   /** What it comes to, or the text of what it throws. */
   async poll(message: PollMessage = poke): Promise<string> {
-    return pollTask(this.#deps, message).catch((error: Error) => error.message);
+    return pollTask(this.#deps, message).catch((error: unknown) => (error as Error).message);
   }
 
   /** Another worker has moved the due instant. */

@@ -5,6 +5,7 @@ import type { TokenRecord } from '../../lib/store/records.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { IndexQuery } from '../../lib/store/table.js';
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from 'outwait/testing';
 import { aFlow, anApp, startMs } from '../engine/support.js';
 
@@ -38,6 +39,8 @@ class Sweeping {
   constructor() {
     const note = async (kind: string, text: string): Promise<void> => {
       if (kind === this.fails) throw new Error('gone');
+      // A queue takes its time.
+      await eventLoop();
       this.sent.push(`${kind} ${text}`);
     };
     this.#deps = {
@@ -78,7 +81,7 @@ class Sweeping {
   }
 
   async sweep() {
-    return fanOutDue(this.#deps).catch((error: Error) => error.message);
+    return fanOutDue(this.#deps).catch((error: unknown) => (error as Error).message);
   }
 }
 const step = { failedAttempts: 0, strikes: 0, sinceMs: 1 };

@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import { outsideInParallel, requestTimeoutMs, turnReserveMs } from '../../lib/base/limits.js';
@@ -10,6 +11,7 @@ import { startRun } from '../../lib/operations/start-run.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
+import type { ServerTraits, StartReply } from '../../lib/remote/transport.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../engine/support.js';
 
@@ -21,12 +23,13 @@ class Turns {
   /** Writes that were applied. */
   writes = 0;
   readonly sent: string[] = [];
-  readonly reports = new WatchedServer();
-  readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => void this.writes++ })));
+  readonly reports: WatchedServer;
+  readonly store = new RunStore(new SealedTable(new MemoryTable({ onApplied: () => (this.writes += 1) })));
   runId = '';
   readonly deps: Deps;
 
-  constructor(run: (ctx: WorkflowContext) => Promise<unknown>) {
+  constructor(run: (ctx: WorkflowContext) => Promise<unknown>, reports = new WatchedServer()) {
+    this.reports = reports;
     const { deps } = createTestApp(anApp(aFlow(run)), { servers: { reports: this.reports } });
     const { warmRuns: _, ...cold } = deps;
     this.deps = {
@@ -41,8 +44,8 @@ class Turns {
     };
   }
 
-  static async of(run: (ctx: WorkflowContext) => Promise<unknown>): Promise<Turns> {
-    const turns = new Turns(run);
+  static async of(run: (ctx: WorkflowContext) => Promise<unknown>, reports?: WatchedServer): Promise<Turns> {
+    const turns = new Turns(run, reports);
     const { runId } = await startRun(turns.deps, { workflow: 'flow', key: 'k' });
     turns.runId = runId;
     turns.sent.length = 0;
@@ -66,6 +69,7 @@ class Turns {
     return rows.map(({ kind, dueAtMs }) => `${kind} ${(dueAtMs - startMs) / 1_000}`).sort();
   }
 }
+const messageOf = (error: unknown): string => (error as Error).message;
 const call = async (ctx: WorkflowContext) =>
   ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } });
 
@@ -110,7 +114,7 @@ test('careful after a delivery that was lost: steps are recorded before they run
       ['a', 'b', 'c'].map(async (name) =>
         ctx.step(name, async () => {
           most = Math.max(most, ++running);
-          await new Promise((resolve) => setImmediate(resolve));
+          await eventLoop();
           running--;
         }),
       ),
@@ -128,7 +132,7 @@ test('outside at a time: sixteen starts of one turn, and no more', async () => {
   const transport = scene.reports.start.bind(scene.reports);
   scene.reports.start = async (request) => {
     most = Math.max(most, ++running);
-    await new Promise((resolve) => setImmediate(resolve));
+    await eventLoop();
     running--;
     return transport(request);
   };
@@ -203,7 +207,135 @@ test('end effects only of a run that has ended', async () => {
   const scene = await Turns.of(async (ctx) => ctx.sleep({ minutes: 30 }));
   await scene.turn();
   const { writes } = scene;
-  await afterEnd(scene.deps, scene.runId, { remainingMs: () => 60_000 });
-  await afterEnd(scene.deps, '00'.repeat(16), { remainingMs: () => 60_000 });
+  const effects = async (runId: string) => afterEnd(scene.deps, runId, { remainingMs: () => 60_000 }).catch(messageOf);
+  expect([await effects(scene.runId), await effects('00'.repeat(16))]).toEqual([undefined, undefined]);
   expect([scene.writes, await scene.due()]).toEqual([writes, ['run 1800']]);
+});
+
+/** The log of a run that is blocked by a misuse while `work` is under way, which ends only then. */
+async function blockedDuring(
+  work: (ctx: WorkflowContext, blocked: Promise<void>) => Promise<unknown>,
+  reports?: (blocked: Promise<void>) => WatchedServer,
+): Promise<readonly HistoryEvent['type'][]> {
+  let block = (): void => undefined;
+  const blocked = new Promise<void>((resolve) => {
+    block = resolve;
+  });
+  const scene = await Turns.of(
+    async (ctx) =>
+      Promise.all([
+        work(ctx, blocked),
+        ctx.step('misuse', async () => {
+          await ctx.sleep({ seconds: 1 }).catch(() => undefined);
+          block();
+          return new Promise(() => undefined);
+        }),
+      ]),
+    reports?.(blocked),
+  );
+  await scene.turn();
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  return scene.types();
+}
+/** Its starts are answered with that, once the run is blocked. */
+const answering =
+  (reply: StartReply, traits: ServerTraits = { dedupes: true, finds: false }) =>
+  (blocked: Promise<void>): WatchedServer => {
+    const server = new WatchedServer({ start: () => reply, dedupes: traits.dedupes });
+    const start = server.start.bind(server);
+    server.start = async (request) => blocked.then(() => start(request));
+    server.traits = async () => traits;
+    return server;
+  };
+const trouble = { code: 'REMOTE_UNREACHABLE', message: 'no answer' } as const;
+
+test('blocked in a turn: what its steps came to is in the log, and they do not run again', async () => {
+  expect(await blockedDuring(async (ctx, blocked) => ctx.step('s', async () => blocked))).toContain('StepCompleted');
+  const failing = async (ctx: WorkflowContext, blocked: Promise<void>, maxAttempts: number) =>
+    ctx.step('s', async () => blocked.then(() => Promise.reject(new Error('no'))), { retry: { maxAttempts } });
+  expect(await blockedDuring(async (ctx, blocked) => failing(ctx, blocked, 2))).toContain('StepAttemptFailed');
+  expect(await blockedDuring(async (ctx, blocked) => failing(ctx, blocked, 1))).toContain('StepFailed');
+});
+
+test('blocked in a turn: what its starts came to is in the log', async () => {
+  expect(await blockedDuring(call, answering({ kind: 'retry', error: trouble }))).toContain('RemoteTaskStartFailed');
+  const lost = answering({ kind: 'unknown', error: trouble }, { dedupes: false, finds: true });
+  expect(await blockedDuring(call, lost)).toContain('RemoteTaskStartLost');
+  const asks = answering({ kind: 'asked', questions: [{ key: 'q', kind: 'form', message: 'Release?' }] });
+  const askable = async (ctx: WorkflowContext) =>
+    ctx.callRemoteTask({ server: 'reports', tool: 'export', onInput: () => ({ action: 'accept' }) });
+  expect(await blockedDuring(askable, asks)).toContain('RemoteTaskStartAsked');
+});
+
+test('block that is over is taken off the head, though the marker stays where it is', async () => {
+  const scene = await Turns.of(async (ctx) => ctx.sleep({ seconds: 60 }));
+  await scene.turn();
+  const other = { ...scene.deps, app: anApp(aFlow(async (ctx) => ctx.step('another', () => 1))) };
+  await runTurn(other, { runId: scene.runId }, { remainingMs: () => 60_000 });
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('NONDETERMINISM');
+  await scene.turn();
+  expect(await scene.store.readHead(scene.runId)).toMatchObject({ dueAtMs: startMs + 60_000 });
+  expect((await scene.store.readHead(scene.runId))?.blocked).toBeUndefined();
+});
+
+test('pause, resume and pause again before a turn: the run rests, however often it is looked at', async () => {
+  let ran = 0;
+  const scene = await Turns.of(async (ctx) => ctx.step('s', () => ++ran));
+  for (const kind of ['pause', 'resume', 'pause'] as const) {
+    scene.nowS++;
+    await requestControl(scene.deps, scene.runId, kind);
+  }
+  for (let turn = 0; turn < 3; turn++) {
+    scene.nowS += 60;
+    await scene.turn();
+  }
+  expect(ran).toBe(0);
+});
+
+test('too little time for one of two: the other one waits for its next attempt, and another turn is asked for', async () => {
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all([
+      ctx.step('long', () => 1, { timeout: { seconds: 40 } }),
+      ctx.step('failing', () => Promise.reject(new Error('no')), {
+        timeout: { seconds: 5 },
+        retry: { initialInterval: { minutes: 10 }, maxInterval: { minutes: 10 } },
+      }),
+    ]),
+  );
+  await scene.turn(20_000);
+  expect(await scene.types()).toContain('StepAttemptFailed');
+  expect(scene.sent).toContain('wake');
+});
+
+test('too little time for one of two: the other one runs elsewhere, and another turn is asked for', async () => {
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all([ctx.step('long', () => 1, { timeout: { seconds: 45 } }), call(ctx)]),
+  );
+  await scene.turn(40_000);
+  expect(scene.reports.startedAtMs).toHaveLength(1);
+  expect(scene.sent).toContain('wake');
+});
+
+test('turn that is blocked during a start: it ends when that has, and the handle is stored', async () => {
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const reports = new WatchedServer();
+  const start = reports.start.bind(reports);
+  reports.start = async (request) => answered.then(() => start(request));
+  const scene = await Turns.of(
+    async (ctx) => Promise.all([call(ctx), ctx.step('misuse', async () => ctx.sleep({ seconds: 1 }))]),
+    reports,
+  );
+  let isOver = false;
+  const turn = scene.turn().then(() => {
+    isOver = true;
+  });
+  for (let round = 0; round < 20; round++) await eventLoop();
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  expect(isOver).toBe(false);
+  answer();
+  await turn;
+  expect((await scene.store.readToken(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
 });
