@@ -105,6 +105,8 @@ export class Execution {
   #cancelled: { readonly reason?: string } | undefined;
   /** Made when a cancel comes: an error takes its stack with it, and few runs need one. */
   #cancelError: RunCancelled | undefined;
+  /** A cancel came when the workflow's function had settled. */
+  #cancelledTooLate = false;
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
@@ -134,6 +136,11 @@ export class Execution {
       ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })),
       ...derived,
     ];
+  }
+
+  /** False when a cancel was applied and has reached no wait of the workflow: none was open, or its function had settled. */
+  get wasCancelHeard(): boolean {
+    return !this.#cancelledTooLate && !this.#waits.hasPendingCancel;
   }
 
   /** Number of the last wait whose request an applied event records. */
@@ -177,6 +184,7 @@ export class Execution {
     if (this.#status.kind === 'ended') {
       // Settlements and signals may share a commit with the event that ended the workflow; a request may not follow it.
       if (isRequest(event)) this.#checkRecorded(event);
+      if (event.type === 'CancelRequested') this.#cancelledTooLate = true;
       return;
     }
     this.#eventCount++;
