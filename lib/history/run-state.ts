@@ -255,6 +255,10 @@ export class RunState {
         this.open.delete(event.waitId);
         this.unreadSignals.delete(event.inboxId);
         break;
+      case 'WaitsClosed':
+        // A token stands for more than the wait, and is closed with its settlement.
+        for (const waitId of event.waitIds) if (!this.openTokens.has(waitId)) this.open.delete(waitId);
+        break;
       case 'CancelRequested':
         this.takenInbox.add(event.inboxId);
         this.cancelRequested = true;

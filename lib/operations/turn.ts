@@ -217,7 +217,9 @@ export class Turn {
     if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
       events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
     }
-    return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
+    return news.length === 0 && !this.#tellsStarts() && this.#execution?.isLeaving !== true
+      ? events
+      : [...events, ...newHandles(this.#known), ...news];
   }
 
   /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */

@@ -22,8 +22,10 @@ export interface Delivery {
  */
 export class Signals {
   readonly #waits: Waits;
-  readonly #kept = new Map<string, Signal[]>();
-  readonly #waiting = new Map<string, SignalWait[]>();
+  /** Sets and maps: what is taken out of a long line must not cost as much as the line is long. */
+  readonly #kept = new Map<string, Set<Signal>>();
+  /** Open waits of each name, oldest first. */
+  readonly #waiting = new Map<string, Map<WaitId, SignalWait>>();
   #deliveries: Delivery[] = [];
 
   constructor(waits: Waits) {
@@ -31,36 +33,36 @@ export class Signals {
   }
 
   receive(name: string, signal: Signal): void {
-    const waiting = (this.#waiting.get(name) ?? []).filter(({ waitId }) => this.#waits.isOpen(waitId));
-    const taker = waiting.find((wait) => this.#accepts(wait, signal));
-    this.#waiting.set(
-      name,
-      waiting.filter((wait) => wait !== taker),
-    );
-    if (taker === undefined) this.#kept.set(name, [...(this.#kept.get(name) ?? []), signal]);
-    else this.#deliver(taker.waitId, signal);
+    for (const wait of this.#waiting.get(name)?.values() ?? []) {
+      if (!this.#accepts(wait, signal)) continue;
+      this.#deliver(wait.waitId, signal);
+      return;
+    }
+    entry(this.#kept, name, () => new Set()).add(signal);
   }
 
   /** Gives a wait that is open now the oldest signal that it accepts, or lets it wait. */
   wait(name: string, wait: SignalWait): void {
-    const kept = this.#kept.get(name) ?? [];
-    const signal = kept.find((one) => this.#accepts(wait, one));
-    if (signal === undefined) {
-      if (!this.#waits.isOpen(wait.waitId)) return;
-      this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), wait]);
+    const kept = this.#kept.get(name);
+    for (const signal of kept ?? []) {
+      if (!this.#accepts(wait, signal)) continue;
+      kept?.delete(signal);
+      this.#deliver(wait.waitId, signal);
       return;
     }
-    this.#kept.set(
-      name,
-      kept.filter((other) => other !== signal),
-    );
-    this.#deliver(wait.waitId, signal);
+    if (this.#waits.isOpen(wait.waitId)) entry(this.#waiting, name, () => new Map()).set(wait.waitId, wait);
+  }
+
+  /** The wait is open no longer, whatever has ended it. */
+  forget(name: string, waitId: WaitId): void {
+    this.#waiting.get(name)?.delete(waitId);
   }
 
   /** Deliveries that no event records yet, of waits up to number `lastWaitId`, oldest first; they count as recorded. */
   takeDeliveries(lastWaitId: number): readonly Delivery[] {
-    const taken = this.#deliveries.filter(({ waitId }) => Number(waitId) <= lastWaitId);
-    if (taken.length > 0) this.#deliveries = this.#deliveries.filter((delivery) => !taken.includes(delivery));
+    const isTaken = ({ waitId }: Delivery): boolean => Number(waitId) <= lastWaitId;
+    const taken = this.#deliveries.filter(isTaken);
+    if (taken.length > 0) this.#deliveries = this.#deliveries.filter((delivery) => !isTaken(delivery));
     return taken;
   }
 
@@ -78,7 +80,7 @@ export class Signals {
     try {
       return accepts(payload);
     } catch (error) {
-      this.#waits.reject(waitId, error instanceof Error ? error : new Error('the predicate threw', { cause: error }));
+      this.#waits.drop(waitId, error instanceof Error ? error : new Error('the predicate threw', { cause: error }));
       return false;
     }
   }
@@ -87,4 +89,12 @@ export class Signals {
     this.#deliveries.push({ waitId, inboxId });
     this.#waits.resolve(waitId, payload);
   }
+}
+
+function entry<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(name, made);
+  return made;
 }
