@@ -1,4 +1,4 @@
-import type { StoredError } from '../base/errors.js';
+import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -104,7 +104,13 @@ export class RunState {
   ending: RunOutcome | undefined;
   ended = false;
 
+  /** @throws EngineError `HISTORY_FORMAT_UNKNOWN` when commits before this one are missing: what they hold is unknown */
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
+    if (seq !== this.seq + 1)
+      throw new EngineError(
+        'HISTORY_FORMAT_UNKNOWN',
+        `commit ${this.seq + 1} of the history is not there, commit ${seq} is`,
+      );
     this.seq = seq;
     for (const event of events) this.#apply(event);
   }

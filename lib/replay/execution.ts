@@ -405,19 +405,19 @@ export class Execution {
     if (this.#status.kind !== 'waiting') return;
     this.#outcome = outcome();
     if (this.#waits.isStructured) return;
-    this.#drop();
+    this.#drop(this.#waits.openUnrecorded());
     this.#status = { kind: 'ended', outcome: this.#outcome };
   }
 
-  /** What was asked for on the last way, and would not be missed by anybody but its author. */
-  #drop(): void {
-    this.#dropped = this.#waits
-      .openUnrecorded()
+  /** Of what was asked for on the last way, whatever would not be missed by anybody but its author. */
+  #drop(asked: readonly Command[]): void {
+    const dropped = asked
       .filter((command) => !this.#waits.isStructured || !outlivesRun(command))
-      .flatMap(toDropped);
+      .flatMap((command) => toDropped(command));
+    this.#dropped = [...this.#dropped, ...dropped];
     if (!this.#live) return;
     const { runId, workflow, log } = this.#options;
-    for (const { kind, name } of this.#dropped)
+    for (const { kind, name } of dropped)
       log.warn('the run ends without what it asked for', { runId, workflow: workflow.name, kind, name });
   }
 
@@ -430,11 +430,13 @@ export class Execution {
     if (this.#waits.settlePaid()) return true;
     if (this.#outcome === undefined) return false;
     if (!this.#waits.isRunClosed) {
-      this.#drop();
+      this.#drop(this.#waits.openUnrecorded(this.#waits.root));
       if (this.#waits.closeRun(new RunCancelled('RUN_CANCELLED', 'this wait was closed: the run ends'))) return true;
     }
-    if (this.#waits.root.owed === 0 && this.#waits.leaveRun())
-      this.#status = { kind: 'ended', outcome: this.#ended(this.#outcome) };
+    if (this.#waits.root.owed > 0 || !this.#waits.leaveRun()) return false;
+    // What was begun within shields that have ended.
+    this.#drop(this.#waits.openUnrecorded());
+    this.#status = { kind: 'ended', outcome: this.#ended(this.#outcome) };
     return false;
   }
 

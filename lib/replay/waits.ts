@@ -38,8 +38,8 @@ export class Scope {
 
   /** This scope and all around it owe something, until what is given back is called. */
   owe(): () => void {
-    const owing: Scope[] = [];
-    for (let scope: Scope | undefined = this as Scope; scope !== undefined; scope = scope.parent) owing.push(scope);
+    const owing: Scope[] = [this];
+    for (let around = this.parent; around !== undefined; around = around.parent) owing.push(around);
     for (const scope of owing) scope.#owed++;
     return () => {
       for (const scope of owing.splice(0)) scope.#owed--;
@@ -235,9 +235,12 @@ export class Waits {
     return true;
   }
 
-  /** Open waits that no event records, in the order in which they were asked for. */
-  openUnrecorded(): readonly Command[] {
-    return this.#asked.slice(this.#nextUnrecorded).filter(({ waitId }) => this.#open.has(waitId));
+  /** Open waits that no event records, in the order in which they were asked for, but for those within shields of `outer`. */
+  openUnrecorded(outer?: Scope): readonly Command[] {
+    return this.#asked.slice(this.#nextUnrecorded).filter(({ waitId }) => {
+      const scope = this.#open.get(waitId)?.scope;
+      return scope !== undefined && (outer === undefined || scope.isReachedFrom(outer));
+    });
   }
 
   /**
