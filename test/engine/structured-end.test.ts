@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { defineWorkflow, NonRetryableError, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
@@ -284,6 +285,34 @@ describe('the end of a run', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'done' });
     expect(order[0]).toEqual('shielded');
     expect(bookings.log).toEqual(['unbooked flight']);
+  });
+
+  it('F04 rejects what nobody awaits without a sign of a bug, also of async functions of the author', async () => {
+    const rejections: unknown[] = [];
+    const listen = (reason: unknown): number => rejections.push(reason);
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection');
+    process.on('unhandledRejection', listen);
+    const ends: string[] = [];
+    const helper = async (ctx: WorkflowContext): Promise<void> => {
+      try {
+        await ctx.sleep({ days: 1 });
+      } catch (error) {
+        ends.push((error as Error).message);
+        throw error;
+      }
+    };
+    const flow = aFlow(async (ctx) => {
+      void helper(ctx);
+      await ctx.sleep({ hours: 1 });
+    });
+    const { app, runId } = await started(flow);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed' });
+    await eventLoop();
+    process.off('unhandledRejection', listen);
+    for (const other of others) process.on('unhandledRejection', other);
+    expect(ends[0]).toBe('this wait was closed: the run ends');
+    expect(rejections).toEqual([]);
   });
 
   it('F04 keeps the value that the run function gave, whatever becomes of it meanwhile', async () => {

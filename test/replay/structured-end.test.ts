@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { HistoryEvent } from '../../lib/history/event.js';
+import { Waits } from '../../lib/replay/waits.js';
 import {
   asked,
   cancelRequested,
@@ -86,5 +87,19 @@ describe('a history of rules 2 (F04, F19)', () => {
     const ended = await replay(run, [...events, timerFired('1', 120_000)]);
     expect(ended.status).toMatchObject({ kind: 'ended', outcome: { status: 'continued', input: 'next' } });
     expect(ended.wasCancelHeard).toBe(false);
+  });
+
+  it('looks at no wait for a signal that is closed when one comes', async () => {
+    const run: Run = async (ctx) => {
+      for (let round = 0; round < 100; round++)
+        await ctx.race<unknown>([async (c) => c.signal('go'), async () => Promise.resolve()]);
+      await ctx.signal('go');
+    };
+    const execution = await replay(run, [runStarted()]);
+    const looked = vi.spyOn(Waits.prototype, 'isOpen');
+    await execution.apply({ type: 'SignalReceived', atMs: 0, inboxId: 'i', name: 'go' });
+    expect(looked.mock.calls.length).toBeLessThan(5);
+    looked.mockRestore();
+    expect(execution.status).toMatchObject({ kind: 'ended' });
   });
 });
