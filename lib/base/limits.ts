@@ -28,6 +28,8 @@ export const continueAsNewEvents = 10_000;
 export const queryTimeoutMs = 5_000;
 /** Default of `ctx.map`. */
 export const mapConcurrency = 16;
+/** Waits that a closed scope turns away; those after it never end. */
+export const refusedWaitsMax = 10_000;
 /** Longest pause of a run; then it goes on by itself. */
 export const pauseMaxMs = 24 * 3_600_000;
 /** A run that replaces another looks whether that has ended after as long as it has waited so far, within these. */

@@ -31,6 +31,7 @@ const knownTypes: Record<HistoryEvent['type'], true> = {
   SignalWaitTimedOut: true,
   SignalReceived: true,
   SignalDelivered: true,
+  WaitsClosed: true,
   ExternalWaitRequested: true,
   ExternalWaitIssued: true,
   ChildRequested: true,

@@ -198,6 +198,11 @@ export type SignalDelivered = At & {
   readonly waitId: WaitId;
   readonly inboxId: string;
 };
+/**
+ * Waits of the workflow that it no longer waits for, and that nothing else would end: timers, signals, steps in a turn,
+ * answers. Derived by its code like `SignalDelivered`. A wait that has a token is closed on its item.
+ */
+export type WaitsClosed = At & { readonly type: 'WaitsClosed'; readonly waitIds: readonly WaitId[] };
 /** The workflow asked for a token that somebody outside will settle. */
 export type ExternalWaitRequested = At & {
   readonly type: 'ExternalWaitRequested';
@@ -277,6 +282,7 @@ export type HistoryEvent =
   | SignalWaitTimedOut
   | SignalReceived
   | SignalDelivered
+  | WaitsClosed
   | ExternalWaitRequested
   | ExternalWaitIssued
   | ChildRequested

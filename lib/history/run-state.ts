@@ -1,4 +1,4 @@
-import type { StoredError } from '../base/errors.js';
+import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -108,7 +108,13 @@ export class RunState {
   unheard: readonly string[] = [];
   ended = false;
 
+  /** @throws EngineError `HISTORY_FORMAT_UNKNOWN` when commits before this one are missing: what they hold is unknown */
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
+    if (seq !== this.seq + 1)
+      throw new EngineError(
+        'HISTORY_FORMAT_UNKNOWN',
+        `commit ${this.seq + 1} of the history is not there, commit ${seq} is`,
+      );
     this.seq = seq;
     for (const event of events) this.#apply(event);
   }
@@ -263,6 +269,10 @@ export class RunState {
       case 'SignalDelivered':
         this.open.delete(event.waitId);
         this.unreadSignals.delete(event.inboxId);
+        break;
+      case 'WaitsClosed':
+        // A token stands for more than the wait, and is closed with its settlement.
+        for (const waitId of event.waitIds) if (!this.openTokens.has(waitId)) this.open.delete(waitId);
         break;
       case 'CancelRequested':
         this.takenInbox.add(event.inboxId);

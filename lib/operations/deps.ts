@@ -24,7 +24,7 @@ export interface Deps {
   /** SHA-256 in hex. */
   readonly digest: (text: string) => string;
   /** Resolves when the microtask queue has run dry. */
-  readonly drain: () => Promise<void>;
+  readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   readonly log: Log;

@@ -21,9 +21,9 @@ export function openExecution(
     input,
     seed,
     settlementOf: (waitId) => tokens.get(waitId)?.settlement?.outcome,
-    signalPayloadOf: (inboxId) => {
+    signalOf: (inboxId) => {
       const item = inbox.get(inboxId);
-      return item?.kind === 'signal' ? item.payload : undefined;
+      return item?.kind === 'signal' ? item : undefined;
     },
     tokenOf: (waitId, keyId) => deps.tokens.settleToken({ runId, waitId }, keyId),
     patches: state.patches,

@@ -134,6 +134,8 @@ export type ExportedEvent = HistoryEvent & {
   readonly seq: number;
   readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
   readonly payload?: JsonValue;
+  /** The signal is in the history and nowhere else: what it brought is lost, and the history cannot be replayed. */
+  readonly isMissing?: true;
 };
 
 /** @throws EngineError `RUN_NOT_FOUND` */
@@ -162,7 +164,7 @@ export function exportEvents(records: RunRecords): readonly ExportedEvent[] {
 function referencesOf({
   tokens,
   inbox,
-}: RunRecords): (event: HistoryEvent) => Pick<ExportedEvent, 'settlement' | 'payload'> {
+}: RunRecords): (event: HistoryEvent) => Pick<ExportedEvent, 'settlement' | 'payload' | 'isMissing'> {
   const settlements = new Map(tokens.map((token) => [token.waitId, token.settlement]));
   const signals = new Map(inbox.map((item) => [item.inboxId, item]));
   return (event) => {
@@ -172,8 +174,10 @@ function referencesOf({
       const { by, atMs, outcome } = settlement;
       return { settlement: { by, atMs, outcome } };
     }
-    const signal = event.type === 'SignalReceived' ? signals.get(event.inboxId) : undefined;
-    return signal?.kind !== 'signal' || signal.payload === undefined ? {} : { payload: signal.payload };
+    if (event.type !== 'SignalReceived') return {};
+    const signal = signals.get(event.inboxId);
+    if (signal?.kind !== 'signal') return { isMissing: true };
+    return signal.payload === undefined ? {} : { payload: signal.payload };
   };
 }
 

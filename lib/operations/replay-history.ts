@@ -37,10 +37,11 @@ export async function replayHistory(
         : [],
     ),
   );
-  const payloads = new Map(
-    history.events.flatMap((event) =>
-      event.type === 'SignalReceived' && event.payload !== undefined ? [[event.inboxId, event.payload] as const] : [],
-    ),
+  const signals = new Map(
+    history.events.flatMap((event) => {
+      if (event.type !== 'SignalReceived' || event.isMissing === true) return [];
+      return [[event.inboxId, event.payload === undefined ? {} : { payload: event.payload }] as const];
+    }),
   );
   const events: readonly HistoryEvent[] = history.events;
   const execution = new Execution({
@@ -49,7 +50,7 @@ export async function replayHistory(
     input: history.input,
     seed: history.seed,
     settlementOf: (waitId) => settlements.get(waitId),
-    signalPayloadOf: (inboxId) => payloads.get(inboxId),
+    signalOf: (inboxId) => signals.get(inboxId),
     patches: foldHistory([{ seq: 1, events }]).patches,
     drain: deps.drain,
     digest: deps.digest,

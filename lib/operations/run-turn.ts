@@ -2,11 +2,12 @@ import { EngineError, hasCode } from '../base/errors.js';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { News, TurnMessage, UnharmedStart } from '../queue/queue.js';
+import type { RunRecords } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun, isMarked } from './end-run.js';
 import { failedTurn } from './failed-turn.js';
-import { foldHistory } from '../history/run-state.js';
+import { foldHistory, type OpenTokenWait, type RunState } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
 import { knownRun } from './known-run.js';
 import { unpublishedOf } from './outbox.js';
@@ -103,6 +104,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
     return true;
   }
   const state = foldHistory(records.commits);
+  checkWhole(records, state);
   if (state.ended) {
     deps.warmRuns?.noteEnded(runId);
     if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);
@@ -115,4 +117,36 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   return new Turn(deps, knownRun(records, state, unpublishedOf(deps, records)), options).run(
     workflowOf(deps.app, records.head),
   );
+}
+
+/**
+ * Of what the log and the head say that there is, nothing is missing: else work would be done again, or waited for that
+ * nobody does.
+ * @throws EngineError `HISTORY_FORMAT_UNKNOWN`
+ */
+function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
+  if (head.dueSeq > state.seq)
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is not there`);
+  if (state.ending !== undefined) return;
+  const known = new Set(tokens.map(({ waitId }) => waitId));
+  for (const wait of state.openTokens.values())
+    if (hadToken(wait) && !known.has(wait.waitId))
+      throw new EngineError(
+        'HISTORY_FORMAT_UNKNOWN',
+        `wait ${wait.waitId}: the history refers to a token that is not there`,
+      );
+}
+
+/** The log says that its item was put. */
+function hadToken(wait: OpenTokenWait): boolean {
+  switch (wait.kind) {
+    case 'remoteTask':
+      return wait.handle !== undefined;
+    case 'external':
+      return wait.issued;
+    case 'child':
+      return wait.started;
+    case 'longStep':
+      return false;
+  }
 }

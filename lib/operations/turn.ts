@@ -283,7 +283,9 @@ export class Turn {
     if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
       events.push({ type: 'RunResumed', atMs: untilMs });
     }
-    return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
+    return news.length === 0 && !this.#tellsStarts() && this.#execution?.isLeaving !== true
+      ? events
+      : [...events, ...newHandles(this.#known), ...news];
   }
 
   /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */

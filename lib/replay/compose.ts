@@ -38,7 +38,11 @@ export async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: 
     if (error instanceof ContinueAsNew) throw error;
     const failed: string[] = [];
     for (const [name, work, options] of compensations.reverse()) {
-      await shielded.step(name, work, options).catch(() => failed.push(name));
+      await shielded.step(name, work, options).catch((reason: unknown) => {
+        failed.push(name);
+        // Whoever awaits the saga may be gone.
+        shielded.log.warn('compensation failed', { runId: shielded.runId, name, error: reason });
+      });
     }
     if (failed.length === 0) throw error;
     throw new EngineError('COMPENSATION_FAILED', `compensations failed: ${failed.join(', ')}`, {

@@ -1,6 +1,7 @@
 import {
   EngineError,
   ExternalWaitFailed,
+  hasCode,
   readable,
   RunCancelled,
   storedError,
@@ -76,6 +77,8 @@ export interface ContextHost {
   setQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Called with what the author did wrong when the context is used from outside its turn. */
   misused(error: StoredError): void;
+  /** Called when compensations of a saga have failed. */
+  notUndone(error: EngineError): void;
 }
 
 /**
@@ -213,7 +216,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       // A replay would not find it again at this point.
       if (!host.isAdvancing()) return;
       const thrown = readable(error);
-      waits.reject(
+      waits.drop(
         callId,
         thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'),
       );
@@ -232,10 +235,22 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     checkTurn('race');
     if (branches.length === 0) throw invalid('a race needs at least one branch');
     const scopes = branches.map(() => new Scope(scope));
-    try {
-      return await Promise.race(branches.map((branch, at) => branch(createContext(host, scopes[at] ?? scope))));
-    } finally {
+    const begin = (branch: (ctx: WorkflowContext) => Promise<Result>, at: number): Promise<Result> =>
+      branch(createContext(host, scopes[at] ?? scope));
+    const close = (): void => {
       for (const loser of scopes) waits.cancelScope(loser, cancelled('another branch of the race was first'));
+    };
+    if (waits.isStructured) {
+      const ends = branches.map(async (branch, at) => begin(branch, at));
+      return paidRace(ends, async () => {
+        close();
+        await waits.paid(scope, scopes);
+      });
+    }
+    try {
+      return await Promise.race(branches.map(begin));
+    } finally {
+      close();
     }
   }
 
@@ -358,17 +373,26 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
         checkTurn('scope');
         waits.cancelScope(inner, cancelled('its scope was cancelled'));
       };
-      return body(createContext(host, inner), { cancel });
+      if (!waits.isStructured) return body(createContext(host, inner), { cancel });
+      try {
+        return await body(createContext(host, inner), { cancel });
+      } finally {
+        if (inner.cancelledWith !== undefined) await waits.paid(scope, [inner]);
+      }
     }) as WorkflowContext['scope'],
 
     shield: handled(async (body: (ctx: WorkflowContext) => Promise<unknown>) => {
       checkTurn('shield');
-      return body(createContext(host, new Scope(scope, true)));
+      return owing(scope, () => body(createContext(host, new Scope(scope, true))));
     }) as WorkflowContext['shield'],
 
     saga: handled(async (body: (saga: Saga) => Promise<unknown>) => {
       checkTurn('saga');
-      return runSaga(body, createContext(host, new Scope(scope, true)));
+      const ended = owing(scope, () => runSaga(body, createContext(host, new Scope(scope, true))));
+      ended.catch((error: unknown) => {
+        if (error instanceof EngineError && error.code === 'COMPENSATION_FAILED') host.notUndone(error);
+      });
+      return ended;
     }) as WorkflowContext['saga'],
 
     continueAsNew: handled(async (input?: JsonValue) => {
@@ -431,6 +455,39 @@ function childInput(workflow: AnyWorkflow, input: unknown): JsonValue {
 function cutProgress(progress: JsonValue): JsonValue {
   const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
   return utf8Bytes(text) <= progressMaxBytes ? progress : cutUtf8(text, progressMaxBytes);
+}
+
+/** The scope and all around it owe the work until it has ended. */
+function owing<Result>(scope: Scope, work: () => Promise<Result>): Promise<Result> {
+  const paid = scope.owe();
+  try {
+    const ended = work();
+    void Promise.resolve(ended).then(paid, paid);
+    return ended;
+  } catch (error) {
+    paid();
+    throw error;
+  }
+}
+
+/** The first end of a branch, once `close` has ended the others. */
+async function paidRace<Result>(ends: readonly Promise<Result>[], close: () => Promise<void>): Promise<Result> {
+  let notUndone: unknown;
+  const first = await Promise.race(
+    ends.map((end) =>
+      end.then(
+        (value) => ({ value }),
+        (error: unknown) => {
+          if (hasCode(error, 'COMPENSATION_FAILED')) notUndone ??= error;
+          return { error };
+        },
+      ),
+    ),
+  );
+  await close();
+  if ('value' in first) return first.value;
+  // A cancel has ended all of them: what one could not undo must be heard of, though another was first to end.
+  throw hasCode(first.error, 'RUN_CANCELLED') ? (notUndone ?? first.error) : first.error;
 }
 
 function cancelled(why: string): RunCancelled {

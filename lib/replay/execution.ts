@@ -24,7 +24,9 @@ import type {
   ProgressReported,
   RunOutcome,
   SignalDelivered,
+  SignalReceived,
   TokenSettled,
+  WaitsClosed,
 } from '../history/event.js';
 import type { AskedQuestion } from '../history/remote-question.js';
 import type { TokenOutcome } from '../history/settlement.js';
@@ -36,10 +38,14 @@ import { ContinueAsNew } from './continue-as-new.js';
 import { isRequest, mismatchOf, type RequestEvent } from './mismatch.js';
 import { seededRandom } from './seeded.js';
 import { Signals } from './signals.js';
-import { Waits } from './waits.js';
+import { outlivesRun, Waits } from './waits.js';
 
-/** Rules of replay that histories are written under; a history keeps those that it began with. */
-export const replayBehaviors = 1;
+/**
+ * Rules of replay that histories are written under; a history keeps those that it began with. 1: the run ends with the
+ * workflow's function, and whatever else goes on in it is dropped. 2: it ends when what it has closed has done what it
+ * owes, and the log has the waits that were closed.
+ */
+export const replayBehaviors = 2;
 
 export interface ExecutionOptions {
   readonly workflow: AnyWorkflow;
@@ -48,14 +54,17 @@ export interface ExecutionOptions {
   readonly seed: string;
   /** The settlement that a `TokenSettled` event refers to. */
   readonly settlementOf: (waitId: WaitId) => TokenOutcome | undefined;
-  /** The payload that a `SignalReceived` event refers to; undefined when the signal had none. */
-  readonly signalPayloadOf?: (inboxId: string) => JsonValue | undefined;
+  /** The signal that a `SignalReceived` event refers to; undefined when it is not there. Default: all are, without a payload. */
+  readonly signalOf?: (inboxId: string) => { readonly payload?: JsonValue } | undefined;
   /** The text of a token under the key that the history names. */
   readonly tokenOf?: (waitId: WaitId, keyId: string) => string;
   /** Patches that the whole history records. Default: none. */
   readonly patches?: ReadonlySet<string>;
-  /** Resolves when the microtask queue has run dry: the only asynchronous thing that replay needs. */
-  readonly drain: () => Promise<void>;
+  /**
+   * Resolves when the microtask queue has run dry: the only asynchronous thing that replay needs. `quietly`: what is
+   * rejected meanwhile is in nobody's hands, and that is no bug.
+   */
+  readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
   /** SHA-256 in hex. */
   readonly digest: (text: string) => string;
   readonly log: Log;
@@ -69,7 +78,13 @@ export type ExecutionStatus =
   | { readonly kind: 'blocked'; readonly error: StoredError };
 
 /** Events that the code gives rise to beside its commands. */
-export type DerivedEvent = SignalDelivered | PatchRecorded | ProgressReported;
+export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
+
+/** Something that the workflow asked for without waiting for it, and that was not in the log when its function settled. */
+export interface Dropped {
+  readonly kind: 'step' | 'remote task' | 'token' | 'child';
+  readonly name: string;
+}
 
 /**
  * Runs an author's function against a history. No IO: history in, commands and status out.
@@ -80,10 +95,14 @@ export type DerivedEvent = SignalDelivered | PatchRecorded | ProgressReported;
  * X3  A recorded command is compared with what the code asks for now, in order. The first difference blocks the
  *     execution; nothing is applied after it.
  * X4  After the workflow has ended, events change nothing.
+ * X5  It has ended when its function has settled, everything else is closed, and nothing is owed: shielded parts and
+ *     sagas have ended, and what outlives the run is started. The outcome is that of the function.
  */
 export class Execution {
   readonly #options: ExecutionOptions;
-  readonly #waits = new Waits();
+  readonly #waits = new Waits((command) => {
+    this.#forget(command);
+  });
   readonly #signals = new Signals(this.#waits);
   readonly #issuing = new Map<WaitId, (token: string) => void>();
   /** What the workflow does with the questions of a call, by its wait. */
@@ -110,6 +129,11 @@ export class Execution {
   /** Cancels, by their inbox ids, that came then, and those that have reached no wait so far. */
   readonly #lateCancels: string[] = [];
   #pendingCancels: string[] = [];
+  /** Of the workflow's function, once it has settled. */
+  #outcome: RunOutcome | undefined;
+  /** What a saga that the end of the run has closed could not undo. */
+  #notUndone: EngineError | undefined;
+  #dropped: readonly Dropped[] = [];
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
@@ -132,13 +156,23 @@ export class Execution {
   /** Events that no commit holds yet and that follow from those applied; `lastWaitId`: of waits recorded up to that one. */
   takeDerived(lastWaitId: number): readonly DerivedEvent[] {
     const deliveries = this.#signals.takeDeliveries(lastWaitId);
-    if (deliveries.length === 0 && this.#derived.length === 0) return [];
+    // The end of the run closes whatever is open.
+    const closed = this.#status.kind === 'ended' ? [] : this.#waits.takeClosed(lastWaitId);
+    const waitIds = closed.filter((command) => !this.#hasToken(command)).map(({ waitId }) => waitId);
+    if (deliveries.length === 0 && waitIds.length === 0 && this.#derived.length === 0) return [];
     const derived = this.#derived;
     this.#derived = [];
     return [
       ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })),
+      ...(waitIds.length === 0 ? [] : [{ type: 'WaitsClosed', atMs: this.#nowMs, waitIds } satisfies WaitsClosed]),
       ...derived,
     ];
+  }
+
+  /** A step that is a long one in the log ends by its settlement; one without a record will be what it is now. */
+  #hasToken(command: Command): boolean {
+    if (command.kind !== 'runStep') return false;
+    return this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long);
   }
 
   /** False when a cancel was applied and has reached no wait of the workflow: none was open, or its function had settled. */
@@ -149,6 +183,16 @@ export class Execution {
   /** Inbox ids of the cancels that were applied and have reached no wait of the workflow. */
   get unheardCancels(): readonly string[] {
     return [...(this.#waits.hasPendingCancel ? this.#pendingCancels : []), ...this.#lateCancels];
+  }
+
+  /** What the workflow's function dropped by ending; nobody waited for it, and it may never happen. */
+  get dropped(): readonly Dropped[] {
+    return this.#dropped;
+  }
+
+  /** The workflow's function has settled, and something that outlives the run is to be started before it ends. */
+  get isLeaving(): boolean {
+    return this.#waits.isLeaving;
   }
 
   /** Number of the last wait whose request an applied event records. */
@@ -211,6 +255,7 @@ export class Execution {
           );
           return;
         }
+        this.#waits.isStructured = event.behaviors >= 2;
         return this.#advance(() => {
           this.#begin();
         });
@@ -244,14 +289,12 @@ export class Execution {
           );
         });
       case 'SignalReceived':
-        return this.#advance(() => {
-          this.#signals.receive(event.name, {
-            inboxId: event.inboxId,
-            payload: this.#options.signalPayloadOf?.(event.inboxId),
-          });
-        });
+        return this.#receive(event);
       case 'SignalDelivered':
         if (!this.#live && !this.#signals.takeRecorded(event)) this.#block(deliveryMismatch(event));
+        return;
+      case 'WaitsClosed':
+        if (!this.#live) this.#checkClosed(event);
         return;
       case 'ExternalWaitIssued': {
         const issued = this.#issuing.get(event.waitId);
@@ -286,16 +329,17 @@ export class Execution {
         if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];
         this.#pendingCancels.push(event.inboxId);
         return this.#cancelWith(this.#cancelError);
+      case 'RemoteTaskStarted':
+      case 'ChildStarted':
+        return this.#started(event.waitId);
       // A terminate ends a run without its code; the others are for the log's reader.
       case 'TerminateRequested':
       case 'StepStarted':
       case 'StepAttemptFailed':
-      case 'RemoteTaskStarted':
       case 'RemoteTaskStartFailed':
       case 'RemoteTaskStartLost':
       case 'RemoteTaskStartAsked':
       case 'RemoteAnswerFailed':
-      case 'ChildStarted':
       case 'PatchRecorded':
       case 'ProgressReported':
       case 'RunPaused':
@@ -325,7 +369,8 @@ export class Execution {
         eventCount: () => this.#eventCount,
         tokenIssued: (waitId) =>
           new Promise((resolve) => {
-            this.#issuing.set(waitId, resolve);
+            // A wait that was refused has no token, and one that is closed gets none.
+            if (this.#waits.isOpen(waitId)) this.#issuing.set(waitId, resolve);
           }),
         onQuestion: (waitId, ask) => {
           if (ask === undefined) this.#askers.delete(waitId);
@@ -340,6 +385,9 @@ export class Execution {
         },
         misused: (error) => {
           this.#block(error);
+        },
+        notUndone: (error) => {
+          if (this.#outcome !== undefined) this.#notUndone ??= error;
         },
       },
       this.#waits.root,
@@ -367,7 +415,48 @@ export class Execution {
   }
 
   #end(outcome: () => RunOutcome): void {
-    if (this.#status.kind === 'waiting') this.#status = { kind: 'ended', outcome: outcome() };
+    if (this.#status.kind !== 'waiting') return;
+    this.#outcome = outcome();
+    if (this.#waits.isStructured) return;
+    this.#drop(this.#waits.openUnrecorded());
+    this.#status = { kind: 'ended', outcome: this.#outcome };
+  }
+
+  /** Of what was asked for on the last way, whatever would not be missed by anybody but its author. */
+  #drop(asked: readonly Command[]): void {
+    const dropped = asked
+      .filter((command) => !this.#waits.isStructured || !outlivesRun(command))
+      .flatMap((command) => toDropped(command));
+    this.#dropped = [...this.#dropped, ...dropped];
+    if (!this.#live) return;
+    const { runId, workflow, log } = this.#options;
+    for (const { kind, name } of dropped)
+      log.warn('the run ends without what it asked for', { runId, workflow: workflow.name, kind, name });
+  }
+
+  /**
+   * Called when the microtasks have run dry, under rules 2: lets go on what waits for that, then closes the run, then ends
+   * it. True: the workflow's code may have something to do.
+   */
+  #wrapUp(): boolean {
+    if (this.#status.kind !== 'waiting') return false;
+    if (this.#waits.settlePaid()) return true;
+    if (this.#outcome === undefined) return false;
+    if (!this.#waits.isRunClosed) {
+      this.#drop(this.#waits.openUnrecorded(this.#waits.root));
+      if (this.#waits.closeRun(new RunCancelled('RUN_CANCELLED', 'this wait was closed: the run ends'))) return true;
+    }
+    if (this.#waits.root.owed > 0 || !this.#waits.leaveRun()) return false;
+    // What was begun within shields that have ended.
+    this.#drop(this.#waits.openUnrecorded());
+    this.#status = { kind: 'ended', outcome: this.#ended(this.#outcome) };
+    return false;
+  }
+
+  /** A cancel that is over, but for what it could not undo, is no cancel. */
+  #ended(outcome: RunOutcome): RunOutcome {
+    if (outcome.status !== 'cancelled' || this.#notUndone === undefined) return outcome;
+    return { status: 'failed', error: toStoredError(this.#notUndone, 'WORKFLOW_FAILED') };
   }
 
   #failed(error: unknown): RunOutcome {
@@ -397,6 +486,28 @@ export class Execution {
     });
   }
 
+  async #receive({ inboxId, name }: SignalReceived): Promise<void> {
+    const { signalOf } = this.#options;
+    const signal: { readonly payload?: JsonValue } | undefined = signalOf === undefined ? {} : signalOf(inboxId);
+    if (signal === undefined) {
+      this.#block(
+        storedError(
+          'HISTORY_FORMAT_UNKNOWN',
+          `the history refers to the signal ${inboxId} "${name}", which is not there`,
+        ),
+      );
+      return;
+    }
+    await this.#advance(() => {
+      this.#signals.receive(name, { inboxId, payload: signal.payload });
+    });
+  }
+
+  /** The end of the run may have waited for it. */
+  async #started(waitId: WaitId): Promise<void> {
+    if (this.#waits.started(waitId)) await this.#advance(() => undefined);
+  }
+
   async #settle(waitId: WaitId, settle: (waitId: WaitId) => void): Promise<void> {
     // A cancel may have closed it already.
     if (!this.#waits.isOpen(waitId)) return;
@@ -408,6 +519,7 @@ export class Execution {
   async #settleToken({ waitId }: TokenSettled): Promise<void> {
     const command = this.#waits.command(waitId);
     if (command === undefined) return;
+    if (!this.#waits.isOpen(waitId)) return this.#started(waitId);
     const outcome = this.#options.settlementOf(waitId);
     if (outcome === undefined) {
       this.#block(
@@ -450,16 +562,31 @@ export class Execution {
   async #advance(act: () => void): Promise<void> {
     this.#advancing = true;
     act();
-    await this.#options.drain();
+    do await this.#options.drain({ quietly: this.#waits.isRunClosed });
+    while (this.#wrapUp());
     this.#advancing = false;
     if (this.#begun && this.#status.kind === 'waiting' && this.#waits.openCount === 0) {
+      const who = this.#waits.isOwing
+        ? 'a race, a scope or the run has closed a part of the workflow and waits for a shield or saga in it that waits'
+        : 'the workflow waits';
       this.#block(
         storedError(
           'WORKFLOW_STUCK',
-          'the workflow waits, but for nothing of ctx: it awaits a promise of its own (a fetch, a timer, a file). Move that work into ctx.step; after the deploy the run goes on by itself.',
+          `${who}, but for nothing of ctx: it awaits a promise of its own (a fetch, a timer, a file). Move that work into ctx.step; after the deploy the run goes on by itself.`,
         ),
       );
     }
+  }
+
+  /** The wait is open no longer: what is kept for it here would grow with the history. */
+  #forget({ waitId, ...command }: Command): void {
+    this.#issuing.delete(waitId);
+    if (command.kind === 'waitForSignal') this.#signals.forget(command.name, waitId);
+  }
+
+  #checkClosed(event: WaitsClosed): void {
+    const waitId = event.waitIds.find((closed) => !this.#waits.takeRecordedClosing(closed));
+    if (waitId !== undefined) this.#block(closingMismatch(waitId));
   }
 
   #checkRecorded(event: RequestEvent): void {
@@ -588,6 +715,32 @@ function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
     `wait ${waitId}: the history gave it the signal ${inboxId}, the workflow now gives that signal to another wait or keeps it. Deploy code that takes the same signals; the run then goes on by itself.`,
     { waitId, inboxId },
   );
+}
+
+function closingMismatch(waitId: WaitId): StoredError {
+  return storedError(
+    'NONDETERMINISM',
+    `wait ${waitId}: in the history a race, a scope or a cancel has closed it, the workflow now waits for it. Deploy code that closes the same waits; the run then goes on by itself.`,
+    { waitId },
+  );
+}
+
+function toDropped(command: Command): readonly Dropped[] {
+  switch (command.kind) {
+    case 'runStep':
+      return [{ kind: 'step', name: command.name }];
+    case 'startRemoteTask':
+      return [{ kind: 'remote task', name: command.name }];
+    case 'issueToken':
+      return [{ kind: 'token', name: command.name }];
+    case 'startChild':
+      return [{ kind: 'child', name: command.workflow }];
+    // Nothing of these is missing in the world.
+    case 'startTimer':
+    case 'waitForSignal':
+    case 'answerRemote':
+      return [];
+  }
 }
 
 /** Whichever its code, so that one `catch` finds every failure of a step. */

@@ -22,8 +22,10 @@ export interface Delivery {
  */
 export class Signals {
   readonly #waits: Waits;
-  readonly #kept = new Map<string, Signal[]>();
-  readonly #waiting = new Map<string, SignalWait[]>();
+  /** Sets and maps: what is taken out of a long line must not cost as much as the line is long. */
+  readonly #kept = new Map<string, Set<Signal>>();
+  /** Open waits of each name, oldest first. */
+  readonly #waiting = new Map<string, Map<WaitId, SignalWait>>();
   #deliveries: Delivery[] = [];
 
   constructor(waits: Waits) {
@@ -31,35 +33,36 @@ export class Signals {
   }
 
   receive(name: string, signal: Signal): void {
-    const waiting = (this.#waiting.get(name) ?? []).filter(({ waitId }) => this.#waits.isOpen(waitId));
-    const taker = waiting.find((wait) => this.#accepts(wait, signal));
-    this.#waiting.set(
-      name,
-      waiting.filter((wait) => wait !== taker),
-    );
-    // In place: a run may have a hundred thousand of one name.
-    if (taker === undefined) this.#keptOf(name).push(signal);
-    else this.#deliver(taker.waitId, signal);
+    for (const wait of this.#waiting.get(name)?.values() ?? []) {
+      if (!this.#accepts(wait, signal)) continue;
+      this.#deliver(wait.waitId, signal);
+      return;
+    }
+    entry(this.#kept, name, () => new Set()).add(signal);
   }
 
   /** Gives a wait that is open now the oldest signal that it accepts, or lets it wait. */
   wait(name: string, wait: SignalWait): void {
-    const kept = this.#keptOf(name);
-    const at = kept.findIndex((one) => this.#accepts(wait, one));
-    const signal = kept[at];
-    if (signal === undefined) {
-      if (!this.#waits.isOpen(wait.waitId)) return;
-      this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), wait]);
+    const kept = this.#kept.get(name);
+    for (const signal of kept ?? []) {
+      if (!this.#accepts(wait, signal)) continue;
+      kept?.delete(signal);
+      this.#deliver(wait.waitId, signal);
       return;
     }
-    kept.splice(at, 1);
-    this.#deliver(wait.waitId, signal);
+    if (this.#waits.isOpen(wait.waitId)) entry(this.#waiting, name, () => new Map()).set(wait.waitId, wait);
+  }
+
+  /** The wait is open no longer, whatever has ended it. */
+  forget(name: string, waitId: WaitId): void {
+    this.#waiting.get(name)?.delete(waitId);
   }
 
   /** Deliveries that no event records yet, of waits up to number `lastWaitId`, oldest first; they count as recorded. */
   takeDeliveries(lastWaitId: number): readonly Delivery[] {
-    const taken = this.#deliveries.filter(({ waitId }) => Number(waitId) <= lastWaitId);
-    if (taken.length > 0) this.#deliveries = this.#deliveries.filter((delivery) => !taken.includes(delivery));
+    const isTaken = ({ waitId }: Delivery): boolean => Number(waitId) <= lastWaitId;
+    const taken = this.#deliveries.filter(isTaken);
+    if (taken.length > 0) this.#deliveries = this.#deliveries.filter((delivery) => !isTaken(delivery));
     return taken;
   }
 
@@ -71,19 +74,13 @@ export class Signals {
     return true;
   }
 
-  #keptOf(name: string): Signal[] {
-    const kept = this.#kept.get(name) ?? [];
-    this.#kept.set(name, kept);
-    return kept;
-  }
-
   /** A predicate that throws fails its own wait and takes nothing. */
   #accepts({ waitId, accepts }: SignalWait, { payload }: Signal): boolean {
     if (!this.#waits.isOpen(waitId)) return false;
     try {
       return accepts(payload);
     } catch (error) {
-      this.#waits.reject(waitId, error instanceof Error ? error : new Error('the predicate threw', { cause: error }));
+      this.#waits.drop(waitId, error instanceof Error ? error : new Error('the predicate threw', { cause: error }));
       return false;
     }
   }
@@ -92,4 +89,12 @@ export class Signals {
     this.#deliveries.push({ waitId, inboxId });
     this.#waits.resolve(waitId, payload);
   }
+}
+
+function entry<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  const known = map.get(name);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(name, made);
+  return made;
 }

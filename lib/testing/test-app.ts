@@ -165,12 +165,18 @@ export class TestApp {
   /**
    * Runs everything until the run has ended, skipping time, and gives its outcome; of one that goes on as another run, that
    * of the last run (`follow: false`: its own). Then replays its history and expects the same (`replay: false` leaves that
-   * out).
+   * out), and that nothing was asked for on its last way without waiting for it, unless the run failed (`allowDropped: true`
+   * leaves that out).
    * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
    */
   async runToEnd(
     runId: RunId,
-    options: { readonly within?: Duration; readonly replay?: boolean; readonly follow?: boolean } = {},
+    options: {
+      readonly within?: Duration;
+      readonly replay?: boolean;
+      readonly follow?: boolean;
+      readonly allowDropped?: boolean;
+    } = {},
   ): Promise<RunOutcome> {
     let current = runId;
     const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
@@ -178,10 +184,11 @@ export class TestApp {
       await this.settleDown();
       const run = await this.show(current);
       if (run.endedAtMs !== undefined && run.outcome !== undefined) {
+        const mayDrop = options.allowDropped === true || run.outcome.status === 'failed';
         const { nextRunId } = run;
         const isThere = nextRunId !== undefined && (await this.deps.store.readHead(nextRunId)) !== undefined;
         if (options.follow === false || nextRunId === undefined || isThere) {
-          if (options.replay !== false) await this.#expectCleanReplay(current);
+          if (options.replay !== false) await this.#expectCleanReplay(current, mayDrop);
           if (options.follow === false || nextRunId === undefined) return run.outcome;
           current = nextRunId;
           continue;
@@ -194,11 +201,16 @@ export class TestApp {
     }
   }
 
-  async #expectCleanReplay(runId: RunId): Promise<void> {
+  async #expectCleanReplay(runId: RunId, mayDrop: boolean): Promise<void> {
     const records = await this.deps.store.readRun(runId);
     if (records === undefined) return;
-    const { status } = await replayRecords(this.deps, records);
+    const { status, dropped } = await replayRecords(this.deps, records);
     if (status.kind === 'blocked') throw new Error(`the history does not replay: ${status.error.message}`);
+    if (mayDrop || dropped.length === 0) return;
+    const what = dropped.map(({ kind, name }) => `${kind} "${name}"`).join(', ');
+    throw new Error(
+      `the run ended without waiting for what it had just asked for, so it may never happen: ${what}. Await it, or close it with ctx.race; a child with parentClose 'abandon' and a call with onCancel 'leave' are started in any case. { allowDropped: true } leaves this check out.`,
+    );
   }
 
   /** Gives a run a signal. False: the run has ended. */

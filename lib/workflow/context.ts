@@ -255,9 +255,12 @@ export interface WorkflowContext {
    */
   child<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<Output>;
 
-  /** Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote tasks cancelled. */
+  /**
+   * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote
+   * tasks cancelled. Settles when their shielded parts and sagas have ended.
+   */
   race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result>;
-  /** Runs `body` with a context whose waits can be closed together. */
+  /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
   /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */
   shield<Result>(body: (ctx: WorkflowContext) => Promise<Result>): Promise<Result>;

@@ -29,6 +29,8 @@ export type Program =
   /** Begins the body and cancels its scope after that long. */
   | { readonly kind: 'scoped'; readonly body: Program; readonly seconds: number }
   | { readonly kind: 'shielded'; readonly body: Program }
+  /** Does something that is undone if the body fails. */
+  | { readonly kind: 'saga'; readonly body: Program }
   | {
       readonly kind: 'together';
       readonly how: 'sequence' | 'all' | 'allSettled' | 'race' | 'any';
@@ -38,7 +40,9 @@ export type Program =
   | { readonly kind: 'catch'; readonly body: Program; readonly instead: Program }
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
   /** Begins one, awaits the other, then the first. */
-  | { readonly kind: 'behind'; readonly first: Program; readonly then: Program };
+  | { readonly kind: 'behind'; readonly first: Program; readonly then: Program }
+  /** Begins one, and awaits the other alone. */
+  | { readonly kind: 'floating'; readonly first: Program; readonly then: Program };
 
 const seconds = fc.integer({ min: 0, max: 400 });
 const timeout = fc.integer({ min: 1, max: 400 });
@@ -90,6 +94,7 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
     fc.record({ kind: fc.constant('raced' as const), parts: fc.array(tie('program'), { minLength: 1, maxLength: 3 }) }),
     fc.record({ kind: fc.constant('scoped' as const), body: tie('program'), seconds }),
     fc.record({ kind: fc.constant('shielded' as const), body: tie('program') }),
+    fc.record({ kind: fc.constant('saga' as const), body: tie('program') }),
     fc.record({
       kind: fc.constant('together' as const),
       how: fc.constantFrom('sequence' as const, 'all' as const, 'allSettled' as const, 'race' as const, 'any' as const),
@@ -99,6 +104,7 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
     fc.record({ kind: fc.constant('catch' as const), body: tie('program'), instead: tie('program') }),
     fc.record({ kind: fc.constant('loop' as const), times: fc.integer({ min: 1, max: 3 }), body: tie('program') }),
     fc.record({ kind: fc.constant('behind' as const), first: tie('program'), then: tie('program') }),
+    fc.record({ kind: fc.constant('floating' as const), first: tie('program'), then: tie('program') }),
   ),
 })).program;
 
@@ -154,6 +160,12 @@ export async function interpret(
       });
     case 'shielded':
       return ctx.shield(async (inner) => interpret(inner, program.body, ran));
+    case 'saga':
+      return ctx.saga(async (saga) => {
+        await ctx.step('do', () => void ran('do'));
+        saga.compensate('undo', () => ran('undo'));
+        return go(program.body);
+      });
     case 'together':
       return together(program.how, program.parts, go);
     case 'finally':
@@ -179,6 +191,9 @@ export async function interpret(
       first.catch(() => undefined);
       return [await go(program.then), await first];
     }
+    case 'floating':
+      void go(program.first).catch(() => undefined);
+      return go(program.then);
   }
 }
 

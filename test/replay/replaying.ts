@@ -6,7 +6,7 @@ import type { HistoryEvent } from '../../lib/history/event.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import { drainMicrotasks } from '../../lib/operations/drain.js';
 import type { Command } from '../../lib/replay/command.js';
-import { Execution } from '../../lib/replay/execution.js';
+import { Execution, replayBehaviors } from '../../lib/replay/execution.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 
@@ -69,8 +69,8 @@ export function inWords(command: Command): string {
   }
 }
 
-export function runStarted(atMs = 0): HistoryEvent {
-  return { type: 'RunStarted', atMs, workflow: 'flow', version: '1', behaviors: 1 };
+export function runStarted(atMs = 0, behaviors = replayBehaviors): HistoryEvent {
+  return { type: 'RunStarted', atMs, workflow: 'flow', version: '1', behaviors };
 }
 
 export function stepRequested(waitId: string, name: string, atMs = 0): HistoryEvent {
