@@ -74,6 +74,8 @@ class Script {
   readonly #patched: boolean;
   readonly #kid: AnyWorkflow | undefined;
   #names = 0;
+  /** Only the later code counts these. */
+  #patches = 0;
 
   constructor(stage: Stage, telling: Telling, patched: boolean, kid: AnyWorkflow | undefined) {
     this.#stage = stage;
@@ -166,7 +168,7 @@ class Script {
         return results;
       }
       case 'patched': {
-        const isFresh = this.#patched && ctx.patched(`patch-${++this.#names}`);
+        const isFresh = this.#patched && ctx.patched(`patch-${this.#names}-${++this.#patches}`);
         return this.run(ctx, isFresh ? program.fresh : program.old);
       }
     }

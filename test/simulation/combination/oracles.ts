@@ -201,7 +201,12 @@ export class Oracles {
     if (events.some((event) => event.type === 'RunStarted') && (ending === undefined || !isForced(ending.outcome))) {
       book.startedAtMs = world.nowMs;
       this.#checkOneUnderWay(book);
-      if (chain.terminatedAtMs !== undefined)
+      const { terminatedAtMs } = chain;
+      if (
+        terminatedAtMs !== undefined &&
+        world.nowMs > terminatedAtMs + noticeMs &&
+        !this.#wasTroubled(world.writer, terminatedAtMs)
+      )
         this.#fail('began-after-terminate', `run ${short(runId)} of a terminated chain`);
     }
     if (events.some((event) => event.type === 'RunEnded')) book.endedAtMs = world.nowMs;

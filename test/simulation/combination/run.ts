@@ -17,6 +17,8 @@ const out = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const { values } = parseArgs({
   options: {
+    shrink: { type: 'string' },
+    budget: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     only: { type: 'string' },
@@ -31,6 +33,7 @@ const { values } = parseArgs({
 if (process.argv.length === 2)
   process.exitCode = spawnSync('npx', ['vitest', 'run', 'test/simulation'], { stdio: 'inherit' }).status ?? 1;
 else if (values.worker) await work();
+else if (values.shrink !== undefined) await showSmaller(Number(values.shrink), values.only ?? '');
 else if (values.show !== undefined) await show(Number(values.show));
 else await lead();
 
@@ -117,12 +120,16 @@ async function lead(): Promise<void> {
     out(
       `${kind.padEnd(30)} first seed ${String(seed).padStart(6)}, ${String(count).padStart(5)} seeds: ${detail.slice(0, 200)}`,
     );
-  if (!values['no-shrink'])
-    for (const [kind, { first: seed }] of kinds) {
-      const shrunk = await shrink(caseOf(seed), kind);
-      out(`\n--- ${kind}, after ${shrunk.tried} cases: ${shrunk.detail.slice(0, 300)}\n${printCase(shrunk.case)}`);
-    }
+  if (!values['no-shrink']) for (const [kind, { first: seed }] of kinds) await showSmaller(seed, kind);
   process.exitCode = kinds.size === 0 ? 0 : 1;
+}
+
+async function showSmaller(seed: number, kind: string): Promise<void> {
+  const shrunk = await shrink(caseOf(seed), kind, Number(values.budget) * 1_000);
+  out(`\n--- ${kind}, after ${shrunk.tried} cases: ${shrunk.detail.slice(0, 300)}\n${printCase(shrunk.case)}`);
+  if (!values.trace) return;
+  const { world } = await runCase(shrunk.case);
+  for (const line of world.trace) if (!line.includes('sweep')) out(line);
 }
 
 async function show(seed: number): Promise<void> {
