@@ -371,7 +371,7 @@ export class World {
   #fault<Fault extends Deviation | Freeze>(deviation: Fault, tag: string, process: Process): Fault {
     this.faults++;
     process.troubledAtMs = this.nowMs;
-    if (losing.has(String(deviation))) process.isLost = true;
+    if (typeof deviation === 'string' && losing.has(deviation)) process.isLost = true;
     this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs);
     this.#note(`** ${process.name} ${typeof deviation === 'string' ? deviation : 'freeze'} at ${tag}`);
     return deviation;

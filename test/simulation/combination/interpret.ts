@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../lib/base/json.js';
 import type { Duration } from '../../../lib/base/time.js';
 import type { StepContext, WorkflowContext } from '../../../lib/workflow/context.js';
 import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
-import { Telling } from './telling.js';
+import type { Telling } from './telling.js';
 import type { Flow, Program, StepProgram } from './program.js';
 
 /** Where programs run: the world as they see it. */
@@ -265,7 +265,7 @@ class Script {
     } catch (error) {
       if (isCancelOfRun(error)) this.#telling.heardCancel();
       if (isCancel(error) || isFatal) throw error;
-      return String((error as { code?: unknown }).code ?? 'error');
+      return (error as { code?: string }).code ?? 'error';
     } finally {
       this.#telling.now(ctx.now());
     }
@@ -289,5 +289,5 @@ function isCancel(error: unknown): boolean {
 
 /** Not of a scope that was closed. */
 function isCancelOfRun(error: unknown): boolean {
-  return isCancel(error) && !/closed/.test((error as Error).message);
+  return isCancel(error) && !(error as Error).message.includes('closed');
 }

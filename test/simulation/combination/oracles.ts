@@ -213,38 +213,24 @@ export class Oracles {
   }
 
   #onEvent(book: Book, event: HistoryEvent): void {
-    const world = this.#world;
-    switch (event.type) {
-      case 'TimerFired': {
-        const wait = book.state.open.get(event.waitId);
-        if (wait?.kind === 'timer' && world.furthestMs < wait.firesAtMs)
-          this.#fail('early-timer', `wait ${event.waitId}`);
-        return;
-      }
-      case 'SignalWaitTimedOut': {
-        const wait = book.state.open.get(event.waitId);
-        if (wait?.kind === 'signal' && world.furthestMs < (wait.deadlineAtMs ?? 0))
-          this.#fail('early-deadline', `wait ${event.waitId}`);
-        return;
-      }
-      case 'StepFailed':
-        if (event.error.code === 'STEP_POISONED' || event.error.code === 'STEP_INTERRUPTED')
-          this.#checkInterrupted(book, event.error.code);
-        return;
-      case 'RunResumed':
-        if (event.inboxId === undefined && (book.state.pausedUntilMs ?? 0) > world.furthestMs)
-          this.#fail(
-            'resumed-by-itself',
-            `the pause of run ${short(book.runId)} was to hold until second ${world.secondsOf(book.state.pausedUntilMs ?? 0)}`,
-          );
-        return;
-      default:
-        return;
-    }
+    const { furthestMs } = this.#world;
+    const wait = 'waitId' in event ? book.state.open.get(event.waitId) : undefined;
+    if (event.type === 'TimerFired' && wait?.kind === 'timer' && furthestMs < wait.firesAtMs)
+      this.#fail('early-timer', `wait ${event.waitId}`);
+    if (event.type === 'SignalWaitTimedOut' && wait?.kind === 'signal' && furthestMs < (wait.deadlineAtMs ?? 0))
+      this.#fail('early-deadline', `wait ${event.waitId}`);
+    if (event.type === 'StepFailed') this.#checkInterrupted(book, event.error.code);
+    const untilMs = book.state.pausedUntilMs ?? 0;
+    if (event.type === 'RunResumed' && event.inboxId === undefined && untilMs > furthestMs)
+      this.#fail(
+        'resumed-by-itself',
+        `the pause of run ${short(book.runId)} was to hold until second ${this.#world.secondsOf(untilMs)}`,
+      );
   }
 
   /** Only a process that died counts. Several attempts of one step may be lost with one process, but not at one time. */
   #checkInterrupted(book: Book, code: string): void {
+    if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
     const needed = code === 'STEP_POISONED' ? 3 : 1;
     if (book.lost >= needed) return;
     this.#fail(
@@ -317,11 +303,7 @@ export class Oracles {
     if (outcome.kind === 'timed_out' && this.#world.furthestMs < (token.deadlineAtMs ?? Infinity))
       this.#fail('early-deadline', label);
     if (outcome.kind === 'run_ended' && book.ending === undefined) this.#fail('closed-but-run-goes-on', label);
-    if (
-      outcome.kind === 'failed' &&
-      (outcome.error.code === 'STEP_POISONED' || outcome.error.code === 'STEP_INTERRUPTED')
-    )
-      this.#checkInterrupted(book, outcome.error.code);
+    if (outcome.kind === 'failed') this.#checkInterrupted(book, outcome.error.code);
   }
 
   #onInbox(book: Book, { inboxId, kind, ...item }: InboxRecord): void {
@@ -643,8 +625,7 @@ export class Oracles {
       for (const runId of chain.runIds)
         for (const event of this.#books.get(runId)?.events ?? []) {
           place++;
-          if ('inboxId' in event && event.inboxId !== undefined && !places.has(event.inboxId))
-            places.set(event.inboxId, place);
+          if ('inboxId' in event && !places.has(event.inboxId)) places.set(event.inboxId, place);
         }
       for (const kinds of [
         ['signal', 'cancel'],

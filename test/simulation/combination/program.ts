@@ -1,4 +1,4 @@
-import { Dice } from './dice.js';
+import type { Dice } from './dice.js';
 
 /** A workflow as data: drawn from a seed, printed on a screen, made smaller part by part. Lengths are in seconds. */
 export type Program =

@@ -22,6 +22,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     only: { type: 'string' },
+    for: { type: 'string', default: '1e9' },
     workers: { type: 'string', default: '2' },
     show: { type: 'string' },
     trace: { type: 'boolean', default: false },
@@ -73,6 +74,7 @@ async function lead(): Promise<void> {
   const first = Number(values.first);
   const end = first + Number(values.seeds);
   const beganMs = performance.now();
+  const untilMs = beganMs + Number(values.for) * 1_000;
   const outcomes: Outcome[] = [];
   let next = first;
   const workers = Array.from({ length: Number(values.workers) }, () =>
@@ -84,7 +86,7 @@ async function lead(): Promise<void> {
         new Promise<void>((resolve, reject) => {
           let isDone = false;
           const give = (): void => {
-            if (next < end) worker.send(next++);
+            if (next < end && performance.now() < untilMs) worker.send(next++);
             else {
               isDone = true;
               worker.send(-1);

@@ -153,37 +153,33 @@ class Simulation implements Stage {
     world.atSecond(this.#quietS, () => {
       this.#letGo();
     });
-    // Between two sweeps, and at other moments.
-    let checkAtS = 37;
-    const suspects: { readonly book: Book; readonly waitIds: readonly string[] }[] = [];
-    let looks = 0;
     let calmSinceS: number | undefined;
-    let isDue = false;
-    const look = (): void => {
-      isDue = true;
-      checkAtS += looks++ % 2 === 0 ? 30 : 47;
-      world.atSecond(checkAtS, look);
-    };
-    world.atSecond(checkAtS, look);
-    for (;;) {
-      let isOver = true;
-      await world.run(() => {
-        isOver = false;
-        return isDue;
-      });
-      if (!isDue || isOver) break;
-      isDue = false;
-      suspects.length = 0;
-      this.#oracles.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
-      for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
-      if (looks % 4 === 1) await this.#checkOpenWaits();
+    for (let looks = 0; await this.#runUntilLook(looks); looks++) {
+      await this.#look(looks);
       const isCalm = world.seconds > this.#quietS && this.#oracles.books.every(({ head }) => isEnded(head.status));
       if (!isCalm) calmSinceS = undefined;
-      else calmSinceS ??= world.seconds;
-      if (calmSinceS !== undefined && world.seconds > calmSinceS + 200) break;
+      else if (world.seconds > (calmSinceS ??= world.seconds) + 200) break;
     }
     if (!world.violations.has('turn-spins')) await this.#checkEnd();
     return { world, violations: world.violations, faults: this.#faults };
+  }
+
+  /** Up to a moment between two sweeps. False: nothing happens any more. */
+  async #runUntilLook(looks: number): Promise<boolean> {
+    const world = this.#world;
+    const moment = { isDue: false };
+    world.at(world.nowMs + (looks % 2 === 0 ? 37 : 43) * S, () => {
+      moment.isDue = true;
+    });
+    await world.run(() => moment.isDue);
+    return moment.isDue && !world.violations.has('turn-spins');
+  }
+
+  async #look(looks: number): Promise<void> {
+    const suspects: { readonly book: Book; readonly waitIds: readonly string[] }[] = [];
+    this.#oracles.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
+    for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
+    if (looks % 4 === 1) await this.#checkOpenWaits();
   }
 
   async #checkEnd(): Promise<void> {
@@ -302,16 +298,9 @@ class Simulation implements Stage {
   // ----- what callers do -----
 
   #do(entry: Entry): void {
-    switch (entry.what) {
-      case 'throttle':
-      case 'unreadable':
-        return;
-      case 'lose':
-        this.#lose(entry.pick);
-        return;
-      default:
-        this.#request(entry);
-    }
+    if (entry.what === 'lose') this.#lose(entry.pick);
+    // The others of the store are looked up when it is used.
+    else if (entry.what !== 'throttle' && entry.what !== 'unreadable') this.#request(entry);
   }
 
   #request(request: Request): void {

@@ -286,7 +286,13 @@ export function printEntry(entry: Entry): string {
       return `${at}  partition ${entry.partition} of the due index cannot be read ${isAbout(entry.for)}`;
     case 'lose':
       return `${at}  the item of a taken signal is gone (${entry.pick})`;
-    default:
+    case 'pause':
+    case 'resume':
+    case 'retryNow':
+    case 'cancel':
+    case 'terminate':
+    case 'outcome':
+    case 'query':
       return `${at}  ${entry.what}${run}`;
   }
 }
