@@ -62,6 +62,8 @@ const instants = [5, 30, 60, 90, 300, 300, 600, 1_200];
 
 interface Room {
   readonly dice: Dice;
+  /** What this workflow does before, for all of its parts. */
+  readonly deadline: number;
   readonly depth: number;
   readonly hasKids: boolean;
   /** Inside of a shield nothing waits for long. */
@@ -70,13 +72,31 @@ interface Room {
 
 export function drawFlow(dice: Dice, hasKids: boolean): Flow {
   const size = dice.int(1, hasKids ? 4 : 2);
-  const room = { dice, depth: 2, hasKids };
-  const parts = Array.from({ length: size }, () => drawProgram(room));
+  const room = { dice, depth: 2, hasKids, deadline: dice.pick(instants) };
+  const parts = drawRow(room, size);
   return {
     body: parts.length === 1 ? parts[0]! : { kind: 'seq', parts },
     rounds: dice.chance(0.35) ? dice.int(1, 3) : 0,
     catches: dice.chance(0.15),
   };
+}
+
+/** One after the other; now and then the same again. */
+function drawRow(room: Room, size: number): Program[] {
+  const parts: Program[] = [];
+  while (parts.length < size)
+    parts.push(parts.length > 1 && room.dice.chance(0.4) ? room.dice.pick(parts) : drawProgram(room));
+  return parts;
+}
+
+/** Many a race is one against a deadline. */
+function drawRace(room: Room, others: readonly Program[]): Program[] {
+  const { dice, deadline } = room;
+  if (!dice.chance(0.5)) return [...others];
+  return [
+    others[0]!,
+    dice.chance(0.7) ? { kind: 'until', at: deadline } : { kind: 'sleep', for: dice.pick([0, 1, 5, 70]) },
+  ];
 }
 
 function drawProgram(room: Room): Program {
@@ -102,13 +122,13 @@ function drawProgram(room: Room): Program {
     })
   ) {
     case 'seq':
-      return { kind: 'seq', parts: some(2, 3) };
+      return { kind: 'seq', parts: drawRow(inner, dice.int(2, 3)) };
     case 'all':
       return { kind: 'all', parts: some(2, 3) };
     case 'race':
-      return { kind: 'race', parts: some(2, 3) };
+      return { kind: 'race', parts: drawRace(inner, some(2, 3)) };
     case 'plainRace':
-      return { kind: 'plainRace', parts: some(2, 2) };
+      return { kind: 'plainRace', parts: drawRace(inner, some(2, 2)) };
     case 'scope':
       return { kind: 'scope', body: one(), after: dice.pick([0, 1, 3, 20]), quits: dice.chance(0.4) };
     case 'shield':
@@ -132,7 +152,7 @@ function drawProgram(room: Room): Program {
   }
 }
 
-function drawLeaf({ dice, hasKids, isShort = false }: Room): Program {
+function drawLeaf({ dice, hasKids, deadline, isShort = false }: Room): Program {
   if (isShort) return dice.chance(0.6) ? drawStep(dice) : { kind: 'sleep', for: dice.int(0, 10) };
   switch (
     dice.weighed({
@@ -142,7 +162,7 @@ function drawLeaf({ dice, hasKids, isShort = false }: Room): Program {
       signal: 3,
       token: 1.5,
       ask: 0.5,
-      remote: 3,
+      remote: 4,
       child: hasKids ? 1.5 : 0,
       random: 0.3,
     })
@@ -152,7 +172,7 @@ function drawLeaf({ dice, hasKids, isShort = false }: Room): Program {
     case 'sleep':
       return { kind: 'sleep', for: dice.pick([0, 1, 2, 5, 20, 70, 200]) };
     case 'until':
-      return { kind: 'until', at: dice.pick(instants) };
+      return { kind: 'until', at: dice.chance(0.6) ? deadline : dice.pick(instants) };
     case 'signal':
       return { kind: 'signal', name: dice.pick(['x', 'y'] as const), timeout: dice.pick([5, 20, 60, 150, 300]) };
     case 'token':

@@ -110,17 +110,20 @@ async function lead(): Promise<void> {
   out(
     `${outcomes.length} seeds from ${first} in ${tookS.toFixed(1)} s, ${(outcomes.length / tookS).toFixed(1)} a second; the slowest, ${slowest.seed}, took ${(slowest.ms / 1_000).toFixed(2)} s`,
   );
-  const kinds = new Map<string, { first: number; detail: string; count: number }>();
+  const kinds = new Map<string, { first: number; detail: string; count: number; seeds: number[] }>();
   for (const { seed, kinds: broken } of outcomes)
     for (const [kind, detail] of broken) {
       if (values.only !== undefined && kind !== values.only) continue;
       const known = kinds.get(kind);
-      if (known === undefined) kinds.set(kind, { first: seed, detail, count: 1 });
-      else known.count++;
+      if (known === undefined) kinds.set(kind, { first: seed, detail, count: 1, seeds: [seed] });
+      else {
+        known.count++;
+        if (known.seeds.length < 8) known.seeds.push(seed);
+      }
     }
-  for (const [kind, { first: seed, detail, count }] of kinds)
+  for (const [kind, { first: seed, detail, count, seeds }] of kinds)
     out(
-      `${kind.padEnd(30)} first seed ${String(seed).padStart(6)}, ${String(count).padStart(5)} seeds: ${detail.slice(0, 200)}`,
+      `${kind.padEnd(30)} first seed ${String(seed).padStart(6)}, ${String(count).padStart(5)} seeds: ${detail.slice(0, 150)} (${seeds.join(' ')})`,
     );
   if (!values['no-shrink']) for (const [kind, { first: seed }] of kinds) await showSmaller(seed, kind);
   process.exitCode = kinds.size === 0 ? 0 : 1;

@@ -20,7 +20,16 @@ import { workflowsOf, type Stage, type Work } from './interpret.js';
 import { isEnded, Oracles, short, type Book } from './oracles.js';
 import { tools } from './program.js';
 import { Telling, type Told } from './telling.js';
-import { drawCase, flowBound, type Case, type Entry, type Fault, type Request, type Trouble } from './timetable.js';
+import {
+  drawCase,
+  flowBound,
+  operationKinds,
+  type Case,
+  type Entry,
+  type Fault,
+  type Request,
+  type Trouble,
+} from './timetable.js';
 
 const S = 1_000;
 
@@ -253,6 +262,7 @@ class Simulation implements Stage {
     const at = `${tag} @${time}`;
     if (this.#listed !== undefined) return this.#listed.get(at);
     if (faults.kind !== 'dice' || faults.rate === 0 || this.#world.seconds > faults.end) return undefined;
+    if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
     if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
     const possible = alternatives.filter((deviation) => faults.of.includes(deviation));
     if (possible.length === 0) return undefined;

@@ -46,9 +46,29 @@ export type Entry = { readonly at: number } & (Request | Trouble);
 
 /** What goes wrong at operations. */
 export type Faults =
-  | { readonly kind: 'dice'; readonly rate: number; readonly of: readonly Deviation[]; readonly end: number }
+  | {
+      readonly kind: 'dice';
+      readonly rate: number;
+      readonly of: readonly Deviation[];
+      readonly end: number;
+      /** Nothing goes wrong at other operations. */
+      readonly at?: readonly OperationKind[];
+    }
   /** By the operation: its tag and which time it is. */
   | { readonly kind: 'list'; readonly list: readonly Fault[] };
+
+/** Operations by their tags. */
+export const operationKinds = {
+  marker: /^update a /,
+  commit: /^(put|transact) h#/,
+  token: /^(put|update) t#/,
+  cleared: /^update t#\S+ .*-due/,
+  inbox: /^transact a= i#|^update i#/,
+  start: /^start /,
+  cancel: /^cancel /,
+  read: /^(query|get|read) /,
+} as const;
+export type OperationKind = keyof typeof operationKinds;
 
 export interface Fault {
   readonly at: string;
@@ -145,6 +165,23 @@ function drawFaults(dice: Dice): Faults {
     'noReply',
     'noReplyLost',
   ];
+  if (dice.chance(0.35)) {
+    const names = Object.keys(operationKinds) as OperationKind[];
+    return {
+      kind: 'dice',
+      rate: dice.pick([0.2, 0.4]),
+      of: dice.pick([
+        ['freeze100', 'freeze1000', 'refused'],
+        ['freeze100', 'refused'],
+        ['freeze3', 'refused'],
+        ['throttle'],
+        ['lateApply'],
+        ['crash'],
+      ] as const),
+      end: dice.pick([60, 300]),
+      at: Array.from({ length: dice.int(1, 3) }, () => dice.pick(names)),
+    };
+  }
   const few = dice.chance(0.6);
   const of = few ? all.filter(() => dice.chance(0.25)) : all;
   return {
