@@ -85,7 +85,7 @@ class Simulation implements Stage {
       ...entries.map((entry) => entry.at + ('for' in entry ? entry.for : 0)),
     );
     this.#quietS = lastS + 5;
-    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + 9_000;
+    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + 4_000;
     const stage = (): Stage => this;
     const flowsOf = (patched: boolean): readonly AnyWorkflow[] => workflowsOf(flows, stage, patched);
     const workflows = flowsOf(false);
@@ -497,12 +497,12 @@ class Simulation implements Stage {
 
   #burst(runId: string, count: number): void {
     const deps = this.#world.depsAside();
-    // Long in bytes, few in number.
-    const long = '漢'.repeat(100);
+    // Long in bytes, few in number, and told apart by how they begin.
+    const long = '漢'.repeat(120);
     const send = async (): Promise<void> => {
       for (let n = 0; n < count; n++) {
-        const key = `${String(n).padStart(5, '0')}${long}`;
-        const { accepted } = await signalRun(deps, runId, { name: `${long}${n % 7}`, payload: n, key });
+        const name = `${String(n).padStart(5, '0')}${long}`;
+        const { accepted } = await signalRun(deps, runId, { name, payload: n, key: `k${long}` });
         if (!accepted) return;
       }
     };

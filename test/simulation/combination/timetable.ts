@@ -240,7 +240,7 @@ function drawRequests(dice: Dice, at: number, start: () => Request): Entry[] {
     cancel: 3,
     terminate: 1.2,
     signal: 6,
-    burst: 0.02,
+    burst: 0.01,
     settle: 3,
     heartbeat: 1,
     answer: 0.5,
@@ -267,7 +267,7 @@ function drawRequests(dice: Dice, at: number, start: () => Request): Entry[] {
     case 'burst':
       return [
         { at: Math.max(0, at - 0.2), what: 'pause', run },
-        { at: at + 1, what, run, count: dice.pick([1_000, 8_000, 8_000]) },
+        { at: at + 1, what, run, count: 7_600 },
         ...(dice.chance(0.5) ? [{ at: at + 100, what: 'terminate', run } as const] : []),
       ];
     case 'settle':
