@@ -331,7 +331,10 @@ export class Oracles {
     const before = this.#ticks.get(pk) ?? fromMs;
     if (tickAtMs === undefined) return;
     this.#ticks.set(pk, tickAtMs);
-    const everyMs = (this.#case.schedule?.every ?? 1) * 60 * S;
+    const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
+    // By clocks that far apart a tick can be too old to be made up for before it is one.
+    if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
+    const everyMs = every * 60 * S;
     if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;
     // The first one after `fromMs` may be up to a whole interval later.
     if (tickAtMs - before > everyMs && !this.#isStoreTroubled(before, this.#world.nowMs))

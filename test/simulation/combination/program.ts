@@ -92,7 +92,7 @@ function drawRow(room: Room, size: number): Program[] {
 /** Many a race is one against a deadline. */
 function drawRace(room: Room, others: readonly Program[]): Program[] {
   const { dice, deadline } = room;
-  if (!dice.chance(0.5)) return [...others];
+  if (!dice.chance(0.6)) return [...others];
   return [
     others[0]!,
     dice.chance(0.7) ? { kind: 'until', at: deadline } : { kind: 'sleep', for: dice.pick([0, 1, 5, 70]) },
@@ -158,7 +158,7 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false }: Room): Program {
     dice.weighed({
       step: 6,
       sleep: 2,
-      until: 2,
+      until: 2.5,
       signal: 3,
       token: 1.5,
       ask: 0.5,

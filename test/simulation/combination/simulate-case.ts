@@ -259,6 +259,9 @@ class Simulation implements Stage {
     const time = (this.#times.get(tag) ?? 0) + 1;
     this.#times.set(tag, time);
     if (throttled) return 'throttle';
+    // A server that is in trouble for a while.
+    const isRefused = this.#case.cancelsFail && this.#world.seconds < 300 && tag.startsWith('cancel ');
+    if (isRefused && new Dice(hash(`${tag}${time}`) ^ this.#case.seed).chance(0.7)) return 'refused';
     const at = `${tag} @${time}`;
     if (this.#listed !== undefined) return this.#listed.get(at);
     if (faults.kind !== 'dice' || faults.rate === 0 || this.#world.seconds > faults.end) return undefined;

@@ -118,10 +118,10 @@ export function drawCase(seed: number, dice: Dice): Case {
     entries: drawEntries(dice, schedule !== undefined),
     faults,
     skews: drawSkews(dice),
-    dedupes: dice.chance(0.6),
-    finds: dice.chance(0.5),
+    dedupes: dice.chance(0.5),
+    finds: dice.chance(0.4),
     missingFor: dice.chance(0.1) ? dice.pick([5, 20]) : 0,
-    cancelsFail: dice.chance(0.3),
+    cancelsFail: dice.chance(0.4),
     ...(dice.chance(0.12) ? { deploy: drawDeploy(dice) } : {}),
     ...(schedule === undefined ? {} : { schedule }),
   };
@@ -167,11 +167,17 @@ function drawFaults(dice: Dice): Faults {
   ];
   if (dice.chance(0.35)) {
     const names = Object.keys(operationKinds) as OperationKind[];
+    const groups: readonly (readonly OperationKind[])[] = [
+      ['start', 'cleared'],
+      ['marker'],
+      ['commit', 'marker', 'token'],
+    ];
     return {
       kind: 'dice',
       rate: dice.pick([0.2, 0.4]),
       of: dice.pick([
-        ['freeze100', 'freeze1000', 'refused'],
+        ['freeze100', 'freeze1000'],
+        ['freeze100'],
         ['freeze100', 'refused'],
         ['freeze3', 'refused'],
         ['throttle'],
@@ -179,7 +185,7 @@ function drawFaults(dice: Dice): Faults {
         ['crash'],
       ] as const),
       end: dice.pick([60, 300]),
-      at: Array.from({ length: dice.int(1, 3) }, () => dice.pick(names)),
+      at: dice.chance(0.6) ? dice.pick(groups) : Array.from({ length: dice.int(1, 3) }, () => dice.pick(names)),
     };
   }
   const few = dice.chance(0.6);
