@@ -165,7 +165,9 @@ class Simulation implements Stage {
     let calmSinceS: number | undefined;
     for (let looks = 0; await this.#runUntilLook(looks); looks++) {
       await this.#look(looks);
-      const isCalm = world.seconds > this.#quietS && this.#oracles.books.every(({ head }) => isEnded(head.status));
+      // A process that is frozen may still have something to say.
+      const isQuiet = world.seconds > this.#quietS && world.nowMs > world.lastFaultMs;
+      const isCalm = isQuiet && this.#oracles.books.every(({ head }) => isEnded(head.status));
       if (!isCalm) calmSinceS = undefined;
       else if (world.seconds > (calmSinceS ??= world.seconds) + 200) break;
     }

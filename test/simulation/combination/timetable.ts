@@ -286,7 +286,7 @@ function drawRequests(dice: Dice, at: number, start: () => Request): Entry[] {
 
 function drawTrouble(dice: Dice, hasSchedule: boolean): Entry {
   const at = dice.chance(0.7) ? dice.int(0, 8_000) / 1_000 : dice.int(0, 200);
-  switch (dice.weighed({ throttle: 5, unreadable: hasSchedule ? 4 : 1, lose: 1.5 })) {
+  switch (dice.weighed({ throttle: 5, unreadable: hasSchedule ? 4 : 1, lose: 3 })) {
     case 'throttle':
       return {
         at,
