@@ -181,8 +181,7 @@ export class Oracles {
     )
       this.#fail('commit-after-ending', item.sk);
     for (const event of events) {
-      // A step is begun again after each process that died with it.
-      const source = event.type === 'StepStarted' ? undefined : sourceOf(event);
+      const source = onceOf(event);
       if (source !== undefined && book.sources.has(source)) this.#fail('event-twice', source);
       if (source !== undefined) book.sources.add(source);
       if (event.atMs > world.furthestMs)
@@ -697,6 +696,15 @@ export class Oracles {
       if (isKnown || isFindable) this.#fail('task-forgotten', `${task.taskId}, wait ${waitId} of run ${short(runId)}`);
     }
   }
+}
+
+/** What may be in a history only once. A step is begun again after each process that died with it. */
+function onceOf(event: HistoryEvent): string | undefined {
+  if (event.type === 'StepStarted') return undefined;
+  const source = sourceOf(event);
+  const isOfTheRun = event.type === 'RunStarted' || event.type === 'RunEnding' || event.type === 'RunEnded';
+  // Whatever else has neither a wait nor a request of its own may come again.
+  return source === event.type && !isOfTheRun ? undefined : source;
 }
 
 export function isEnded(status: unknown): boolean {
