@@ -231,7 +231,8 @@ export class Oracles {
   #checkInterrupted(book: Book, code: string): void {
     if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
     const needed = code === 'STEP_POISONED' ? 3 : 1;
-    if (book.lost >= needed) return;
+    const frozen = [...this.#world.processes].filter(({ runId, isLost }) => runId === book.runId && isLost).length;
+    if (book.lost + frozen >= needed) return;
     this.#fail(
       'step-struck-without-death',
       `${code} in run ${short(book.runId)}, of whose processes ${book.lost} were lost`,
