@@ -5,7 +5,8 @@ import { questionIdOf } from '../../lib/history/remote-question.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
-import type { RunHead, Settlement, TokenRecord } from '../../lib/store/records.js';
+import type { Execution } from '../../lib/replay/execution.js';
+import type { RunHead, RunRecords, Settlement, TokenRecord } from '../../lib/store/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Item } from '../../lib/store/table.js';
 import type { App } from '../../lib/workflow/app.js';
@@ -307,8 +308,28 @@ async function checkReplay(world: World, runId: string): Promise<void> {
 async function divergenceOf(world: World, app: App, runId: string): Promise<string | undefined> {
   const events = world.log(runId);
   const ending = events.find((event) => event.type === 'RunEnding');
+  const execution = await replay(world, app, await recordsOf(world, runId));
+  const { status } = execution;
+  if (world.otherApp !== undefined && status.kind === 'blocked') return JSON.stringify(status);
+  const delivered = new Set(events.flatMap((event) => (event.type === 'SignalDelivered' ? [event.inboxId] : [])));
+  for (const event of execution.takeDerived(Infinity)) {
+    if (event.type === 'SignalDelivered' && !delivered.has(event.inboxId))
+      world.fail('delivery-not-recorded', event.inboxId);
+  }
+  if (ending?.outcome.status === 'terminated') return undefined;
+  const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
+  const recorded = JSON.stringify(ending?.outcome);
+  return got === recorded ? undefined : `${got}, the history has ${recorded}`;
+}
+
+export async function recordsOf(world: World, runId: string): Promise<RunRecords> {
   const records = await new RunStore(world.table).readRun(runId);
   if (records === undefined) throw new Error('the run is gone');
+  return records;
+}
+
+/** The workflow of a run over all that was read of it. No step runs meanwhile. */
+export async function replay(world: World, app: App, records: RunRecords): Promise<Execution> {
   const execution = openExecution(
     {
       drain: () => new Promise((resolve) => setImmediate(resolve)),
@@ -323,17 +344,7 @@ async function divergenceOf(world: World, app: App, runId: string): Promise<stri
     new Map(records.inbox.map((one) => [one.inboxId, one])),
   );
   world.isReplaying = true;
-  for (const event of events) await execution.apply(event);
+  for (const event of records.commits.flatMap(({ events }) => events)) await execution.apply(event);
   world.isReplaying = false;
-  const { status } = execution;
-  if (world.otherApp !== undefined && status.kind === 'blocked') return JSON.stringify(status);
-  const delivered = new Set(events.flatMap((event) => (event.type === 'SignalDelivered' ? [event.inboxId] : [])));
-  for (const event of execution.takeDerived(Infinity)) {
-    if (event.type === 'SignalDelivered' && !delivered.has(event.inboxId))
-      world.fail('delivery-not-recorded', event.inboxId);
-  }
-  if (ending?.outcome.status === 'terminated') return undefined;
-  const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
-  const recorded = JSON.stringify(ending?.outcome);
-  return got === recorded ? undefined : `${got}, the history has ${recorded}`;
+  return execution;
 }

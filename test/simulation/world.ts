@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ScheduledEvent } from 'aws-lambda';
 import { EngineError, storedError } from '../../lib/base/errors.js';
 import { remoteKeyOf } from '../../lib/base/ids.js';
 import {
@@ -8,13 +9,14 @@ import {
   turnTimeoutMs,
   turnVisibilityMs,
 } from '../../lib/base/limits.js';
-import { silentLog } from '../../lib/base/log.js';
+import { silentLog, type Log } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
 import type { EpochMs } from '../../lib/base/time.js';
 import type { EventBus } from '../../lib/bus/event-bus.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
@@ -36,6 +38,7 @@ import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } 
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
+import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
 import type { StepContext } from '../../lib/workflow/context.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
@@ -74,14 +77,14 @@ export interface Freeze {
 
 interface Operation<Value> {
   readonly tag: string;
-  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart';
+  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
   /** How long the caller waits for the answer after it took effect. */
   readonly answerMs?: number;
 }
 
 /** One invocation: an operation of a dead one never returns. */
-interface Process {
+export interface Process {
   readonly name: string;
   dead: boolean;
   readonly lock: GroupLock | undefined;
@@ -89,16 +92,27 @@ interface Process {
   readonly replica: number;
   /** The code that it runs. */
   readonly app: App;
+  /** Whose turn or long step it runs. */
+  readonly runId: string | undefined;
+  readonly startedAtMs: EpochMs;
+  /** How far its clock is ahead of the world's. */
+  readonly skewMs: number;
+  /** When something last went wrong at an operation of it. */
+  troubledAtMs: EpochMs;
+  /** It or its messages were lost, or it hung for longer than it may live: its work may be done again. */
+  isLost: boolean;
+  /** Rounds of the code that took no time, in this instant. */
+  rounds: { atMs: EpochMs; count: number };
   /** Called a while after it died. */
   readonly again?: () => void;
 }
 
-interface QueuedTurn {
+export interface QueuedTurn {
   readonly message: TurnMessage;
   receiveCount: number;
 }
 
-interface GroupLock {
+export interface GroupLock {
   readonly runId: string;
   readonly message: QueuedTurn;
 }
@@ -109,7 +123,7 @@ interface Group {
   readonly recent: Map<string, EpochMs>;
 }
 
-interface RemoteTask {
+export interface RemoteTask {
   readonly key: string;
   readonly taskId: string;
   readonly tool: string;
@@ -139,7 +153,11 @@ export interface WorldOptions {
   /** Called after each applied write with the items as they are now. */
   readonly onApplied?: (items: readonly Item[], world: World) => void;
   /** Overrides the dice: a directed test says what happens at which operation of which process. */
-  readonly direct?: (tag: string, process: string) => Deviation | Freeze | undefined;
+  readonly direct?: (
+    tag: string,
+    process: string,
+    alternatives: readonly Deviation[],
+  ) => Deviation | Freeze | undefined;
   /** Every message to a queue is lost between these seconds. */
   readonly dropAllMessagesS?: { readonly from: number; readonly until: number };
   /** Every message is delivered twice, and late by up to this many seconds. */
@@ -161,7 +179,37 @@ export interface WorldOptions {
   readonly onPublished?: (event: LifecycleEvent, world: World) => void;
   /** The bus takes nothing between these seconds. */
   readonly busIsGoneS?: { readonly from: number; readonly until: number };
+  /** Turns are told how often their message was delivered. Default false. */
+  readonly countsDeliveries?: boolean;
+  /** How far the clock of an invocation is ahead of the world's, by its process and its instance. Default 0. */
+  readonly skewMsOf?: (process: string, replica: number) => number;
+  /** The furthest of these. */
+  readonly skewMaxMs?: number;
+  /** Runs that the sweep starts by the clock. */
+  readonly schedules?: readonly ScheduleConfig[];
+  /** Items that are gone: no reader finds them. */
+  readonly isGone?: (item: Item) => boolean;
+  /** A partition of the due index that cannot be read at a second. */
+  readonly indexFails?: (partition: string, seconds: number) => boolean;
+  /** For how many seconds after its start the server says that it knows no such task. */
+  readonly missingForS?: number;
+  /** A cancel may be answered with an error. Default false. */
+  readonly cancelsFail?: boolean;
+  readonly observer?: Observer;
 }
+
+/** Who is told what becomes of the processes. */
+export interface Observer {
+  readonly onSpawned?: (process: Process) => void;
+  readonly onKilled?: (process: Process) => void;
+  readonly onFailed?: (process: Process, error: unknown) => void;
+  readonly onDone?: (process: Process) => void;
+  /** An attempt to start a remote task is about to be made. */
+  readonly onRemoteStart?: (process: Process, idempotencyKey: string) => void;
+}
+
+/** A turn that goes round without waiting would go round for ever: time stands still meanwhile. */
+const roundsMax = 3_000;
 
 /**
  * Many processes on one virtual clock, in one thread, from one seed. The code that runs is the engine's; table, queues,
@@ -185,6 +233,8 @@ export class World {
   /** The oracles run workflows too; their steps are recorded and must not run. */
   isReplaying = false;
   readonly settledTrue: string[] = [];
+  /** Whose operation takes effect at the moment. */
+  writer: Process | undefined;
   /** What the bus has taken, in its order. */
   readonly published: LifecycleEvent[] = [];
   /** Calls of relays that failed, or whose process died or still hangs. */
@@ -206,6 +256,7 @@ export class World {
   readonly #processes = new Set<Process>();
   #frozen: { readonly isOver: () => boolean; readonly goOn: () => void }[] = [];
   #isSweeping = false;
+  #isSpinning = false;
   /** What each instance remembers. */
   readonly #warmRuns: WarmRuns[];
   readonly #groups = new Map<string, Group>();
@@ -227,7 +278,13 @@ export class World {
       },
     });
     const appOf = (workflows: readonly AnyWorkflow[]): App =>
-      defineApp({ workflows, servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) } });
+      defineApp({
+        workflows,
+        servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) },
+        schedules: (options.schedules ?? []).filter(({ workflow }) =>
+          workflows.some(({ name }) => name === workflow.name),
+        ),
+      });
     this.app = appOf(options.workflows);
     this.otherApp = options.other === undefined ? undefined : appOf(options.other.workflows);
     this.#versions = seeded(options.seed ^ 0x1b873593);
@@ -279,12 +336,16 @@ export class World {
       next.run();
       await new Promise((resolve) => setImmediate(resolve));
       this.#thaw();
-      if (done()) return;
+      if (this.#isSpinning || done()) return;
     }
   }
 
   #sweep(): void {
-    this.#spawn('sweep', (deps) => fanOutDue(deps).then(() => undefined));
+    this.#spawn('sweep', (deps) =>
+      this.#options.schedules === undefined
+        ? fanOutDue(deps).then(() => undefined)
+        : scheduleHandler(async () => deps)({ time: new Date(this.nowMs).toISOString() } as ScheduledEvent),
+    );
     this.at(this.nowMs + sweepIntervalMs, () => {
       this.#sweep();
     });
@@ -301,7 +362,7 @@ export class World {
   // ----- chance -----
 
   #pick(alternatives: readonly Deviation[], tag: string, process: Process): Deviation | Freeze {
-    const directed = this.#options.direct?.(tag, process.name);
+    const directed = this.#options.direct?.(tag, process.name, alternatives);
     if (directed !== undefined && directed !== 'ok') return this.#fault(directed, tag, process);
     if (this.seconds > this.#options.faultsEndS || this.#random() >= this.#options.faultRate) return 'ok';
     return this.#fault(alternatives[Math.floor(this.#random() * alternatives.length)] ?? 'ok', tag, process);
@@ -309,6 +370,8 @@ export class World {
 
   #fault<Fault extends Deviation | Freeze>(deviation: Fault, tag: string, process: Process): Fault {
     this.faults++;
+    process.troubledAtMs = this.nowMs;
+    if (typeof deviation === 'string' && losing.has(deviation)) process.isLost = true;
     this.lastFaultMs = Math.max(this.lastFaultMs, this.nowMs);
     this.#note(`** ${process.name} ${typeof deviation === 'string' ? deviation : 'freeze'} at ${tag}`);
     return deviation;
@@ -326,22 +389,35 @@ export class World {
     lock?: GroupLock,
     onDone: () => void = () => undefined,
     again?: () => void,
+    runId = lock?.runId,
   ): Process {
+    const unique = `${name}.${++this.#pids}`;
+    const replica = this.#pids % Math.max(1, this.#warmRuns.length);
     const process: Process = {
-      name: `${name}.${++this.#pids}`,
+      name: unique,
       dead: false,
       lock,
-      replica: this.#pids % Math.max(1, this.#warmRuns.length),
+      replica,
       app: this.#deployedApp(),
+      runId,
+      startedAtMs: this.nowMs,
+      skewMs: this.#options.skewMsOf?.(unique, replica) ?? 0,
+      troubledAtMs: 0,
+      isLost: false,
+      rounds: { atMs: 0, count: 0 },
       ...(again === undefined ? {} : { again }),
     };
     this.#processes.add(process);
+    const { observer } = this.#options;
+    observer?.onSpawned?.(process);
     body(this.#deps(process)).then(
       () => {
         if (!process.dead) onDone();
         this.#processes.delete(process);
+        if (!process.dead) observer?.onDone?.(process);
       },
       (error: unknown) => {
+        if (!process.dead) observer?.onFailed?.(process, error);
         if (!process.dead) this.#note(`${process.name} failed: ${error instanceof Error ? error.message : 'unknown'}`);
         this.#processes.delete(process);
         if (!(error instanceof EngineError))
@@ -358,6 +434,8 @@ export class World {
 
   #kill(process: Process): void {
     process.dead = true;
+    process.isLost = true;
+    this.#options.observer?.onKilled?.(process);
     this.crashed.add(process.name);
     this.#processes.delete(process);
     this.#forget(process);
@@ -388,7 +466,18 @@ export class World {
   }
 
   /** One operation of a process, with whatever goes wrong at it. */
-  #operate<Value>(process: Process, operation: Operation<Value>): Promise<Value> {
+  #operate<Value>(process: Process, asked: Operation<Value>): Promise<Value> {
+    const operation: Operation<Value> = {
+      ...asked,
+      apply: (deviation) => {
+        this.writer = process;
+        try {
+          return asked.apply(deviation);
+        } finally {
+          this.writer = undefined;
+        }
+      },
+    };
     return new Promise<Value>((resolve, reject) => {
       if (process.dead) return;
       const perform = (afterMs: number, deviation: Deviation = 'ok'): void => {
@@ -484,7 +573,7 @@ export class World {
   /** Calls that take no time of their own and at which only a directed test lets a process die; it dies here, or after the call. */
   #diesAt(tag: string, process: Process): 'crash' | 'crashAfter' | undefined {
     if (process.dead) return undefined;
-    const directed = this.#options.direct?.(tag, process.name);
+    const directed = this.#options.direct?.(tag, process.name, []);
     if (directed !== 'crash' && directed !== 'crashAfter') return undefined;
     this.#fault(directed, tag, process);
     if (directed === 'crash' || tag !== 'delay') this.#kill(process);
@@ -519,7 +608,7 @@ export class World {
       transports: { get: () => this.#transportOf(process) },
       ...(options.bus === true ? { bus: this.#busOf(process) } : {}),
       tokens: this.tokens,
-      clock: { nowMs: () => this.nowMs },
+      clock: { nowMs: () => this.nowMs + process.skewMs },
       random: {
         fraction: () => this.#ids(),
         hex: (count) =>
@@ -532,6 +621,7 @@ export class World {
       digest: sha256,
       drain: () =>
         new Promise((resolve) => {
+          this.#countRound(process);
           this.at(this.nowMs, resolve);
         }),
       delay: (delayMs, signal) =>
@@ -545,15 +635,45 @@ export class World {
           signal?.addEventListener('abort', over);
           this.at(this.nowMs + delayMs, over);
         }),
-      log: options.seed < 0 ? console : silentLog,
+      log: options.seed < 0 ? console : this.#logOf(process),
     };
     const guard = { ...deps, states: deps.store.servers };
     return { ...deps, transports: protectTransports(deps.transports, () => undefined, guard) };
   }
 
+  /** Its lines go nowhere, but a step finds out which process it runs in. */
+  #logOf(process: Process): Log {
+    if (this.#options.observer === undefined) return silentLog;
+    const speaks = (): void => {
+      this.#speaker = process;
+    };
+    return { ...silentLog, debug: speaks };
+  }
+
+  #speaker: Process | undefined;
+
+  /** The process that a step runs in, by the log that the step is given. */
+  processOf(log: Log): Process | undefined {
+    this.#speaker = undefined;
+    log.debug('here');
+    return this.#speaker;
+  }
+
+  #countRound(process: Process): void {
+    const { rounds } = process;
+    if (rounds.atMs === this.nowMs) rounds.count++;
+    else process.rounds = { atMs: this.nowMs, count: 1 };
+    if (rounds.count < roundsMax) return;
+    this.#isSpinning = true;
+    this.fail('turn-spins', `${process.name} went round ${rounds.count} times in one instant`);
+  }
+
   // ----- table -----
 
   #tableOf(process: Process): Table {
+    const { isGone } = this.#options;
+    const there = (item: Item | undefined): boolean => item === undefined || isGone?.(item) !== true;
+    const left = async (found: Promise<Item[]>): Promise<Item[]> => (await found).filter(there);
     return {
       write: (write) =>
         this.#operate(process, {
@@ -574,14 +694,24 @@ export class World {
         // Where nobody spreads markers further, no throw of the dice goes to a read that tells nothing.
         if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key, attributes);
         const tag = key.pk === 'due' ? 'get due' : `get ${key.sk}`;
-        return this.#operate(process, { tag, kind: 'read', apply: () => this.table.get(key, attributes) });
+        return this.#operate(process, {
+          tag,
+          kind: 'read',
+          apply: () =>
+            isGone === undefined
+              ? this.table.get(key, attributes)
+              : this.table.get(key, attributes).then((item) => (there(item) ? item : undefined)),
+        });
       },
       queryPartition: async (pk, skPrefix, after, attributes) => {
         if (skPrefix !== undefined)
           return this.#operate(process, {
             tag: `query ${skPrefix}`,
             kind: 'read',
-            apply: () => this.table.queryPartition(pk, skPrefix, after, attributes),
+            apply: () =>
+              isGone === undefined
+                ? this.table.queryPartition(pk, skPrefix, after, attributes)
+                : left(this.table.queryPartition(pk, skPrefix, after, attributes)),
           });
         // Consistent, but no snapshot: head and commits first, inbox and tokens a moment later.
         const first = await this.#operate(process, {
@@ -595,11 +725,13 @@ export class World {
           apply: () => this.table.queryPartition(pk, undefined, after),
         });
         const isEarly = ({ sk }: Item): boolean => sk === 'a' || sk.startsWith('h#');
-        return [...first.filter(isEarly), ...second.filter((item) => !isEarly(item))];
+        return [...first.filter(isEarly), ...second.filter((item) => !isEarly(item))].filter(there);
       },
       queryIndex: async (query) => {
         if (process.dead || this.#diesAt(`index ${query.index} ${query.partition}`, process) !== undefined)
           return new Promise<IndexPage>(() => undefined);
+        if (query.index === 'due' && this.#options.indexFails?.(query.partition, this.seconds) === true)
+          throw new EngineError('STORE_UNAVAILABLE', `partition ${query.partition} of the index cannot be read`);
         const mayBeStale = query.index === 'due' && this.#indexLog.some(({ atMs }) => atMs > this.nowMs - 60 * S);
         const isStale =
           mayBeStale &&
@@ -689,9 +821,9 @@ export class World {
     this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
       if (epoch !== this.#epoch) return;
       const endsAtMs = this.nowMs + stepFunctionTimeoutMs;
-      this.#spawn('worker', (deps) =>
-        runLongStep(deps, message, { remainingMs: () => endsAtMs - this.nowMs }).then(() => undefined),
-      );
+      const work = (deps: Deps): Promise<void> =>
+        runLongStep(deps, message, { remainingMs: () => endsAtMs - this.nowMs }).then(() => undefined);
+      this.#spawn('worker', work, undefined, undefined, undefined, message.runId);
     });
   }
 
@@ -726,10 +858,15 @@ export class World {
       this.#pump(runId);
     });
     const endsAtMs = this.nowMs + turnTimeoutMs;
+    const deliveryCount = message.receiveCount;
     // A frozen turn lives on past its timeout here, which is harsher than Lambda.
     this.#spawn(
       'turn',
-      (deps) => runTurn(deps, message.message, { remainingMs: () => endsAtMs - this.nowMs }),
+      (deps) =>
+        runTurn(deps, message.message, {
+          remainingMs: () => endsAtMs - this.nowMs,
+          ...(this.#options.countsDeliveries === true ? { deliveryCount } : {}),
+        }),
       lock,
       () => {
         this.#deleteMessage(lock);
@@ -778,8 +915,9 @@ export class World {
       protocol: 'mcp',
       dedupes,
       problemWith: () => undefined,
-      start: ({ request, idempotencyKey, continuation }) =>
-        this.#operate<StartReply>(process, {
+      start: ({ request, idempotencyKey, continuation }) => {
+        this.#options.observer?.onRemoteStart?.(process, idempotencyKey);
+        return this.#operate<StartReply>(process, {
           tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
           kind: 'remoteStart',
           answerMs: 300,
@@ -801,7 +939,8 @@ export class World {
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
             return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
           },
-        }),
+        });
+      },
       traits: async () => ({ dedupes, finds }),
       find: ({ idempotencyKey }) =>
         this.#operate<FindReply>(process, {
@@ -823,6 +962,8 @@ export class World {
           apply: () => {
             this.remote.reads++;
             const task = this.#task(handle);
+            if (this.#isMissing(task))
+              return { kind: 'missing', error: storedError('REMOTE_TASK_FAILED', 'the server knows no such task') };
             const question = this.#questionOf(task);
             if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
             return task.endsAtMs <= this.nowMs
@@ -851,10 +992,13 @@ export class World {
       cancel: (handle) =>
         this.#operate(process, {
           tag: `cancel ${handle.taskId}`,
-          kind: 'remote',
+          kind: this.#options.cancelsFail === true ? 'remoteCancel' : 'remote',
           answerMs: 50,
-          apply: () => {
-            this.#task(handle).cancelled = true;
+          apply: (deviation) => {
+            const task = this.#task(handle);
+            if (deviation === 'refused' || this.#isMissing(task))
+              return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
+            task.cancelled = true;
             return { kind: 'done' };
           },
         }),
@@ -865,6 +1009,10 @@ export class World {
     const isAsking = answers.length < (this.#options.asks?.[tool]?.then ?? 0);
     if (!isAsking) return undefined;
     return { key: String(answers.length + 1), kind: 'form', message: `question ${answers.length + 1}` };
+  }
+
+  #isMissing({ madeAtMs }: RemoteTask): boolean {
+    return this.nowMs - madeAtMs < (this.#options.missingForS ?? 0) * S;
   }
 
   #task(handle: RemoteTaskHandle): RemoteTask {
@@ -952,6 +1100,43 @@ export class World {
   }
 
   // ----- callers -----
+
+  /** A process of somebody outside, now. */
+  request(name: string, body: (deps: Deps) => Promise<void>): Process {
+    return this.#spawn(name, body);
+  }
+
+  /** Deps that take no time and at which nothing goes wrong, and whose wakes are lost. */
+  depsAside(): Deps {
+    const quiet: Queues = {
+      sendTurn: async () => undefined,
+      sendWork: async () => undefined,
+      sendStep: async () => undefined,
+    };
+    const aside = this.#deps({
+      name: 'aside',
+      dead: false,
+      lock: undefined,
+      replica: 0,
+      app: this.app,
+      runId: undefined,
+      startedAtMs: this.nowMs,
+      skewMs: 0,
+      troubledAtMs: 0,
+      isLost: false,
+      rounds: { atMs: 0, count: 0 },
+    });
+    return { ...aside, queues: quiet, store: new RunStore(new SealedTable(this.table)) };
+  }
+
+  get processes(): ReadonlySet<Process> {
+    return this.#processes;
+  }
+
+  /** The latest that any clock may show. */
+  get furthestMs(): EpochMs {
+    return this.nowMs + Math.max(0, this.#options.skewMaxMs ?? 0);
+  }
 
   /** Each with a key of its own, so that a signal that was accepted twice is one. */
   signalAt(seconds: number, runId: string, name: string, payload: JsonValue, key: string): void {
@@ -1043,6 +1228,9 @@ export class World {
   }
 }
 
+/** What may have the work of a process done again. */
+const losing: ReadonlySet<string> = new Set(['freeze100', 'freeze1000', 'drop']);
+
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const decoded = new WeakMap<Item, Commit>();
@@ -1079,6 +1267,8 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
       return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'lostAck', 'lateApply', 'throttle', 'partlyTaken'];
     case 'remote':
       return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+    case 'remoteCancel':
+      return ['crash', 'freeze3', 'freeze100', 'refused', 'refused', 'refused'];
     case 'remoteStart':
       return [
         'crash',

@@ -1,0 +1,293 @@
+import type { JsonValue } from '../../../lib/base/json.js';
+import type { Duration } from '../../../lib/base/time.js';
+import type { StepContext, WorkflowContext } from '../../../lib/workflow/context.js';
+import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
+import type { Telling } from './telling.js';
+import type { Flow, Program, StepProgram } from './program.js';
+
+/** Where programs run: the world as they see it. */
+export interface Stage {
+  /** A workflow's code begins to run, for the first time or in a replay. */
+  open(runId: string): Telling;
+  /** An attempt of a step, by the world's clock. `attempt` is how the author's code sees it. */
+  work(runId: string, step: StepContext, work: Work): Promise<string>;
+}
+
+/** What a step does. */
+export interface Work {
+  readonly program: StepProgram;
+  readonly handle: StepHandle;
+}
+
+/** A step as the code that asked for it sees it. */
+export interface StepHandle {
+  /** The code was told that the step is not waited for any more. */
+  gaveUp: (() => void) | undefined;
+}
+
+const kidName = 'kid';
+
+/** The workflows of a case; `patched`: the later version of their code. */
+export function workflowsOf(
+  flows: { readonly main: Flow; readonly kid: Flow },
+  stage: () => Stage,
+  patched: boolean,
+): readonly AnyWorkflow[] {
+  const kid = workflowOf(kidName, flows.kid, stage, patched, undefined);
+  return [workflowOf('main', flows.main, stage, patched, kid), kid];
+}
+
+function workflowOf(
+  name: string,
+  flow: Flow,
+  stage: () => Stage,
+  patched: boolean,
+  kid: AnyWorkflow | undefined,
+): AnyWorkflow {
+  return defineWorkflow({
+    name,
+    run: async (ctx, input: { readonly round: number }) => {
+      const telling = stage().open(ctx.runId);
+      const script = new Script(stage(), telling, patched, kid);
+      const { round } = input;
+      ctx.onQuery('round', () => round);
+      let result: JsonValue;
+      try {
+        result = await script.run(ctx, flow.body);
+      } catch (error) {
+        if (!flow.catches || !isCancel(error)) throw error;
+        result = 'caught';
+      }
+      // What was asked for last and is turned away at once is turned away by then.
+      for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+      telling.returned();
+      if (round < flow.rounds) return ctx.continueAsNew({ round: round + 1 });
+      return result;
+    },
+  });
+}
+
+/** Runs a program as an author would have written it out, and tells what the engine has promised it. */
+class Script {
+  readonly #stage: Stage;
+  readonly #telling: Telling;
+  readonly #patched: boolean;
+  readonly #kid: AnyWorkflow | undefined;
+  #names = 0;
+  /** Only the later code counts these. */
+  #patches = 0;
+
+  constructor(stage: Stage, telling: Telling, patched: boolean, kid: AnyWorkflow | undefined) {
+    this.#stage = stage;
+    this.#telling = telling;
+    this.#patched = patched;
+    this.#kid = kid;
+  }
+
+  async run(ctx: WorkflowContext, program: Program): Promise<JsonValue> {
+    const telling = this.#telling;
+    switch (program.kind) {
+      case 'step':
+        return this.#step(ctx, program);
+      case 'sleep':
+        return this.#leaf(ctx, async () => ctx.sleep(seconds(program.for)));
+      case 'until':
+        return this.#leaf(ctx, async () => ctx.sleepUntil(telling.instantMs(program.at)));
+      case 'signal':
+        return this.#leaf(ctx, async () => {
+          const value = await ctx.signal(program.name, { timeout: seconds(program.timeout) });
+          telling.gotSignal(program.name, value);
+          return value;
+        });
+      case 'token':
+        return this.#leaf(ctx, async () => {
+          const { outcome } = await ctx.externalToken({ timeout: seconds(program.timeout) });
+          return (await outcome).result;
+        });
+      case 'ask':
+        return this.#leaf(
+          ctx,
+          async () => (await ctx.ask({ message: 'well?', timeout: seconds(program.timeout) })).action,
+        );
+      case 'remote': {
+        const call = ctx.callRemoteTask({
+          server: 'remote',
+          tool: program.tool,
+          timeout: seconds(program.timeout),
+          ...(program.leave ? { onCancel: 'leave' as const } : {}),
+        });
+        if (program.leave) telling.asked('left call', call);
+        return this.#leaf(ctx, async () => (await call).result);
+      }
+      case 'child': {
+        if (this.#kid === undefined) return 'no kid';
+        const options = { parentClose: program.close, timeout: seconds(program.timeout) };
+        const child = ctx.child(this.#kid, { round: 0 }, options) as Promise<unknown>;
+        if (program.close === 'abandon') telling.asked('abandoned child', child);
+        return this.#leaf(ctx, () => child);
+      }
+      case 'random':
+        return ctx.random();
+      case 'void': {
+        this.run(ctx, program.body).catch(() => undefined);
+        return 'void';
+      }
+      case 'seq':
+      case 'all':
+      case 'race':
+      case 'plainRace':
+        return this.#several(ctx, program);
+      case 'scope':
+        return this.#scope(ctx, program);
+      case 'shield': {
+        const owed = telling.owes('shield');
+        owed.begun();
+        try {
+          return await ctx.shield(async (inner) => this.run(inner, program.body));
+        } finally {
+          owed.settled();
+        }
+      }
+      case 'finally':
+        try {
+          return await this.run(ctx, program.body);
+        } finally {
+          await this.run(ctx, program.cleanup);
+        }
+      case 'catch':
+        try {
+          return await this.run(ctx, program.body);
+        } catch {
+          return ['instead', await this.run(ctx, program.instead)];
+        }
+      case 'saga':
+        return this.#saga(ctx, program);
+      case 'loop': {
+        const results: JsonValue[] = [];
+        for (let round = 0; round < program.times; round++) results.push(await this.run(ctx, program.body));
+        return results;
+      }
+      case 'patched': {
+        const isFresh = this.#patched && ctx.patched(`patch-${this.#names}-${++this.#patches}`);
+        return this.run(ctx, isFresh ? program.fresh : program.old);
+      }
+    }
+  }
+
+  async #several(
+    ctx: WorkflowContext,
+    { kind, parts }: Extract<Program, { kind: 'seq' | 'all' | 'race' | 'plainRace' }>,
+  ): Promise<JsonValue> {
+    switch (kind) {
+      case 'seq': {
+        const results: JsonValue[] = [];
+        for (const part of parts) results.push(await this.run(ctx, part));
+        return results;
+      }
+      case 'all':
+        return Promise.all(parts.map((part) => this.run(ctx, part)));
+      case 'plainRace':
+        return Promise.race(parts.map((part) => this.run(ctx, part)));
+      case 'race': {
+        const closing = this.#telling.closing('ctx.race');
+        try {
+          return await ctx.race(
+            parts.map((part, at) => async (inner) => {
+              const script = this.#within(`${closing.path}.${at}`);
+              return script.run(inner, part);
+            }),
+          );
+        } finally {
+          closing.closed();
+          closing.settled();
+        }
+      }
+    }
+  }
+
+  async #scope(ctx: WorkflowContext, { body, after, quits }: Extract<Program, { kind: 'scope' }>): Promise<JsonValue> {
+    const closing = this.#telling.closing('ctx.scope');
+    try {
+      return await ctx.scope(async (inner, scope) => {
+        const work = this.#within(closing.path).run(inner, body);
+        work.catch(() => undefined);
+        if (after > 0) await this.#leaf(ctx, async () => ctx.sleep(seconds(after)));
+        scope.cancel();
+        closing.closed();
+        if (quits) return 'quit';
+        return work.catch((error: unknown) => {
+          if (isCancelOfRun(error) || !isCancel(error)) throw error;
+          return 'cancelled';
+        });
+      });
+    } finally {
+      closing.settled();
+    }
+  }
+
+  async #saga(ctx: WorkflowContext, { takes, rest }: Extract<Program, { kind: 'saga' }>): Promise<JsonValue> {
+    const owed = this.#telling.owes('saga');
+    const work: StepProgram = { kind: 'step', takes, fails: 0, honours: false };
+    try {
+      return await ctx.saga(async (saga) => {
+        await this.#step(ctx, work, 'book');
+        owed.begun();
+        saga.compensate(`undo-${this.#names}`, (step) =>
+          this.#stage.work(ctx.runId, step, { program: work, handle: { gaveUp: undefined } }),
+        );
+        return this.run(ctx, rest);
+      });
+    } finally {
+      owed.settled();
+    }
+  }
+
+  #step(ctx: WorkflowContext, program: StepProgram, what = 'step'): Promise<JsonValue> {
+    const { fails, fatal = false, once = false, deadline, long = false } = program;
+    const handle: StepHandle = { gaveUp: undefined };
+    const name = `${what}-${++this.#names}`;
+    const step = ctx.step(name, (context) => this.#stage.work(ctx.runId, context, { program, handle }), {
+      retry: { maxAttempts: fatal ? 1 : fails + 2, initialInterval: { seconds: 2 } },
+      ...(once ? { atMostOnce: true } : {}),
+      ...(deadline === undefined ? {} : { deadline: seconds(deadline) }),
+      ...(long ? { long: true } : {}),
+    });
+    step.catch((error: unknown) => {
+      if (isCancel(error)) handle.gaveUp?.();
+    });
+    return this.#leaf(ctx, () => step, fatal);
+  }
+
+  /** What fails is a value, so that the program goes on; a cancel is not. */
+  async #leaf(ctx: WorkflowContext, wait: () => Promise<unknown>, isFatal = false): Promise<JsonValue> {
+    try {
+      return ((await wait()) ?? null) as JsonValue;
+    } catch (error) {
+      if (isCancelOfRun(error)) this.#telling.heardCancel();
+      if (isCancel(error) || isFatal) throw error;
+      return (error as { code?: string }).code ?? 'error';
+    } finally {
+      this.#telling.now(ctx.now());
+    }
+  }
+
+  /** Inside of a part that the engine closes. */
+  #within(path: string): Script {
+    const script = new Script(this.#stage, this.#telling.within(path), this.#patched, this.#kid);
+    script.#names = this.#names + 1_000 * ++this.#inner;
+    return script;
+  }
+
+  #inner = 0;
+}
+
+const seconds = (count: number): Duration => ({ seconds: count });
+
+function isCancel(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === 'RUN_CANCELLED';
+}
+
+/** Not of a scope that was closed. */
+function isCancelOfRun(error: unknown): boolean {
+  return isCancel(error) && !(error as Error).message.includes('closed');
+}

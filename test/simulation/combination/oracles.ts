@@ -1,0 +1,723 @@
+import { hasCode, isEngineError } from '../../../lib/base/errors.js';
+import type { EpochMs } from '../../../lib/base/time.js';
+import type { HistoryEvent, RunOutcome } from '../../../lib/history/event.js';
+import { RunState } from '../../../lib/history/run-state.js';
+import { toHead, toInbox, toRunName, toSchedule, toToken } from '../../../lib/store/items.js';
+import type { InboxRecord, RunHead, TokenRecord } from '../../../lib/store/records.js';
+import type { Item } from '../../../lib/store/table.js';
+import { sourceOf } from '../oracles.js';
+import type { Process, World } from '../world.js';
+import type { Told } from './telling.js';
+import type { Case } from './timetable.js';
+
+const S = 1_000;
+/** How soon a turn in flight sees what has come, where nothing goes wrong: two seconds, and what its operations take. */
+const noticeMs = 5 * S;
+/** Two sweeps, a visibility time, and what a turn takes. */
+const settleMs = 230 * S;
+
+/** A request that a run has accepted. */
+interface Accepted {
+  readonly inboxId: string;
+  readonly kind: InboxRecord['kind'];
+  readonly name: string;
+  /** Not before this did its caller send it. */
+  readonly begunAtMs: EpochMs;
+  readonly appliedAtMs: EpochMs;
+}
+
+/** A run and those that it goes on as. */
+interface Chain {
+  readonly runIds: string[];
+  /** In the order in which they took effect. */
+  readonly accepted: Accepted[];
+  /** By the order of acceptance; unknown while two were on their way at once. */
+  control: { readonly is: 'paused' | 'running' | 'unknown'; readonly sinceMs: EpochMs };
+  terminatedAtMs: EpochMs | undefined;
+  /** Something of it was taken away from the table. */
+  hasLoss: boolean;
+}
+
+/** What the oracles know of one run, kept with each write. */
+export interface Book {
+  readonly runId: string;
+  readonly chain: Chain;
+  readonly place: number;
+  head: RunHead;
+  seq: number;
+  readonly events: HistoryEvent[];
+  readonly state: RunState;
+  readonly sources: Set<string>;
+  readonly items: Map<string, Item>;
+  startedAtMs: EpochMs | undefined;
+  endedAtMs: EpochMs | undefined;
+  ending: RunOutcome | undefined;
+  /** Processes of the run that were lost with their work. */
+  lost: number;
+  /** Turns that gave up after half of their time without the store. */
+  gaveUp: number;
+  /** Work of steps by their keys: how often it began, how often it ended as a failure. */
+  readonly work: Map<string, { began: number; failed: number }>;
+  readonly errors: Map<string, number>;
+}
+
+/**
+ * What the engine promises, looked at with each write, from time to time and at the end. Of the engine's own forms they
+ * use what is stored for ever: items, events, markers.
+ */
+export class Oracles {
+  readonly #world: World;
+  readonly #case: Case;
+  readonly #books = new Map<string, Book>();
+  /** Inbox items of runs that have no head yet. */
+  readonly #seeded = new Map<string, Item[]>();
+  /** Which chains an id has pointed to, by the first run. */
+  readonly #named = new Map<string, Set<string>>();
+  readonly #ticks = new Map<string, EpochMs>();
+  /** When the store last refused something to everybody. */
+  readonly #troubleUntilMs: (atMs: EpochMs) => EpochMs;
+  readonly #skewMs: number;
+
+  constructor(world: World, given: Case, troubleUntilMs: (atMs: EpochMs) => EpochMs) {
+    this.#world = world;
+    this.#case = given;
+    this.#troubleUntilMs = troubleUntilMs;
+    this.#skewMs = Math.max(0, ...given.skews.map(Math.abs)) * S;
+  }
+
+  get books(): readonly Book[] {
+    return [...this.#books.values()];
+  }
+
+  book(runId: string): Book | undefined {
+    return this.#books.get(runId);
+  }
+
+  /** The last run of the chain that there is. */
+  lastOf(runId: string): Book | undefined {
+    const chain = this.#books.get(runId)?.chain;
+    return chain === undefined ? undefined : this.#books.get(chain.runIds.at(-1)!);
+  }
+
+  #fail(kind: string, detail: string): void {
+    this.#world.fail(kind, detail);
+  }
+
+  // ----- with each write -----
+
+  onApplied(item: Item): void {
+    const { pk, sk } = item;
+    if (pk.startsWith('run#')) {
+      const runId = pk.slice('run#'.length);
+      const old = this.#books.get(runId)?.items.get(sk);
+      if (sk === 'a') this.#onHead(runId, item, old);
+      const book = this.#books.get(runId);
+      if (book === undefined) {
+        this.#seeded.set(runId, [...(this.#seeded.get(runId) ?? []), item]);
+        return;
+      }
+      book.items.set(sk, item);
+      if (sk.startsWith('h#')) this.#onCommit(book, item, old);
+      else if (sk.startsWith('t#')) this.#onToken(book, toToken(item), old);
+      else if (sk.startsWith('i#') && old === undefined) this.#onInbox(book, toInbox(item));
+      return;
+    }
+    if (pk.startsWith('name#')) {
+      const chains = this.#named.get(pk) ?? new Set();
+      chains.add(toRunName(item).runId);
+      this.#named.set(pk, chains);
+    }
+    if (pk.startsWith('schedule#')) this.#onSchedule(pk, item);
+  }
+
+  #onHead(runId: string, item: Item, old: Item | undefined): void {
+    const head = toHead(item);
+    const known = this.#books.get(runId);
+    if (known === undefined) {
+      const before = head.previousRunId === undefined ? undefined : this.#books.get(head.previousRunId);
+      const chain: Chain = before?.chain ?? {
+        runIds: [],
+        accepted: [],
+        control: { is: 'running', sinceMs: 0 },
+        terminatedAtMs: undefined,
+        hasLoss: false,
+      };
+      const book: Book = {
+        runId,
+        chain,
+        place: chain.runIds.length,
+        head,
+        seq: 0,
+        events: [],
+        state: new RunState(),
+        sources: new Set(),
+        items: new Map((this.#seeded.get(runId) ?? []).map((one) => [one.sk, one])),
+        startedAtMs: undefined,
+        endedAtMs: undefined,
+        ending: undefined,
+        lost: 0,
+        gaveUp: 0,
+        work: new Map(),
+        errors: new Map(),
+      };
+      chain.runIds.push(runId);
+      this.#books.set(runId, book);
+      return;
+    }
+    known.head = head;
+    if (old !== undefined && isEnded(old['status']) && !isEnded(head.status)) this.#fail('ended-run-revived', runId);
+  }
+
+  #onCommit(book: Book, item: Item, old: Item | undefined): void {
+    const { runId, chain } = book;
+    const world = this.#world;
+    const { seq, events } = world.decode(item);
+    if (old !== undefined) this.#fail('commit-overwritten', item.sk);
+    if (seq !== book.seq + 1) this.#fail('log-gap', `commit ${seq} after ${book.seq}`);
+    if (book.endedAtMs !== undefined) this.#fail('commit-after-end', item.sk);
+    if (
+      book.ending !== undefined &&
+      !(events.length === 1 && events[0]?.type === 'RunEnded' && events[0].status === book.ending.status)
+    )
+      this.#fail('commit-after-ending', item.sk);
+    for (const event of events) {
+      const source = onceOf(event);
+      if (source !== undefined && book.sources.has(source)) this.#fail('event-twice', source);
+      if (source !== undefined) book.sources.add(source);
+      if (event.atMs > world.furthestMs)
+        this.#fail(
+          'event-from-the-future',
+          `${event.type} of second ${world.secondsOf(event.atMs)} at second ${world.seconds}`,
+        );
+      this.#onEvent(book, event);
+      book.events.push(event);
+    }
+    book.seq = seq;
+    book.state.applyCommit(seq, events);
+    const ending = events.find((event) => event.type === 'RunEnding');
+    if (ending?.type === 'RunEnding') this.#onEnding(book, ending.outcome);
+    // One that is ended with its first commit has run none of its code.
+    if (events.some((event) => event.type === 'RunStarted') && (ending === undefined || !isForced(ending.outcome))) {
+      book.startedAtMs = world.nowMs;
+      this.#checkOneUnderWay(book);
+      const { terminatedAtMs } = chain;
+      if (
+        terminatedAtMs !== undefined &&
+        world.nowMs > terminatedAtMs + noticeMs &&
+        !this.#wasTroubled(world.writer, terminatedAtMs)
+      )
+        this.#fail('began-after-terminate', `run ${short(runId)} of a terminated chain`);
+    }
+    if (events.some((event) => event.type === 'RunEnded')) book.endedAtMs = world.nowMs;
+  }
+
+  #onEvent(book: Book, event: HistoryEvent): void {
+    const { furthestMs } = this.#world;
+    const wait = 'waitId' in event ? book.state.open.get(event.waitId) : undefined;
+    if (event.type === 'TimerFired' && wait?.kind === 'timer' && furthestMs < wait.firesAtMs)
+      this.#fail('early-timer', `wait ${event.waitId}`);
+    if (event.type === 'SignalWaitTimedOut' && wait?.kind === 'signal' && furthestMs < (wait.deadlineAtMs ?? 0))
+      this.#fail('early-deadline', `wait ${event.waitId}`);
+    if (event.type === 'StepFailed') this.#checkInterrupted(book, event.error.code);
+    const untilMs = book.state.pausedUntilMs ?? 0;
+    if (event.type === 'RunResumed' && event.inboxId === undefined && untilMs > furthestMs)
+      this.#fail(
+        'resumed-by-itself',
+        `the pause of run ${short(book.runId)} was to hold until second ${this.#world.secondsOf(untilMs)}`,
+      );
+  }
+
+  /** Only a process that died counts. Several attempts of one step may be lost with one process, but not at one time. */
+  #checkInterrupted(book: Book, code: string): void {
+    if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
+    const needed = code === 'STEP_POISONED' ? 3 : 1;
+    const frozen = [...this.#world.processes].filter(({ runId, isLost }) => runId === book.runId && isLost).length;
+    if (book.lost + frozen >= needed) return;
+    this.#fail(
+      'step-struck-without-death',
+      `${code} in run ${short(book.runId)}, of whose processes ${book.lost} were lost`,
+    );
+  }
+
+  #onEnding(book: Book, outcome: RunOutcome): void {
+    const { runId, chain, state } = book;
+    book.ending = outcome;
+    const isByForce = isForced(outcome);
+    for (const [sk, item] of book.items) {
+      if (!sk.startsWith('i#')) continue;
+      const { inboxId, kind } = toInbox(item);
+      if (!state.takenInbox.has(inboxId) && outcome.status !== 'terminated' && !isTimeout(outcome))
+        this.#fail(kind === 'signal' ? 'signal-lost' : `${kind}-lost`, `run ${short(runId)} ends without ${inboxId}`);
+      if (kind === 'terminate' && outcome.status !== 'terminated')
+        this.#fail('terminate-ignored', `run ${short(runId)}: ${outcome.status}`);
+    }
+    const { control } = chain;
+    if (
+      !isByForce &&
+      outcome.status !== 'continued' &&
+      control.is === 'paused' &&
+      book.startedAtMs !== undefined &&
+      this.#world.nowMs > control.sinceMs + noticeMs &&
+      !this.#wasTroubled(this.#world.writer, control.sinceMs)
+    )
+      this.#fail('ended-while-paused', `run ${short(runId)}: ${outcome.status}`);
+  }
+
+  #checkOneUnderWay(book: Book): void {
+    const first = book.chain.runIds[0];
+    for (const [name, runIds] of this.#named) {
+      const chains = new Set(
+        [...runIds].map((runId) => this.#books.get(runId)?.chain).filter((one) => one !== undefined),
+      );
+      if (!chains.has(book.chain)) continue;
+      for (const other of chains) {
+        if (other === book.chain) continue;
+        const last = this.#books.get(other.runIds.at(-1)!);
+        const isUnderWay =
+          last !== undefined &&
+          (last.endedAtMs === undefined
+            ? other.runIds.some((runId) => this.#books.get(runId)?.startedAtMs !== undefined)
+            : last.ending?.status === 'continued');
+        if (isUnderWay)
+          this.#fail(
+            'two-under-way',
+            `under ${name.slice(0, 12)} run ${short(first ?? '')} begins while ${short(last.runId)} has not ended`,
+          );
+      }
+    }
+  }
+
+  #onToken(book: Book, token: TokenRecord, old: Item | undefined): void {
+    const before = old === undefined ? undefined : toToken(old);
+    const { settlement } = token;
+    const label = `wait ${token.waitId} of run ${short(book.runId)}`;
+    if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement))
+      this.#fail('settlement-replaced', label);
+    if (settlement === undefined) {
+      if (book.endedAtMs !== undefined) this.#fail('open-token-after-end', label);
+      return;
+    }
+    if (before?.settlement !== undefined) return;
+    if (book.endedAtMs !== undefined) this.#fail('settled-after-end', label);
+    const { outcome } = settlement;
+    if (outcome.kind === 'timed_out' && this.#world.furthestMs < (token.deadlineAtMs ?? Infinity))
+      this.#fail('early-deadline', label);
+    if (outcome.kind === 'run_ended' && book.ending === undefined) this.#fail('closed-but-run-goes-on', label);
+    if (outcome.kind === 'failed') this.#checkInterrupted(book, outcome.error.code);
+  }
+
+  #onInbox(book: Book, { inboxId, kind, ...item }: InboxRecord): void {
+    const { chain } = book;
+    const { nowMs, writer } = this.#world;
+    const accepted: Accepted = {
+      inboxId,
+      kind,
+      name: 'name' in item ? item.name : '',
+      begunAtMs: writer?.startedAtMs ?? nowMs,
+      appliedAtMs: nowMs,
+    };
+    const last = chain.accepted.findLast((other) => other.kind === 'pause' || other.kind === 'resume');
+    chain.accepted.push(accepted);
+    if (kind === 'terminate') chain.terminatedAtMs ??= nowMs;
+    if (kind !== 'pause' && kind !== 'resume') return;
+    const isAlone = last === undefined || accepted.begunAtMs > last.appliedAtMs;
+    const is = kind === 'pause' ? 'paused' : 'running';
+    if (chain.control.is === is && isAlone) return;
+    chain.control = { is: isAlone ? is : 'unknown', sinceMs: nowMs };
+  }
+
+  #onSchedule(pk: string, item: Item): void {
+    const { tickAtMs, fromMs, pausedAtMs } = toSchedule(item);
+    const before = this.#ticks.get(pk) ?? fromMs;
+    if (tickAtMs === undefined) return;
+    this.#ticks.set(pk, tickAtMs);
+    const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
+    // By clocks that far apart a tick can be too old to be made up for before it is one.
+    if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
+    const everyMs = every * 60 * S;
+    if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;
+    // The first one after `fromMs` may be up to a whole interval later.
+    if (tickAtMs - before > everyMs && !this.#isStoreTroubled(before, this.#world.nowMs))
+      this.#fail(
+        'ticks-lost',
+        `after the tick of second ${this.#world.secondsOf(before)} comes that of second ${this.#world.secondsOf(tickAtMs)}`,
+      );
+  }
+
+  /** Writes were refused for longer than a sweep in between. */
+  #isStoreTroubled(fromMs: EpochMs, untilMs: EpochMs): boolean {
+    return this.#case.entries.some((entry) => {
+      if (entry.what !== 'throttle') return false;
+      const beginMs = this.#world.nowMs - this.#world.seconds * S + entry.at * S;
+      return beginMs < untilMs && beginMs + entry.for * S > fromMs && entry.for >= 60;
+    });
+  }
+
+  // ----- processes -----
+
+  onKilled(process: Process): void {
+    this.#lose(process);
+  }
+
+  /** It is over, and its work may have to be done again. */
+  #lose(process: Process): void {
+    const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
+    if (book !== undefined) book.lost++;
+  }
+
+  onOver(process: Process): void {
+    if (process.isLost) this.#lose(process);
+    const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
+    const { nowMs } = this.#world;
+    if (book !== undefined && process.troubledAtMs > 0 && nowMs - process.startedAtMs > 25 * S) book.gaveUp++;
+  }
+
+  onFailed(process: Process, error: unknown): void {
+    this.onOver(process);
+    const { runId } = process;
+    const book = runId === undefined ? undefined : this.#books.get(runId);
+    if (book === undefined) return;
+    if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) return;
+    const text = isEngineError(error) ? `${error.code}: ${error.message}` : String(error);
+    const count = (book.errors.get(text) ?? 0) + 1;
+    book.errors.set(text, count);
+    if (count === 2) this.#fail('turn-throws-again', text);
+  }
+
+  /** Something has gone wrong in the process, or everywhere, so that it may not have noticed yet. */
+  #wasTroubled(process: Process | undefined, sinceMs: EpochMs): boolean {
+    const lastMs = Math.max(process?.troubledAtMs ?? 0, Math.min(this.#world.nowMs, this.#world.lastFaultMs));
+    return lastMs > 0 && lastMs > sinceMs - 10 * S;
+  }
+
+  // ----- work -----
+
+  /** An attempt of a step begins. `isCleanup` is of no matter: all that a run does counts. */
+  onStepBegins(runId: string, key: string, process: Process | undefined): void {
+    const book = this.#books.get(runId);
+    if (book === undefined) return;
+    const work = book.work.get(key) ?? { began: 0, failed: 0 };
+    work.began++;
+    book.work.set(key, work);
+    // A process of the run that is frozen or is yet to be found dead counts.
+    const allowed = 1 + work.failed + book.lost + book.gaveUp + this.#beingLost(runId, process);
+    if (work.began > allowed)
+      this.#fail(
+        'step-ran-again',
+        `run ${short(runId)}: began ${work.began} times, failed ${work.failed} times, ${book.lost} processes lost`,
+      );
+    this.#onBegins(book, process, 'a step');
+  }
+
+  onStepFails(runId: string, key: string): void {
+    const work = this.#books.get(runId)?.work.get(key);
+    if (work !== undefined) work.failed++;
+  }
+
+  #beingLost(runId: string, own: Process | undefined): number {
+    let count = 0;
+    for (const process of this.#world.processes)
+      if (process !== own && process.runId === runId && (process.isLost || process.troubledAtMs > 0)) count++;
+    return count;
+  }
+
+  onRemoteStart(process: Process): void {
+    const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
+    // The end effects of a run may start a task again only to learn its name.
+    if (book?.ending === undefined && book !== undefined) this.#onBegins(book, process, 'a remote task');
+  }
+
+  #onBegins(book: Book, process: Process | undefined, what: string): void {
+    const { nowMs, furthestMs } = this.#world;
+    const { chain, runId, head } = book;
+    const { control, terminatedAtMs } = chain;
+    const untroubled = (sinceMs: EpochMs): boolean =>
+      nowMs > sinceMs + noticeMs && !this.#wasTroubled(process, sinceMs);
+    if (control.is === 'paused' && untroubled(control.sinceMs) && furthestMs < control.sinceMs + 23 * 3_600 * S)
+      this.#fail(
+        'began-while-paused',
+        `${what} of run ${short(runId)}, paused at second ${this.#second(control.sinceMs)}`,
+      );
+    if (terminatedAtMs !== undefined && untroubled(terminatedAtMs))
+      this.#fail('began-after-terminate', `${what} of run ${short(runId)}`);
+    const clockMs = nowMs + (process?.skewMs ?? 0);
+    if (
+      what === 'a step' &&
+      head.deadlineAtMs !== undefined &&
+      clockMs > head.deadlineAtMs + 100 &&
+      process !== undefined &&
+      !this.#wasTroubled(process, head.deadlineAtMs - process.skewMs)
+    )
+      this.#fail('began-after-timeout', `${what} of run ${short(runId)}, ${(clockMs - head.deadlineAtMs) / S} s late`);
+  }
+
+  #second(atMs: EpochMs): number {
+    return this.#world.secondsOf(atMs);
+  }
+
+  // ----- from time to time -----
+
+  checkInstant(suspect: (book: Book, waitIds: readonly string[]) => void): void {
+    for (const book of this.#books.values()) {
+      if (isEnded(book.head.status)) continue;
+      this.#checkMarkers(book, suspect);
+      this.#checkLate(book);
+      this.#checkResumed(book);
+    }
+  }
+
+  /** What is due has a marker, and so has whatever will be. */
+  #checkMarkers(book: Book, suspect: (book: Book, waitIds: readonly string[]) => void): void {
+    const { nowMs } = this.#world;
+    const { head, state, runId } = book;
+    const markers = [...book.items.values()].flatMap(({ dueAtMs }) => (dueAtMs === undefined ? [] : [Number(dueAtMs)]));
+    if (markers.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
+    if (head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
+    if (markers.some((dueAtMs) => dueAtMs <= nowMs + this.#skewMs)) return;
+    const news = this.#newsOf(book);
+    if (news.length > 0) this.#fail('wake-lost', `no marker of run ${short(runId)} stands for ${news.join(', ')}`);
+    const due = [...state.open.values()].filter((wait) => {
+      const dueAtMs = wait.kind === 'timer' ? wait.firesAtMs : wait.kind === 'signal' ? wait.deadlineAtMs : undefined;
+      return dueAtMs !== undefined && dueAtMs <= nowMs - this.#skewMs;
+    });
+    // Whether the code still waits for them its replay says.
+    if (due.length > 0)
+      suspect(
+        book,
+        due.map(({ waitId }) => waitId),
+      );
+  }
+
+  timerLost({ runId }: Book, waitId: string): void {
+    this.#fail('wake-lost', `no marker of run ${short(runId)} stands for wait ${waitId}, which is due`);
+  }
+
+  #isPaused({ state, chain }: Book): boolean {
+    return chain.control.is !== 'running' || state.pausedUntilMs !== undefined;
+  }
+
+  #newsOf({ items, state }: Book): readonly string[] {
+    const news: string[] = [];
+    for (const [sk, item] of items) {
+      if (sk.startsWith('i#')) {
+        if (!state.takenInbox.has(sk.slice(2))) news.push(sk);
+      } else if (sk.startsWith('t#') && item['settledAtMs'] !== undefined) {
+        const waitId = sk.slice(2);
+        const kind = toToken(item).settlement?.outcome.kind;
+        if (state.openTokens.has(waitId) && kind !== 'run_ended' && kind !== 'abandoned') news.push(sk);
+      }
+    }
+    return news;
+  }
+
+  /** Nothing that is due waits for more than two sweeps, where nothing has gone wrong for that long. */
+  #checkLate(book: Book): void {
+    const { nowMs } = this.#world;
+    const { head, state, runId, chain, items } = book;
+    const sinceMs = nowMs - settleMs;
+    if (this.#isTroubledSince(sinceMs) || head.blocked !== undefined) return;
+    if (head.deadlineAtMs !== undefined && head.deadlineAtMs < sinceMs - this.#skewMs)
+      this.#fail('run-timeout-late', `run ${short(runId)}`);
+    if (
+      chain.terminatedAtMs !== undefined &&
+      chain.terminatedAtMs < sinceMs - this.#skewMs &&
+      chain.runIds.at(-1) === runId
+    )
+      this.#fail('terminate-late', `run ${short(runId)}`);
+    for (const item of items.values()) {
+      const { deadlineAtMs, settledAtMs, sk } = item;
+      if (!sk.startsWith('t#') || settledAtMs !== undefined || deadlineAtMs === undefined) continue;
+      const isRemote = item['server'] !== undefined;
+      if ((isRemote || !this.#isPaused(book)) && Number(deadlineAtMs) < sinceMs - this.#skewMs)
+        this.#fail('late-deadline', `${sk} of run ${short(runId)}`);
+    }
+    if (state.seq === 0 || this.#isPaused(book)) return;
+    for (const [sk, item] of items) {
+      if (!sk.startsWith('i#') || state.takenInbox.has(sk.slice(2))) continue;
+      if (Number(item['atMs']) < sinceMs - this.#skewMs && chain.control.sinceMs < sinceMs)
+        this.#fail('request-late', `${sk.slice(0, 30)} of run ${short(runId)}`);
+    }
+  }
+
+  #isTroubledSince(sinceMs: EpochMs): boolean {
+    return Math.max(this.#world.lastFaultMs, this.#troubleUntilMs(this.#world.nowMs)) > sinceMs;
+  }
+
+  /** A resume that was accepted after the pause has ended it. */
+  #checkResumed({ state, chain, head, runId }: Book): void {
+    const { nowMs } = this.#world;
+    const sinceMs = nowMs - settleMs - this.#skewMs;
+    const { control } = chain;
+    if (control.is !== 'running' || control.sinceMs === 0 || control.sinceMs > sinceMs) return;
+    if (this.#isTroubledSince(sinceMs) || head.blocked !== undefined || state.pausedUntilMs === undefined) return;
+    if (state.pausedUntilMs > nowMs + this.#skewMs) this.#fail('resume-ignored', `run ${short(runId)} is still paused`);
+  }
+
+  /** What the fold has open and the code does not wait for. */
+  checkOpen(book: Book, isOpen: (waitId: string) => boolean): void {
+    for (const wait of book.state.open.values()) {
+      if (wait.kind !== 'timer' && wait.kind !== 'signal' && wait.kind !== 'step') continue;
+      if (!isOpen(wait.waitId))
+        this.#fail(
+          'stale-wait',
+          `${wait.kind} ${wait.waitId} of run ${short(book.runId)} shows as open, and the code does not wait for it`,
+        );
+    }
+  }
+
+  // ----- at the end -----
+
+  /** Of a run that has ended, with what its code tells when it is replayed. */
+  checkEnded(book: Book, told: Told): void {
+    const { runId, chain, ending, state, place } = book;
+    if (ending === undefined) return;
+    if (!isForced(ending)) {
+      const kind = ending.status === 'continued' ? '-by-next-run' : '';
+      for (const { what, isBegun, isSettled } of told.owed)
+        if (isBegun && !isSettled)
+          this.#fail(
+            what === 'saga' ? `saga-not-undone${kind}` : `shield-cut-off${kind}`,
+            `run ${short(runId)} ended as ${ending.status}`,
+          );
+      this.#checkWanted(book, told);
+    }
+    if (chain.hasLoss) return;
+    const nextId = chain.runIds[place + 1];
+    const next = nextId === undefined ? undefined : this.#books.get(nextId);
+    if (ending.status === 'continued' && next === undefined) {
+      this.#fail('next-run-missing', short(runId));
+      return;
+    }
+    if (next === undefined) return;
+    if (ending.status !== 'continued') this.#fail('went-on-after-end', `${short(runId)} is ${ending.status}`);
+    for (const { inboxId, kind } of chain.accepted) {
+      if (!state.takenInbox.has(inboxId)) continue;
+      const isHandedOn = next.items.has(`i#${inboxId}`);
+      if (kind === 'signal' && isHandedOn !== state.unreadSignals.has(inboxId))
+        this.#fail(isHandedOn ? 'signal-read-twice' : 'signal-not-handed-on', inboxId.slice(0, 40));
+      if (kind === 'cancel' && told.heard === 0 && !isHandedOn)
+        this.#fail('cancel-lost', `run ${short(runId)} was asked to cancel and went on as a new run`);
+      if (kind === 'cancel' && told.heard > 0 && isHandedOn && this.#cancelsOf(book) === 1)
+        this.#fail('cancel-heard-twice', `run ${short(runId)}`);
+    }
+  }
+
+  #cancelsOf({ events }: Book): number {
+    return events.filter(({ type }) => type === 'CancelRequested').length;
+  }
+
+  #checkWanted({ events, runId }: Book, { wanted }: Told): void {
+    const children = wanted.filter((what) => what === 'abandoned child').length;
+    const requested = events.filter((event) => event.type === 'ChildRequested' && event.parentClose === 'abandon');
+    if (children > requested.length)
+      this.#fail('child-not-asked-for', `run ${short(runId)}: ${children} wanted, ${requested.length} in the log`);
+    for (const event of requested)
+      if (event.type === 'ChildRequested' && children >= requested.length && !this.#books.has(event.childRunId))
+        this.#fail('child-missing', `run ${short(runId)}, wait ${event.waitId}`);
+    const calls = wanted.filter((what) => what === 'left call').length;
+    const called = events.filter(({ type }) => type === 'RemoteTaskRequested');
+    if (calls > called.length) this.#fail('call-not-made', `run ${short(runId)}: ${calls} wanted`);
+  }
+
+  /** What callers asked in a row acts in that row. */
+  checkOrder(): void {
+    for (const chain of new Set(this.books.map((book) => book.chain))) {
+      if (chain.hasLoss) continue;
+      const places = new Map<string, number>();
+      let place = 0;
+      for (const runId of chain.runIds)
+        for (const event of this.#books.get(runId)?.events ?? []) {
+          place++;
+          if ('inboxId' in event && !places.has(event.inboxId)) places.set(event.inboxId, place);
+        }
+      for (const kinds of [
+        ['signal', 'cancel'],
+        ['pause', 'resume'],
+      ]) {
+        const taken = chain.accepted.filter(({ kind, inboxId }) => kinds.includes(kind) && places.has(inboxId));
+        for (const [at, later] of taken.entries())
+          for (const earlier of taken.slice(Math.max(0, at - 5), at))
+            if (later.begunAtMs > earlier.appliedAtMs && places.get(later.inboxId)! < places.get(earlier.inboxId)!)
+              this.#fail(
+                'order-of-requests',
+                `${earlier.kind} accepted at second ${this.#second(earlier.appliedAtMs)}, ${later.kind} sent at ${this.#second(later.begunAtMs)}`,
+              );
+      }
+    }
+  }
+
+  /** No signal vanishes: it is with the run that took it, or with one that this goes on as. */
+  checkStuck(): void {
+    for (const { head, runId, chain, ending } of this.books) {
+      if (isEnded(head.status) || chain.hasLoss) continue;
+      const why =
+        head.blocked === undefined ? '' : `, blocked: ${head.blocked.code} ${head.blocked.message.slice(0, 120)}`;
+      this.#fail(
+        head.blocked === undefined ? 'stuck' : 'blocked',
+        `run ${short(runId)} is ${head.status}${why}${ending === undefined ? '' : ', ending'}`,
+      );
+      if (chain.terminatedAtMs !== undefined)
+        this.#fail('terminate-ignored', `run ${short(runId)} of a terminated chain goes on`);
+    }
+  }
+
+  checkMarkersLeft(): void {
+    for (const { items, runId, head } of this.books) {
+      if (!isEnded(head.status)) continue;
+      for (const [sk, { dueAtMs }] of items)
+        if (dueAtMs !== undefined) this.#fail('marker-left', `${sk} of run ${short(runId)}, which has ended`);
+    }
+  }
+
+  /** A remote task that nobody waits for was stopped, is left by policy, or is listed. */
+  checkTasks(): void {
+    const world = this.#world;
+    for (const task of world.remote.tasks) {
+      if (task.cancelled || task.endsAtMs <= world.nowMs) continue;
+      const { runId, waitId } = world.callOf(task.key);
+      const item = this.#books.get(runId)?.items.get(`t#${waitId}`);
+      if (item === undefined) continue;
+      const token = toToken(item);
+      const kind = token.settlement?.outcome.kind;
+      if (kind !== 'run_ended' && kind !== 'timed_out' && kind !== 'abandoned') continue;
+      const policy = kind === 'timed_out' ? token.onTimeout : token.onCancel;
+      if (policy === 'leave' || item['listPartition'] === 'orphan' || token.cancel !== undefined) continue;
+      if (token.dueAtMs !== undefined) continue;
+      if (token.handle !== undefined) {
+        this.#fail(
+          'task-runs-on',
+          `${task.taskId}, wait ${waitId} of run ${short(runId)}: neither cancelled nor listed`,
+        );
+        continue;
+      }
+      // Of a start whose reply nobody got alive.
+      const knew = world.mustCancel.filter((known) => known.taskId === task.taskId);
+      const isKnown = knew.some(({ process }) => !world.crashed.has(process));
+      const isFindable = world.tellsFates && task.madeAtMs <= (token.settlement?.atMs ?? 0) - this.#skewMs;
+      if (isKnown || isFindable) this.#fail('task-forgotten', `${task.taskId}, wait ${waitId} of run ${short(runId)}`);
+    }
+  }
+}
+
+/** What may be in a history only once. A step is begun again after each process that died with it. */
+function onceOf(event: HistoryEvent): string | undefined {
+  if (event.type === 'StepStarted') return undefined;
+  const source = sourceOf(event);
+  const isOfTheRun = event.type === 'RunStarted' || event.type === 'RunEnding' || event.type === 'RunEnded';
+  // Whatever else has neither a wait nor a request of its own may come again.
+  return source === event.type && !isOfTheRun ? undefined : source;
+}
+
+export function isEnded(status: unknown): boolean {
+  return status !== 'running' && status !== 'ending';
+}
+
+function isForced(outcome: RunOutcome): boolean {
+  return outcome.status === 'terminated' || isTimeout(outcome);
+}
+
+function isTimeout(outcome: RunOutcome): boolean {
+  return outcome.status === 'failed' && outcome.error.code === 'RUN_TIMED_OUT';
+}
+
+export const short = (runId: string): string => runId.slice(0, 4);

@@ -1,0 +1,637 @@
+import { hasCode } from '../../../lib/base/errors.js';
+import { inputIdOf } from '../../../lib/base/ids.js';
+import type { EpochMs } from '../../../lib/base/time.js';
+import { awaitOutcome } from '../../../lib/operations/await-outcome.js';
+import type { Deps } from '../../../lib/operations/deps.js';
+import { heartbeatToken } from '../../../lib/operations/heartbeat-token.js';
+import { answerInput } from '../../../lib/operations/inputs.js';
+import { queryRun } from '../../../lib/operations/query-run.js';
+import { pauseSchedule } from '../../../lib/operations/schedules.js';
+import { requestControl, requestStop, signalRun } from '../../../lib/operations/send-to-inbox.js';
+import { settleToken } from '../../../lib/operations/settle-token.js';
+import { startNamedRun } from '../../../lib/operations/start-named-run.js';
+import { startOrSignal, startRun } from '../../../lib/operations/start-run.js';
+import type { StepContext } from '../../../lib/workflow/context.js';
+import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { recordsOf, replay } from '../oracles.js';
+import { World, type Deviation } from '../world.js';
+import { Dice } from './dice.js';
+import { workflowsOf, type Stage, type Work } from './interpret.js';
+import { isEnded, Oracles, short, type Book } from './oracles.js';
+import { tools } from './program.js';
+import { Telling, type Told } from './telling.js';
+import {
+  drawCase,
+  flowBound,
+  operationKinds,
+  type Case,
+  type Entry,
+  type Fault,
+  type Request,
+  type Trouble,
+} from './timetable.js';
+
+const S = 1_000;
+
+export interface Ran {
+  readonly world: World;
+  /** By kind, what was broken. */
+  readonly violations: ReadonlyMap<string, string>;
+  /** What went wrong at operations, in order: a case with this list is the same case. */
+  readonly faults: readonly Fault[];
+}
+
+export function caseOf(seed: number): Case {
+  return drawCase(seed, new Dice(seed * 2_654_435 + 97));
+}
+
+export async function runCase(given: Case): Promise<Ran> {
+  return new Simulation(given).run();
+}
+
+type ScheduleTrouble = Extract<Trouble, { what: 'throttle' }> & { readonly at: number };
+
+/** One case in one world. */
+class Simulation implements Stage {
+  readonly #case: Case;
+  readonly #world: World;
+  readonly #oracles: Oracles;
+  readonly #dice: Dice;
+  readonly #faults: Fault[] = [];
+  readonly #listed: ReadonlyMap<string, Deviation> | undefined;
+  readonly #times = new Map<string, number>();
+  readonly #throttles: readonly ScheduleTrouble[];
+  readonly #gone = new Set<string>();
+  readonly #startMs: EpochMs;
+  /** What the last replay told. */
+  #told: Told | undefined;
+  /** When nobody outside does anything any more, and nothing goes wrong. */
+  readonly #quietS: number;
+  readonly #endS: number;
+  #unsettledCallers = 0;
+  #keys = 0;
+
+  constructor(given: Case) {
+    this.#case = given;
+    this.#dice = new Dice(given.seed ^ 0x2545f491);
+    const { faults, entries, flows, skews } = given;
+    this.#listed =
+      faults.kind === 'list' ? new Map(faults.list.map(({ at, deviation }) => [at, deviation])) : undefined;
+    this.#throttles = entries.filter((entry) => entry.what === 'throttle');
+    const lastS = Math.max(
+      faults.kind === 'dice' ? faults.end : 600,
+      given.deploy?.until ?? 0,
+      given.schedule === undefined ? 0 : 700,
+      ...entries.map((entry) => entry.at + ('for' in entry ? entry.for : 0)),
+    );
+    this.#quietS = lastS + 5;
+    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + 4_000;
+    const stage = (): Stage => this;
+    const flowsOf = (patched: boolean): readonly AnyWorkflow[] => workflowsOf(flows, stage, patched);
+    const workflows = flowsOf(false);
+    const { deploy, schedule } = given;
+    const world: World = new World({
+      seed: given.seed,
+      faultRate: 0,
+      workflows,
+      tools,
+      dedupes: given.dedupes,
+      finds: given.finds,
+      missingForS: given.missingFor,
+      cancelsFail: given.cancelsFail,
+      faultsEndS: this.#quietS,
+      endS: this.#endS,
+      replicas: 3,
+      countsDeliveries: true,
+      skewMsOf: (_, replica) => Math.round((skews[replica % Math.max(1, skews.length)] ?? 0) * S),
+      skewMaxMs: Math.max(0, ...skews) * S,
+      schedules:
+        schedule === undefined
+          ? []
+          : [
+              {
+                name: 'ticks',
+                workflow: workflows[1]!,
+                input: { round: 0 },
+                every: { minutes: schedule.every },
+                overlap: schedule.overlap,
+                catchUp: { minutes: schedule.catchUp },
+              },
+            ],
+      isGone: ({ pk, sk }) => this.#gone.size > 0 && this.#gone.has(`${pk} ${sk}`),
+      indexFails: (partition, second) => this.#isUnreadable(partition, second),
+      direct: (tag, process, alternatives) => this.#fault(tag, process, alternatives),
+      ...(deploy === undefined
+        ? {}
+        : {
+            other: {
+              workflows: deploy.kind === 'patched' ? flowsOf(true) : [],
+              shareAt: (second: number) => shareAt(deploy, second),
+            },
+          }),
+      onApplied: (items) => {
+        for (const item of items) this.#oracles.onApplied(item);
+      },
+      observer: {
+        onKilled: (process) => {
+          this.#oracles.onKilled(process);
+        },
+        onFailed: (process, error) => {
+          this.#oracles.onFailed(process, error);
+        },
+        onDone: (process) => {
+          this.#oracles.onOver(process);
+        },
+        onRemoteStart: (process) => {
+          this.#oracles.onRemoteStart(process);
+        },
+      },
+    });
+    this.#world = world;
+    this.#startMs = world.nowMs;
+    this.#oracles = new Oracles(world, given, (atMs) => this.#troubleUntilMs(atMs));
+  }
+
+  async run(): Promise<Ran> {
+    const world = this.#world;
+    for (const entry of this.#case.entries) {
+      world.atSecond(entry.at, () => {
+        this.#do(entry);
+      });
+    }
+    world.atSecond(this.#quietS, () => {
+      this.#letGo();
+    });
+    let calmSinceS: number | undefined;
+    for (let looks = 0; await this.#runUntilLook(looks); looks++) {
+      await this.#look(looks);
+      // A process that is frozen may still have something to say.
+      const isQuiet = world.seconds > this.#quietS && world.nowMs > world.lastFaultMs;
+      const isCalm = isQuiet && this.#oracles.books.every(({ head }) => isEnded(head.status));
+      if (!isCalm) calmSinceS = undefined;
+      else if (world.seconds > (calmSinceS ??= world.seconds) + 200) break;
+    }
+    if (!world.violations.has('turn-spins')) await this.#checkEnd();
+    return { world, violations: world.violations, faults: this.#faults };
+  }
+
+  /** Up to a moment between two sweeps. False: nothing happens any more. */
+  async #runUntilLook(looks: number): Promise<boolean> {
+    const world = this.#world;
+    const moment = { isDue: false };
+    world.at(world.nowMs + (looks % 2 === 0 ? 37 : 43) * S, () => {
+      moment.isDue = true;
+    });
+    await world.run(() => moment.isDue);
+    return moment.isDue && !world.violations.has('turn-spins');
+  }
+
+  async #look(looks: number): Promise<void> {
+    const suspects: { readonly book: Book; readonly waitIds: readonly string[] }[] = [];
+    this.#oracles.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
+    for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
+    if (looks % 4 === 1) await this.#checkOpenWaits();
+  }
+
+  async #checkEnd(): Promise<void> {
+    const oracles = this.#oracles;
+    oracles.checkStuck();
+    oracles.checkOrder();
+    oracles.checkTasks();
+    if (!this.#case.cancelsFail && this.#case.missingFor === 0) oracles.checkMarkersLeft();
+    for (const book of oracles.books) {
+      if (isEnded(book.head.status) && !book.chain.hasLoss) await this.#checkReplay(book);
+    }
+  }
+
+  /** The finished history replays to the outcome that is in it, with one version of the code at least. */
+  async #checkReplay(book: Book): Promise<void> {
+    const world = this.#world;
+    const records = await recordsOf(world, book.runId);
+    const divergences: string[] = [];
+    for (const app of [world.app, ...(world.otherApp === undefined ? [] : [world.otherApp])]) {
+      if (!app.workflows.has(records.head.workflow)) continue;
+      this.#told = undefined;
+      const { status } = await replay(world, app, records);
+      const told = this.#told as Told | undefined;
+      const ending = book.ending;
+      const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
+      const isForced = ending?.status === 'terminated' || JSON.stringify(ending).includes('RUN_TIMED_OUT');
+      const begun = book.startedAtMs !== undefined;
+      if (begun && (isForced ? status.kind === 'blocked' : got !== JSON.stringify(ending))) {
+        divergences.push(`${got.slice(0, 200)}, the history has ${JSON.stringify(ending).slice(0, 200)}`);
+        continue;
+      }
+      if (told !== undefined) this.#oracles.checkEnded(book, told);
+      return;
+    }
+    if (divergences.length > 0) world.fail('replay-diverges', `run ${short(book.runId)}: ${divergences.join('; ')}`);
+  }
+
+  async #checkSuspects(book: Book, waitIds: readonly string[]): Promise<void> {
+    const execution = await this.#replayed(book);
+    for (const waitId of waitIds) if (execution?.command(waitId) !== undefined) this.#oracles.timerLost(book, waitId);
+  }
+
+  async #checkOpenWaits(): Promise<void> {
+    for (const book of this.#oracles.books) {
+      const { head, state, runId } = book;
+      if (isEnded(head.status) || state.seq === 0 || state.open.size === 0 || book.ending !== undefined) continue;
+      if (state.pausedUntilMs !== undefined || [...this.#world.processes].some((one) => one.runId === runId)) continue;
+      const execution = await this.#replayed(book);
+      if (execution !== undefined) this.#oracles.checkOpen(book, (waitId) => execution.command(waitId) !== undefined);
+    }
+  }
+
+  /** The code of a run as its log stands; undefined when it does not fit. */
+  async #replayed({ runId, chain }: Book) {
+    if (chain.hasLoss) return undefined;
+    const records = await recordsOf(this.#world, runId);
+    const execution = await replay(this.#world, this.#world.app, records);
+    return execution.status.kind === 'waiting' ? execution : undefined;
+  }
+
+  // ----- what goes wrong -----
+
+  #fault(tag: string, process: string, alternatives: readonly Deviation[]): Deviation | undefined {
+    const throttled = this.#isThrottled(tag);
+    const { faults } = this.#case;
+    // Calls that take no time, and at which nothing else goes wrong.
+    if (alternatives.length === 0) return undefined;
+    const time = (this.#times.get(tag) ?? 0) + 1;
+    this.#times.set(tag, time);
+    if (throttled) return 'throttle';
+    // A server that is in trouble for a while.
+    const isRefused = this.#case.cancelsFail && this.#world.seconds < 300 && tag.startsWith('cancel ');
+    if (isRefused && new Dice(hash(`${tag}${time}`) ^ this.#case.seed).chance(0.7)) return 'refused';
+    const at = `${tag} @${time}`;
+    if (this.#listed !== undefined) return this.#listed.get(at);
+    if (faults.kind !== 'dice' || faults.rate === 0 || this.#world.seconds > faults.end) return undefined;
+    if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
+    if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
+    const possible = alternatives.filter((deviation) => faults.of.includes(deviation));
+    if (possible.length === 0) return undefined;
+    const deviation = this.#dice.pick(possible);
+    this.#faults.push({ at, deviation });
+    return deviation;
+  }
+
+  #isThrottled(tag: string): boolean {
+    if (this.#throttles.length === 0) return false;
+    const second = this.#world.seconds;
+    return this.#throttles.some(({ at, for: long, of, share }, index) => {
+      if (second < at || second >= at + long || !throttlePatterns[of].test(tag)) return false;
+      if (share === 1) return true;
+      const time = this.#times.get(tag) ?? 0;
+      return new Dice(hash(`${tag}${time}${index}`) ^ this.#case.seed).chance(share);
+    });
+  }
+
+  #isUnreadable(partition: string, second: number): boolean {
+    return this.#case.entries.some(
+      (entry) =>
+        entry.what === 'unreadable' &&
+        String(entry.partition) === partition &&
+        second >= entry.at &&
+        second < entry.at + entry.for,
+    );
+  }
+
+  /** Until when, of the past, the store was in trouble for everybody. */
+  #troubleUntilMs(atMs: EpochMs): EpochMs {
+    const second = (atMs - this.#startMs) / S;
+    const ends = this.#case.entries.flatMap((entry) =>
+      'for' in entry && entry.at <= second ? [Math.min(second, entry.at + entry.for)] : [],
+    );
+    const { deploy } = this.#case;
+    // A run that was blocked is looked at ever more seldom.
+    const blocked =
+      deploy === undefined || second < deploy.from ? 0 : deploy.until + 2 * (deploy.until - deploy.from) + 200;
+    return this.#startMs + Math.max(0, blocked, ...ends) * S;
+  }
+
+  // ----- what callers do -----
+
+  #do(entry: Entry): void {
+    if (entry.what === 'lose') this.#lose(entry.pick);
+    // The others of the store are looked up when it is used.
+    else if (entry.what !== 'throttle' && entry.what !== 'unreadable') this.#request(entry);
+  }
+
+  #request(request: Request): void {
+    const world = this.#world;
+    const runId = 'run' in request ? this.#pickRun(request.run) : undefined;
+    if ('run' in request && runId === undefined) return;
+    if (request.what === 'burst') {
+      this.#burst(runId!, request.count);
+      return;
+    }
+    this.#unsettledCallers++;
+    world.request('caller', async (deps) => {
+      try {
+        await this.#ask(deps, request, runId ?? '');
+      } catch (error) {
+        this.#check(request, error);
+      }
+    });
+  }
+
+  /** Refusals are answers; whatever else a caller gets is none. */
+  #check(request: Request, error: unknown): void {
+    const expected = [
+      'STORE_UNAVAILABLE',
+      'STORE_RESULT_UNKNOWN',
+      'RUN_ENDED',
+      'RUN_EXISTS',
+      'RUN_NOT_FOUND',
+      'WORKFLOW_NOT_FOUND',
+      'TOKEN_INVALID',
+      'INPUT_INVALID',
+      'INPUT_NOT_FOUND',
+      'KEY_REUSED',
+      'QUERY_NOT_FOUND',
+      'NONDETERMINISM',
+      'QUERY_TIMED_OUT',
+      'HISTORY_FORMAT_UNKNOWN',
+    ] as const;
+    if (!expected.some((code) => hasCode(error, code)))
+      this.#world.fail('caller-fails', `${request.what}: ${error instanceof Error ? error.message : 'unknown'}`);
+  }
+
+  async #ask(deps: Deps, request: Request, runId: string): Promise<void> {
+    const oracles = this.#oracles;
+    switch (request.what) {
+      case 'start':
+      case 'startNamed': {
+        const terms = {
+          workflow: 'main',
+          input: { round: 0 },
+          ...(request.timeout === undefined ? {} : { timeoutMs: request.timeout * S }),
+          ...(request.delay === undefined ? {} : { delayMs: request.delay * S }),
+        };
+        if (request.what === 'start') await startRun(deps, { ...terms, key: request.key });
+        else {
+          const { id, whenRunning, whenEnded } = request;
+          await startNamedRun(deps, { ...terms, id, whenRunning, whenEnded });
+        }
+        return;
+      }
+      case 'startOrSignal': {
+        const { key, name } = request;
+        const first = this.#world.tokens.keyedRunId('main', key);
+        const before = oracles.lastOf(first);
+        const wasRunning = before?.head.status === 'running';
+        try {
+          const signal = { name, payload: this.#payload(name), key: `s${++this.#keys}` };
+          await startOrSignal(deps, { workflow: 'main', input: { round: 0 }, key, signal });
+        } catch (error) {
+          if (hasCode(error, 'RUN_ENDED') && wasRunning && oracles.lastOf(first)?.head.status === 'running')
+            this.#world.fail('start-or-signal-refused', `run ${short(before.runId)} of this key is running`);
+          throw error;
+        }
+        return;
+      }
+      case 'pause':
+      case 'resume':
+      case 'retryNow':
+        await requestControl(deps, runId, request.what);
+        return;
+      case 'cancel':
+      case 'terminate':
+        await requestStop(deps, { runId, kind: request.what, requestId: `r${++this.#keys}` });
+        return;
+      case 'signal':
+        await signalRun(deps, runId, {
+          name: request.name,
+          payload: this.#payload(request.name),
+          key: `s${++this.#keys}`,
+        });
+        return;
+      case 'settle':
+        await this.#settle(deps, request.pick);
+        return;
+      case 'heartbeat':
+        await this.#heartbeat(deps, request.pick, request.by);
+        return;
+      case 'answer': {
+        const wait = this.#pickWait(request.pick, (item) => item['form'] !== undefined);
+        if (wait !== undefined)
+          await answerInput(deps, inputIdOf(wait.runId, wait.waitId), { action: 'accept', content: 'yes' });
+        return;
+      }
+      case 'outcome': {
+        const outcome = await awaitOutcome(deps, runId, 10 * S);
+        if (outcome?.status === 'continued')
+          this.#world.fail('reader-stopped', `awaitOutcome of run ${short(runId)} says that it is continued`);
+        return;
+      }
+      case 'query': {
+        const before = oracles.lastOf(runId);
+        const answer = await queryRun(deps, runId, 'round', undefined);
+        const isLive = before?.startedAtMs !== undefined && oracles.lastOf(runId) === before;
+        const round = (before?.head.input as { readonly round?: number } | undefined)?.round;
+        if (isLive && typeof answer === 'number' && answer < (round ?? 0))
+          this.#world.fail(
+            'reader-stopped-query',
+            `asked run ${short(runId)}: round ${answer}, it is in round ${round ?? 0}`,
+          );
+        return;
+      }
+      case 'burst':
+        return;
+    }
+  }
+
+  #payload(name: string): string {
+    return `${name}:${++this.#keys}`;
+  }
+
+  async #settle(deps: Deps, pick: number): Promise<void> {
+    const wait = this.#pickWait(pick, (item) => item['form'] === undefined);
+    if (wait === undefined) return;
+    const { runId, waitId } = wait;
+    const clockMs = deps.clock.nowMs();
+    const isPast = (): boolean => Number(this.#tokenOf(wait)?.['deadlineAtMs'] ?? Infinity) <= clockMs;
+    const wasPast = isPast();
+    const token = deps.tokens.settleToken({ runId, waitId });
+    const answer = await settleToken(deps, { token, outcome: { kind: 'completed', result: 'done', isError: false } });
+    if (!answer.settled) return;
+    const label = `wait ${waitId} of run ${short(runId)}`;
+    if (this.#world.settledTrue.includes(label)) this.#world.fail('settled-twice', label);
+    this.#world.settledTrue.push(label);
+    if (wasPast && isPast()) this.#world.fail('settled-past-deadline', label);
+  }
+
+  async #heartbeat(deps: Deps, pick: number, by: number): Promise<void> {
+    const isMovable = (item: Record<string, unknown>): boolean =>
+      item['server'] === undefined &&
+      item['childRunId'] === undefined &&
+      item['stepFailures'] === undefined &&
+      item['deadlineAtMs'] !== undefined;
+    const wait = this.#pickWait(pick, isMovable);
+    if (wait === undefined) return;
+    const clockMs = deps.clock.nowMs();
+    const wasPast = Number(this.#tokenOf(wait)?.['deadlineAtMs'] ?? Infinity) <= clockMs;
+    const answer = await heartbeatToken(deps, { token: deps.tokens.settleToken(wait), extendByMs: by * S });
+    if (wasPast && !answer.settled)
+      this.#world.fail('heartbeat-revives', `wait ${wait.waitId} of run ${short(wait.runId)}`);
+  }
+
+  #pickRun(which: number): string | undefined {
+    const runIds = this.#oracles.books.map(({ runId }) => runId);
+    return runIds.length === 0 ? undefined : runIds[which % runIds.length];
+  }
+
+  /** Of the waits whose item there is and that are open, else of all. */
+  #pickWait(
+    pick: number,
+    fits: (item: Record<string, unknown>) => boolean,
+  ): { readonly runId: string; readonly waitId: string } | undefined {
+    const all = this.#oracles.books.flatMap(({ runId, items }) =>
+      [...items.values()].flatMap((item) => (item.sk.startsWith('t#') && fits(item) ? [{ runId, item }] : [])),
+    );
+    const open = all.filter(({ item }) => item['settledAtMs'] === undefined);
+    const from = open.length > 0 ? open : all;
+    const found = from[pick % Math.max(1, from.length)];
+    return found === undefined ? undefined : { runId: found.runId, waitId: found.item.sk.slice(2) };
+  }
+
+  #tokenOf({ runId, waitId }: { readonly runId: string; readonly waitId: string }) {
+    return this.#oracles.book(runId)?.items.get(`t#${waitId}`);
+  }
+
+  #burst(runId: string, count: number): void {
+    const deps = this.#world.depsAside();
+    // Long in bytes, few in number, and told apart by how they begin.
+    const long = '漢'.repeat(120);
+    const send = async (): Promise<void> => {
+      for (let n = 0; n < count; n++) {
+        const name = `${String(n).padStart(5, '0')}${long}`;
+        const { accepted } = await signalRun(deps, runId, { name, payload: n, key: `k${long}` });
+        if (!accepted) return;
+      }
+    };
+    void send();
+  }
+
+  #lose(pick: number): void {
+    const taken = this.#oracles.books.flatMap((book) =>
+      [...book.items.values()].flatMap(({ pk, sk, dueAtMs }) =>
+        sk.startsWith('i#signal-') && dueAtMs === undefined && book.state.takenInbox.has(sk.slice(2))
+          ? [{ book, id: `${pk} ${sk}` }]
+          : [],
+      ),
+    );
+    const found = taken[pick % Math.max(1, taken.length)];
+    if (found === undefined) return;
+    found.book.chain.hasLoss = true;
+    this.#gone.add(found.id);
+  }
+
+  /** From here on everybody is left in peace: what is paused goes on, the clock starts nothing. */
+  #letGo(): void {
+    const world = this.#world;
+    if (this.#case.schedule !== undefined)
+      world.request('observer', async (deps) => {
+        await pauseSchedule(deps, 'ticks');
+      });
+    for (const { runId, head, chain } of this.#oracles.books) {
+      if (isEnded(head.status) || chain.control.is === 'running') continue;
+      world.request('caller', async (deps) => {
+        await requestControl(deps, runId, 'resume');
+      });
+    }
+    // Children of what goes on now may be paused later by nobody; what was paused on the way gets another one.
+    if (world.seconds < this.#endS - 600)
+      world.at(world.nowMs + 300 * S, () => {
+        const isPaused = this.#oracles.books.some(
+          ({ head, chain }) => !isEnded(head.status) && chain.control.is !== 'running',
+        );
+        if (isPaused) this.#letGo();
+      });
+  }
+
+  // ----- the stage -----
+
+  open(runId: string): Telling {
+    const world = this.#world;
+    const telling = new Telling(runId, {
+      fail: (kind, detail) => {
+        world.fail(kind, detail);
+      },
+      onNow: (id, beforeMs, nowMs) => {
+        if (nowMs > world.furthestMs)
+          world.fail(
+            'now-ahead',
+            `run ${short(id)}: ctx.now() is second ${world.secondsOf(nowMs)} at second ${world.seconds}`,
+          );
+        if (nowMs < beforeMs) world.fail('now-goes-back', `run ${short(id)}`);
+      },
+      instantMs: (second) => this.#startMs + second * S,
+    });
+    this.#told = telling.told;
+    return telling;
+  }
+
+  async work(runId: string, step: StepContext, { program, handle }: Work): Promise<string> {
+    const world = this.#world;
+    const { idempotencyKey: key, attempt, log } = step;
+    if (world.isReplaying) world.fail('replay-ran-a-step', short(runId));
+    const process = world.processOf(log);
+    this.#oracles.onStepBegins(runId, key, process);
+    let isAborted = false;
+    let isDone = false;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        if (process?.dead === true || isDone) return;
+        isDone = true;
+        resolve();
+      };
+      if (program.honours) {
+        const { signal } = step;
+        const abort = (): void => {
+          isAborted = true;
+          end();
+        };
+        if (signal.aborted) abort();
+        else signal.addEventListener('abort', abort);
+      }
+      world.at(world.nowMs + program.takes * S, end);
+      handle.gaveUp = () => {
+        if (!program.honours || isDone) return;
+        const sinceMs = world.nowMs;
+        world.at(sinceMs + 1_500, () => {
+          const isTroubled = (process?.troubledAtMs ?? 0) >= sinceMs - S || world.lastFaultMs >= sinceMs - S;
+          if (!isDone && !isAborted && process?.dead !== true && !isTroubled)
+            world.fail('abort-late', `a step of run ${short(runId)} works on, 1.5 s after its wait was closed`);
+        });
+      };
+    });
+    if (attempt <= program.fails || program.fatal === true) {
+      this.#oracles.onStepFails(runId, key);
+      throw new Error(`attempt ${attempt} fails`);
+    }
+    return `work ${attempt}`;
+  }
+}
+
+const throttlePatterns: Readonly<Record<ScheduleTrouble['of'], RegExp>> = {
+  writes: /^(put|update|transact) /,
+  commits: /^(put|transact) h#/,
+  tokens: /^(put|update) t#/,
+  inbox: /^transact a=\S* i#|^update i#/,
+  heads: /^(put|update) a\b/,
+  reads: /^(query|get) /,
+};
+
+function shareAt({ kind, from, until }: Case['deploy'] & object, second: number): number {
+  if (second < from) return 0;
+  if (kind === 'missing') return second < until ? 1 : 0;
+  return second >= until ? 1 : (second - from) / (until - from);
+}
+
+function hash(text: string): number {
+  let value = 17;
+  for (let at = 0; at < text.length; at++) value = (Math.imul(value, 31) + text.charCodeAt(at)) | 0;
+  return value;
+}

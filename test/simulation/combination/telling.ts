@@ -1,0 +1,126 @@
+/** Something that must come to its end, whatever closes it. */
+interface Owed {
+  readonly what: 'saga' | 'shield';
+  readonly path: string;
+  isBegun: boolean;
+  isSettled: boolean;
+}
+
+/** Something asked for that outlives the run. */
+interface Asked {
+  readonly what: 'abandoned child' | 'left call';
+  state: 'open' | 'rejected' | 'resolved';
+}
+
+/** What one execution of a workflow's code has seen of the engine's promises. Of a replay the same. */
+export interface Told {
+  readonly runId: string;
+  readonly owed: Owed[];
+  readonly asked: Asked[];
+  /** Of those, what was wanted when the code came to its end. */
+  wanted: readonly Asked['what'][];
+  hasReturned: boolean;
+  /** How often the cancel of the run came to a wait. */
+  heard: number;
+}
+
+/** What the code of a workflow tells of itself. */
+export class Telling {
+  readonly told: Told;
+  readonly #path: string;
+  readonly #hooks: TellingHooks;
+  readonly #last: { nowMs: number };
+  readonly #numbers: { last: number };
+
+  constructor(runId: string, hooks: TellingHooks, path = '', told?: Told, last = { nowMs: 0 }, numbers = { last: 0 }) {
+    this.told = told ?? { runId, owed: [], asked: [], wanted: [], hasReturned: false, heard: 0 };
+    this.#path = path;
+    this.#hooks = hooks;
+    this.#last = last;
+    this.#numbers = numbers;
+  }
+
+  within(path: string): Telling {
+    return new Telling(this.told.runId, this.#hooks, path, this.told, this.#last, this.#numbers);
+  }
+
+  instantMs(second: number): number {
+    return this.#hooks.instantMs(second);
+  }
+
+  now(nowMs: number): void {
+    this.#hooks.onNow(this.told.runId, this.#last.nowMs, nowMs);
+    this.#last.nowMs = nowMs;
+  }
+
+  gotSignal(name: string, value: unknown): void {
+    if (typeof value !== 'string' || !value.startsWith(`${name}:`))
+      this.#hooks.fail('signal-payload-lost', `run ${this.told.runId.slice(0, 4)} was given ${JSON.stringify(value)}`);
+  }
+
+  heardCancel(): void {
+    this.told.heard++;
+  }
+
+  owes(what: Owed['what']): { readonly begun: () => void; readonly settled: () => void } {
+    const owed: Owed = { what, path: this.#path, isBegun: false, isSettled: false };
+    this.told.owed.push(owed);
+    return {
+      begun: () => {
+        owed.isBegun = true;
+      },
+      settled: () => {
+        owed.isSettled = true;
+      },
+    };
+  }
+
+  asked(what: Asked['what'], promise: Promise<unknown>): void {
+    const asked: Asked = { what, state: 'open' };
+    this.told.asked.push(asked);
+    promise.then(
+      () => {
+        asked.state = 'resolved';
+      },
+      () => {
+        asked.state = 'rejected';
+      },
+    );
+  }
+
+  /** A part that the engine closes when it settles: by then nothing inside of it owes anything. */
+  closing(what: 'ctx.race' | 'ctx.scope'): {
+    readonly path: string;
+    readonly closed: () => void;
+    readonly settled: () => void;
+  } {
+    const path = `${this.#path}/${what}${++this.#numbers.last};`;
+    let isClosed = false;
+    return {
+      path,
+      closed: () => {
+        isClosed = true;
+      },
+      settled: () => {
+        if (!isClosed) return;
+        const left = this.told.owed.filter((owed) => owed.path.startsWith(path) && owed.isBegun && !owed.isSettled);
+        for (const { what: owing } of left)
+          this.#hooks.fail(
+            `${what === 'ctx.race' ? 'race' : 'scope'}-left-${owing}`,
+            `run ${this.told.runId.slice(0, 4)}: ${what} settled while a ${owing} inside of it was not done`,
+          );
+      },
+    };
+  }
+
+  returned(): void {
+    this.told.hasReturned = true;
+    this.told.wanted = this.told.asked.filter(({ state }) => state === 'open').map(({ what }) => what);
+  }
+}
+
+export interface TellingHooks {
+  fail(kind: string, detail: string): void;
+  onNow(runId: string, beforeMs: number, nowMs: number): void;
+  instantMs(second: number): number;
+}
