@@ -51,14 +51,14 @@ export class CountingTable implements Table {
     return this.#table.transact(writes);
   }
 
-  async get(key: Key): Promise<Item | undefined> {
-    const item = await this.#table.get(key);
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    const item = await this.#table.get(key, attributes);
     this.#read.push(item === undefined ? [] : [item]);
     return item;
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
-    const items = await this.#table.queryPartition(pk, skPrefix, after);
+  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+    const items = await this.#table.queryPartition(pk, skPrefix, after, attributes);
     this.#read.push(items);
     return items;
   }

@@ -13,6 +13,7 @@ import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
+import { requestsAtOnceFigures } from './measure-requests-at-once.js';
 import { timeFigures } from './time-figures.js';
 
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
@@ -41,6 +42,7 @@ async function measure(): Promise<Report> {
       ...(counts?.figures ?? []),
       ...(values.only === undefined ? await timeFigures(database, progress) : []),
       ...(values.only === undefined ? await largeRunFigures(database, progress) : []),
+      ...(values.only === undefined ? await requestsAtOnceFigures() : []),
       ...(await bundleFigures()),
       ...(await coldStartFigures(process.execPath, process.versions.node, progress)),
       ...(await otherColdStarts(values.node, progress)),

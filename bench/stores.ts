@@ -8,10 +8,15 @@ import { dynoxideVersion, findDynoxide, startDynoxide } from '../lib/local/dynox
 import { createDynamoDbClient } from '../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../lib/store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../lib/store/dynamodb/schema.js';
+import { openJournaledTable } from '../lib/store/journal.js';
+import type { Table } from '../lib/store/table.js';
 
-/** Where runs are kept while something is measured: the memory of this process, or dynoxide through the AWS SDK. */
-export type StoreName = 'memory' | 'dynoxide';
-export const storeNames = ['memory', 'dynoxide'] as const satisfies readonly StoreName[];
+/**
+ * Where runs are kept while something is measured: the memory of this process, the same with its journal on the disk (as
+ * local mode does where there is no dynoxide), or dynoxide through the AWS SDK.
+ */
+export type StoreName = 'memory' | 'journal' | 'dynoxide';
+export const storeNames = ['memory', 'journal', 'dynoxide'] as const satisfies readonly StoreName[];
 
 export interface OpenTable {
   readonly table: DynamoDbTable;
@@ -25,6 +30,19 @@ export interface Database {
   /** A new table, or the one of that name, over a client that nobody else uses. */
   openTable(tableName?: string): Promise<OpenTable>;
   close(): Promise<void>;
+}
+
+/** A new journaled table in a temporary folder; `close` removes it. */
+export async function openJournal(): Promise<{ readonly table: Table; readonly close: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-bench-'));
+  const { table, close } = await openJournaledTable({ file: join(folder, 'journal.jsonl'), log: silentLog });
+  return {
+    table,
+    close: async () => {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Starts dynoxide as local mode does, on a database file in a temporary folder that goes with it. */

@@ -5,16 +5,16 @@ import { parallelHistory, parallelSteps, replayMs, sequentialHistory, sequential
 import { msPerPut, msPerStep, runsPerSecond } from './measure-steps.js';
 import { wakeLatenciesMs } from './measure-wake.js';
 import { percentile, repeat } from './statistics.js';
-import { storeNames, type Database, type StoreName } from './stores.js';
+import { openJournal, storeNames, type Database, type StoreName } from './stores.js';
 
 const aims = {
   replayed10kEvents: { atMost: 50 },
-  step: { memory: { atMost: 0.1 }, dynoxide: { atMost: 1.5 } },
-  runs: { memory: { atLeast: 1_000 }, dynoxide: undefined },
+  step: { memory: { atMost: 0.1 }, journal: undefined, dynoxide: { atMost: 1.5 } },
+  runs: { memory: { atLeast: 1_000 }, journal: undefined, dynoxide: undefined },
   wake: { atMost: 10 },
 } satisfies {
   replayed10kEvents: Aim;
-  step: Record<StoreName, Aim>;
+  step: Record<StoreName, Aim | undefined>;
   runs: Record<StoreName, Aim | undefined>;
   wake: Aim;
 };
@@ -26,30 +26,54 @@ export async function timeFigures(
 ): Promise<readonly Figure[]> {
   progress('replay');
   const figures: Figure[] = [...(await replayFigures())];
-  for (const store of storeNames) {
-    const openTable = tablesOf(store, database);
-    if (openTable === undefined) continue;
-    progress(`steps on ${store}`);
-    await msPerStep(await openTable(), 500);
-    if (store === 'dynoxide') {
-      const table = await openTable();
-      figures.push(medianFigure('put.dynoxide', await repeat(5, () => msPerPut(table, 500)), 'ms per conditional put'));
+  const journals: (() => Promise<void>)[] = [];
+  try {
+    for (const store of storeNames) {
+      const openTable = tablesOf(store, database, journals);
+      if (openTable !== undefined) figures.push(...(await storeFigures(store, openTable, progress)));
     }
-    figures.push(...(await stepFigures(store, openTable)));
-    progress(`runs on ${store}`);
-    await runsPerSecond(await openTable(), 200, 5);
-    const runs = await repeat(store === 'memory' ? 9 : 3, async () => runsPerSecond(await openTable(), 200, 5));
-    figures.push(medianFigure(`runs.${store}.200runsOf5steps`, runs, 'runs per second', aims.runs[store]));
-    progress(`wakes on ${store}`);
-    figures.push(...(await wakeFigures(store, openTable)));
+  } finally {
+    for (const close of journals) await close();
   }
   return figures;
 }
 
-function tablesOf(store: StoreName, database: Database | undefined): (() => Promise<Table>) | undefined {
+async function storeFigures(
+  store: StoreName,
+  openTable: () => Promise<Table>,
+  progress: (text: string) => void,
+): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  progress(`steps on ${store}`);
+  await msPerStep(await openTable(), 500);
+  if (store !== 'memory') {
+    const table = await openTable();
+    figures.push(medianFigure(`put.${store}`, await repeat(5, () => msPerPut(table, 500)), 'ms per conditional put'));
+  }
+  figures.push(...(await stepFigures(store, openTable)));
+  progress(`runs on ${store}`);
+  await runsPerSecond(await openTable(), 200, 5);
+  const runs = await repeat(store === 'memory' ? 9 : 3, async () => runsPerSecond(await openTable(), 200, 5));
+  figures.push(medianFigure(`runs.${store}.200runsOf5steps`, runs, 'runs per second', aims.runs[store]));
+  progress(`wakes on ${store}`);
+  figures.push(...(await wakeFigures(store, openTable)));
+  return figures;
+}
+
+function tablesOf(
+  store: StoreName,
+  database: Database | undefined,
+  journals: (() => Promise<void>)[],
+): (() => Promise<Table>) | undefined {
   switch (store) {
     case 'memory':
       return async () => new MemoryTable();
+    case 'journal':
+      return async () => {
+        const { table, close } = await openJournal();
+        journals.push(close);
+        return table;
+      };
     case 'dynoxide':
       return database === undefined ? undefined : async () => (await database.openTable()).table;
   }

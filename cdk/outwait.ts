@@ -66,7 +66,7 @@ export class Outwait extends Construct {
       table: this.table,
       queues: this.queues,
       tokenKeys: this.tokenKeys,
-      managementToken: this.managementToken,
+      managementTokens: this.#managementTokens(props),
       payloadKey: props.payloadKey,
       eventBus: props.eventBus,
       secrets: props.secrets ?? [],
@@ -123,18 +123,27 @@ export class Outwait extends Construct {
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
+      ...(props.plainPayloads === undefined ? {} : { [envNames.plainPayloads]: props.plainPayloads }),
       ...(props.dueShards === undefined ? {} : { [envNames.dueShards]: String(props.dueShards) }),
       ...(props.eventBus !== undefined && busUsers.includes(name)
         ? { [envNames.eventBus]: props.eventBus.eventBusArn }
         : {}),
-      ...(name === 'api' ? this.#managementEnvironment() : {}),
+      ...(name === 'api' ? this.#managementEnvironment(props) : {}),
     };
   }
 
-  #managementEnvironment(): Record<string, string> {
+  #managementEnvironment(props: OutwaitProps): Record<string, string> {
     return this.managementToken === undefined
       ? { [envNames.managementAccess]: 'authorizer' }
-      : { [envNames.managementTokenSecret]: this.managementToken.secretArn };
+      : {
+          [envNames.managementTokenSecret]: this.#managementTokens(props)
+            .map(({ secretArn }) => secretArn)
+            .join(','),
+        };
+  }
+
+  #managementTokens({ otherManagementTokens = [] }: OutwaitProps): readonly ISecret[] {
+    return this.managementToken === undefined ? [] : [this.managementToken, ...otherManagementTokens];
   }
 
   /** Where events for a function lead. */

@@ -28,8 +28,8 @@ export interface Resources {
   readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
   readonly tokenKeys: ISecret;
-  /** Undefined where an authorizer decides. */
-  readonly managementToken: ISecret | undefined;
+  /** None where an authorizer decides. */
+  readonly managementTokens: readonly ISecret[];
   readonly payloadKey: IKey | undefined;
   readonly eventBus: IEventBus | undefined;
   readonly secrets: readonly string[];
@@ -51,7 +51,7 @@ export function grantRights(resources: Resources): void {
   }
   // Turns write the histories that there is to tell of, and nobody else does.
   if (resources.eventBus !== undefined) allow(functions.turn, ['events:PutEvents'], resources.eventBus.eventBusArn);
-  if (resources.managementToken !== undefined) grantSecret(functions.api, resources.managementToken);
+  for (const secret of resources.managementTokens) grantSecret(functions.api, secret);
   for (const name of callers) grantNamed(functions[name], resources);
 }
 

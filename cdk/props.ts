@@ -72,10 +72,17 @@ export interface OutwaitProps {
   readonly parameters?: readonly string[];
   /** Texts `keyId:base64url[,…]`, of which the last stays for good. Default: a secret with a generated key. */
   readonly tokenKeys?: ISecret;
-  /** Text of the management token, or several with commas between them. Default: a secret with a generated one. */
+  /** The management token, at least 24 characters. Default: a secret with a generated one. */
   readonly managementToken?: ISecret;
+  /** Each holds one more token that counts, as while one is replaced. Default: none. */
+  readonly otherManagementTokens?: readonly ISecret[];
   /** Wraps the data keys that encrypt payloads. Default: payloads are stored as they are, in a table that AWS encrypts. */
   readonly payloadKey?: IKey;
+  /**
+   * `refuse`: payloads that are stored in the clear are not read, which is right once every run that was started before
+   * there was a `payloadKey` has ended. Default: `read`.
+   */
+  readonly plainPayloads?: 'read' | 'refuse';
   /** Is told of lifecycle events of the runs that start from then on; `turn` may put events on it. Default: nobody is told. */
   readonly eventBus?: IEventBus;
   /** Further environment variables of all functions. Not for secrets: whoever may see a function sees them. Default: none. */

@@ -76,7 +76,9 @@ const settingsSchema = z.strictObject({
   parameters: z.array(text).optional(),
   tokenKeysSecretArn: secretArn.optional(),
   managementTokenSecretArn: secretArn.optional(),
+  otherManagementTokenSecretArns: z.array(secretArn).optional(),
   payloadKeyArn: arnOf('a key of KMS (no alias: rights are on keys)', 'kms', 'key/[A-Za-z0-9-]+').optional(),
+  plainPayloads: z.enum(['read', 'refuse']).optional(),
   eventBus: z
     .union(
       [z.string().regex(new RegExp(`^${busName}$`)), arnOf('a bus', 'events', `event-bus/${busName}`)],
@@ -135,7 +137,14 @@ function parseJson(json: string): unknown {
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
     settings;
-  const { stackName: _, tokenKeysSecretArn, managementTokenSecretArn, eventBus, ...plain } = others;
+  const {
+    stackName: _,
+    tokenKeysSecretArn,
+    managementTokenSecretArn,
+    otherManagementTokenSecretArns,
+    eventBus,
+    ...plain
+  } = others;
   return {
     ...plain,
     ...(removalPolicy === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
@@ -156,6 +165,13 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
     ...(managementTokenSecretArn === undefined
       ? {}
       : { managementToken: Secret.fromSecretCompleteArn(scope, 'ManagementToken', managementTokenSecretArn) }),
+    ...(otherManagementTokenSecretArns === undefined
+      ? {}
+      : {
+          otherManagementTokens: otherManagementTokenSecretArns.map((arn, at) =>
+            Secret.fromSecretCompleteArn(scope, `OtherManagementToken${at + 1}`, arn),
+          ),
+        }),
     ...(payloadKeyArn === undefined ? {} : { payloadKey: Key.fromKeyArn(scope, 'PayloadKey', payloadKeyArn) }),
     ...(eventBus === undefined ? {} : { eventBus: busOf(scope, eventBus) }),
     ...(vpc === undefined ? {} : { vpc: vpcOf(scope, vpc) }),

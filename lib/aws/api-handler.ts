@@ -45,7 +45,7 @@ interface Served {
 type Routes = ReturnType<typeof createRoutes>;
 
 /** A route that the gateway leads here without its authorizer is none of the management's. */
-const refuseAll: RouteOptions = { managementToken: () => undefined };
+const refuseAll: RouteOptions = { managementTokens: () => [] };
 
 function serve(deps: Deps, options: RouteOptions): Served {
   return { deps, routes: createRoutes(deps, options), openRoutes: once(() => createRoutes(deps)) };

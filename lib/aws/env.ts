@@ -1,5 +1,5 @@
 import { EngineError } from '../base/errors.js';
-import { dueShardsMax, dueShardsMin } from '../base/limits.js';
+import { dueShardsMax, dueShardsMin, managementTokenMinChars } from '../base/limits.js';
 
 /** Environment variables of the functions. */
 export const envNames = {
@@ -15,9 +15,11 @@ export const envNames = {
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
   /** Id, ARN or alias of a key of KMS, whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones. */
   payloadKmsKey: 'OUTWAIT_PAYLOAD_KMS_KEY',
-  /** Bearer token of the management routes, or several with commas between them; without it they refuse every request. */
+  /** `read` (the default) or `refuse`: whether payloads that are stored in the clear are read where a key is configured. */
+  plainPayloads: 'OUTWAIT_PLAIN_PAYLOADS',
+  /** Bearer token of the management routes, as it is; without any they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
-  /** In its place: id or ARN of a secret of Secrets Manager that holds it. */
+  /** In its place: ids or ARNs of secrets of Secrets Manager with commas between them, each of which holds one. */
   managementTokenSecret: 'OUTWAIT_MANAGEMENT_TOKEN_SECRET',
   /** `token` (the default): management requests need the bearer token. `authorizer`: they need to have passed one of the gateway. */
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
@@ -34,6 +36,9 @@ const lambdaNames = { functionName: 'AWS_LAMBDA_FUNCTION_NAME', version: 'AWS_LA
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+const plainPayloads = ['read', 'refuse'] as const;
+export type PlainPayloads = (typeof plainPayloads)[number];
 
 /** A secret text: as it is, or kept in Secrets Manager. */
 export type TextSource =
@@ -54,6 +59,7 @@ export interface Env {
   readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
+  readonly plainPayloads: PlainPayloads;
   readonly eventBus: string | undefined;
   /** What runs; undefined unless it is a published version. */
   readonly version: PublishedVersion | undefined;
@@ -87,14 +93,33 @@ export function readEnv(variables: Variables): Env {
   };
 }
 
-/** Undefined when it is not set, or empty. */
+/** Undefined when it is not set, or empty. @throws EngineError `CONFIG_INVALID`, see checkedManagementToken */
 export function readManagementToken(variables: Variables): string | undefined {
-  return optional(variables, envNames.managementToken);
+  const token = optional(variables, envNames.managementToken);
+  return token === undefined ? undefined : checkedManagementToken(token, envNames.managementToken);
+}
+
+/**
+ * The token without white space around it, which a header would lose. `subject` begins the message.
+ * @throws EngineError `CONFIG_INVALID` for one that is short enough to be guessed, or that no header can carry
+ */
+export function checkedManagementToken(text: string, subject: string): string {
+  const token = text.trim();
+  const problem = !/^[\x21-\x7e]*$/.test(token)
+    ? 'it has others'
+    : token.length < managementTokenMinChars
+      ? `it has ${token.length}`
+      : undefined;
+  if (problem === undefined) return token;
+  throw new EngineError(
+    'CONFIG_INVALID',
+    `${subject} must have at least ${managementTokenMinChars} characters, all of them visible ASCII; ${problem}`,
+  );
 }
 
 export type ManagementAccess =
-  /** Undefined: there is no token, and every request is refused. */
-  { readonly kind: 'token'; readonly token: TextSource | undefined } | { readonly kind: 'authorizer' };
+  /** Any of the tokens will do; without one every request is refused. */
+  { readonly kind: 'token'; readonly tokens: readonly TextSource[] } | { readonly kind: 'authorizer' };
 
 /** Who may use the management routes of a deployment. @throws EngineError `CONFIG_INVALID` */
 export function readManagementAccess(variables: Variables): ManagementAccess {
@@ -102,7 +127,22 @@ export function readManagementAccess(variables: Variables): ManagementAccess {
   if (kind === 'authorizer') return { kind };
   if (kind !== 'token')
     throw new EngineError('CONFIG_INVALID', `${envNames.managementAccess} must be one of token, authorizer`);
-  return { kind, token: readText(variables, envNames.managementToken, envNames.managementTokenSecret) };
+  const source = readText(variables, envNames.managementToken, envNames.managementTokenSecret);
+  switch (source?.kind) {
+    case undefined:
+      return { kind, tokens: [] };
+    case 'text':
+      return { kind, tokens: [{ kind: 'text', text: checkedManagementToken(source.text, envNames.managementToken) }] };
+    case 'secret':
+      return { kind, tokens: idsIn(source.secretId).map((secretId) => ({ kind: 'secret', secretId })) };
+  }
+}
+
+function idsIn(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
 }
 
 /** @throws EngineError `CONFIG_INVALID` when both are set */
@@ -115,12 +155,23 @@ function readText(variables: Variables, textName: string, secretName: string): T
   return text === undefined ? undefined : { kind: 'text', text };
 }
 
-/** Each undefined when it is not set, or empty. */
-export function readPayloadKeySources(variables: Variables): Pick<Env, 'payloadKeys' | 'payloadKmsKey'> {
+/** Each key undefined when it is not set, or empty. @throws EngineError `CONFIG_INVALID` */
+export function readPayloadKeySources(
+  variables: Variables,
+): Pick<Env, 'payloadKeys' | 'payloadKmsKey' | 'plainPayloads'> {
   return {
     payloadKeys: optional(variables, envNames.payloadKeys),
     payloadKmsKey: optional(variables, envNames.payloadKmsKey),
+    plainPayloads: readPlainPayloads(variables),
   };
+}
+
+function readPlainPayloads(variables: Variables): PlainPayloads {
+  const given = optional(variables, envNames.plainPayloads) ?? 'read';
+  const known = plainPayloads.find((word) => word === given);
+  if (known === undefined)
+    throw new EngineError('CONFIG_INVALID', `${envNames.plainPayloads} must be one of ${plainPayloads.join(', ')}`);
+  return known;
 }
 
 function optional(variables: Variables, name: string): string | undefined {

@@ -5,6 +5,7 @@ import { kmsKeyService } from '../store/kms/key-service.js';
 import { wrappingKeyring } from '../store/kms/kms-keyring.js';
 import { namedKeyring } from '../store/payload-keyring.js';
 import { TokenKeys } from '../tokens/token-keys.js';
+import type { PlainPayloads } from './env.js';
 
 interface Key {
   readonly keyId: string;
@@ -29,17 +30,25 @@ export interface PayloadKeySources {
   readonly payloadKeys: string | undefined;
   /** Id, ARN or alias of a key of KMS. Then its data keys encrypt, and `payloadKeys` only decrypt what is older. */
   readonly payloadKmsKey: string | undefined;
+  /** Whether payloads that are stored in the clear are read; default `read`. */
+  readonly plainPayloads?: PlainPayloads;
 }
 
 /** What encrypts payloads; undefined when neither source is configured. @throws EngineError `CONFIG_INVALID` */
 export function createPayloadCipher(
-  { payloadKeys, payloadKmsKey }: PayloadKeySources,
+  { payloadKeys, payloadKmsKey, plainPayloads }: PayloadKeySources,
   clock: Clock,
 ): PayloadCipher | undefined {
   const named = payloadKeys === undefined ? [] : [namedKeyring(parseKeys(payloadKeys, 'payload'))];
   const wrapping = payloadKmsKey === undefined ? [] : [wrappingKeyring(kmsKeyService({ keyId: payloadKmsKey }), clock)];
   const [sealing, ...others] = [...wrapping, ...named];
-  return sealing === undefined ? undefined : createCipher(sealing, ...others);
+  if (sealing !== undefined) return { ...createCipher(sealing, ...others), refusesPlain: plainPayloads === 'refuse' };
+  if (plainPayloads === 'refuse')
+    throw new EngineError(
+      'CONFIG_INVALID',
+      'payloads in the clear are to be refused, and no payload key is configured',
+    );
+  return undefined;
 }
 
 function parseKeys(text: string, kind: string): readonly Key[] {

@@ -6,6 +6,7 @@ import { validInput } from '../operations/start-run.js';
 import type { App } from '../workflow/app.js';
 import { checkSchedules, type Schedule } from '../workflow/schedule.js';
 import { bundle } from './bundle.js';
+import { system } from './system.js';
 
 /**
  * Bundles the configuration as a deployment would and gives the app that it exports.
@@ -63,11 +64,10 @@ export async function importApp(configFile: string, file: string): Promise<App> 
 /** Else every tick would be refused, one after the other. */
 async function checkInput({ name, workflow, input }: Schedule): Promise<void> {
   try {
-    await validInput(workflow, input);
+    await validInput(system, workflow, input);
   } catch (error) {
-    const reason =
-      error instanceof Error ? error.message : 'the schema of its workflow threw something that is no error';
-    throw new EngineError('CONFIG_INVALID', `schedule "${name}": ${reason}`, { cause: error });
+    if (!isEngineError(error)) throw error;
+    throw new EngineError('CONFIG_INVALID', `schedule "${name}": ${error.message}`, { cause: error });
   }
 }
 

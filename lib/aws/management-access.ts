@@ -1,7 +1,7 @@
 import type { Clock } from '../base/time.js';
 import type { AwsSecrets } from '../remote/auth/aws-secrets.js';
 import type { ApiOptions } from './api-handler.js';
-import type { ManagementAccess } from './env.js';
+import { checkedManagementToken, type ManagementAccess } from './env.js';
 import { textReader } from './text-source.js';
 
 /** What the handler of the API checks of a management request. */
@@ -9,7 +9,16 @@ export function managementAccess(access: ManagementAccess, clock: Clock, aws?: A
   switch (access.kind) {
     case 'authorizer':
       return { byAuthorizer: true };
-    case 'token':
-      return { managementToken: access.token === undefined ? () => undefined : textReader(access.token, clock, aws) };
+    case 'token': {
+      const readers = access.tokens.map((source) => textReader(source, clock, aws));
+      return { managementTokens: async () => tokensIn(await Promise.all(readers.map((read) => read()))) };
+    }
   }
+}
+
+/** @throws EngineError `CONFIG_INVALID` when one of them is none: somebody believes that it counts */
+function tokensIn(texts: readonly (string | undefined)[]): readonly string[] {
+  return texts
+    .filter((text) => text !== undefined)
+    .map((text) => checkedManagementToken(text, 'the management token in a secret'));
 }

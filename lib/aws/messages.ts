@@ -13,9 +13,17 @@ const news = z.catch(
   z.optional(z.array(z.union([z.object({ waitId }), z.object({ inboxId: z.string() })]))),
   undefined,
 );
-const turnMessage = z.object({ runId, news });
+const count = z.number().check(z.int(), z.positive());
+// A hint: without it a start counts as one that its process died of.
+const unharmed = z.catch(z.optional(z.array(z.object({ waitId, attempt: count, begun: count }))), undefined);
+const turnMessage = z.object({ runId, news, unharmed });
 
-const stepMessage = z.object({ runId, waitId, dueAtMs: instantMs });
+const stepMessage = z.object({
+  runId,
+  waitId,
+  dueAtMs: instantMs,
+  unharmed: z.catch(z.optional(z.string()), undefined),
+});
 
 const workMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('wake'), runId, dueAtMs: instantMs }),
@@ -38,7 +46,7 @@ export function parseTurnMessage(body: string): TurnMessage | undefined {
 /** Undefined for a body that is no step message. */
 export function parseStepMessage(body: string): StepMessage | undefined {
   const parsed = stepMessage.safeParse(fromJson(body));
-  return parsed.success ? parsed.data : undefined;
+  return parsed.success ? (withoutUndefined(parsed.data) as StepMessage) : undefined;
 }
 
 /** Undefined for a body that is no work message. */

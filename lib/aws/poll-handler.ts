@@ -1,14 +1,11 @@
 import type { SQSRecord } from 'aws-lambda';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { pollsPerServer, requestTimeoutMs } from '../base/limits.js';
+import { pollReserveMs, pollsPerServer } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { handleWork } from '../operations/handle-work.js';
 import type { GetDeps } from './get-deps.js';
 import { parseWorkMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
-
-/** What a read may take beside the remote's own time: the claim, the settlement, the next message. */
-const readReserveMs = 10_000;
 
 /**
  * Does a batch of the work queue: reads remote tasks, at most 8 at a time of each server, and passes wakes on. A server
@@ -53,7 +50,7 @@ async function doWork(
     }
     // A message of an older version names no server; those share one limit.
     return await limitOf(message.server ?? '')(async () => {
-      if (context.getRemainingTimeInMillis() < requestTimeoutMs + readReserveMs) return false;
+      if (context.getRemainingTimeInMillis() < pollReserveMs) return false;
       await handleWork(deps, message);
       return true;
     });

@@ -5,15 +5,21 @@ import type { GetDeps } from './get-deps.js';
 
 export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
 
-/** The sweep, once a minute. A failure is thrown: EventBridge repeats the event, and the next minute sweeps again. */
+/**
+ * The sweep, once a minute: what is due, and the schedules. Neither waits for the other or is stopped by its failure. A
+ * failure is thrown when both are done: EventBridge repeats the event, and the next minute sweeps again.
+ */
 export function scheduleHandler(getDeps: GetDeps): ScheduleHandler {
   return async ({ time }) => {
     const deps = await getDeps();
-    const { wakes, polls, steps, oldestDueAgeMs } = await fanOutDue(deps);
-    const { started } = await tickSchedules(deps);
-    deps.metrics?.put('OldestDueAgeMs', oldestDueAgeMs);
+    const [due, ticks] = await Promise.allSettled([fanOutDue(deps), tickSchedules(deps)]);
+    if (due.status === 'fulfilled') deps.metrics?.put('OldestDueAgeMs', due.value.oldestDueAgeMs);
     // Clocks differ a little, and the time of the event has no fraction of a second.
     deps.metrics?.put('SweepLagMs', Math.max(0, deps.clock.nowMs() - Date.parse(time)));
+    if (due.status === 'rejected') throw due.reason;
+    if (ticks.status === 'rejected') throw ticks.reason;
+    const { wakes, polls, steps } = due.value;
+    const { started } = ticks.value;
     if (wakes + polls + steps + started > 0) deps.log.info('swept', { wakes, polls, steps, started });
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.js';
-import { cutUtf8, toJson } from './json.js';
-import { failureTextBytes } from './limits.js';
+import { cutUtf8, toJson, utf8Bytes } from './json.js';
+import { errorDetailsMaxBytes, failureTextBytes } from './limits.js';
 
 /**
  * Every code an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is
@@ -195,6 +195,15 @@ export function readable(thrown: unknown): unknown {
   }
 }
 
+/** A property of what was thrown; undefined if there is none, or if it throws when it is looked at. */
+export function propertyOf(thrown: unknown, name: string): unknown {
+  try {
+    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whatever is ever read of an error. */
 function readAll(error: Error): readonly unknown[] {
   return [error.name, error.message, error.cause, brand in error];
@@ -206,7 +215,9 @@ function textOf(value: unknown): string {
 
 function storableDetails(details: JsonObject | undefined): JsonObject | undefined {
   try {
-    return toJson(details) as JsonObject | undefined;
+    const json = toJson(details) as JsonObject | undefined;
+    const detailsBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
+    return detailsBytes <= errorDetailsMaxBytes ? json : { detailsBytes };
   } catch {
     return undefined;
   }

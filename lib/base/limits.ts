@@ -10,9 +10,14 @@ export const startDelayMaxMs = 365 * 24 * 3_600_000;
 /** Longest extension of one heartbeat. */
 export const heartbeatMaxMs = 7 * 24 * 3_600_000;
 export const tagsMax = 10;
+export const tagNameMaxChars = 64;
+export const tagValueMaxChars = 256;
+export const signalNameMaxChars = 128;
 /** Problems of an input that are listed, and the text of each. */
 export const issuesMax = 20;
 export const issueTextBytes = 200;
+/** A schema that has said nothing by then refuses its input. */
+export const schemaTimeoutMs = 10_000;
 /** Of a signal key, or the id of a request to stop. */
 export const requestIdMaxChars = 128;
 /** Payload of a signal. */
@@ -25,14 +30,23 @@ export const queryTimeoutMs = 5_000;
 export const mapConcurrency = 16;
 /** Longest pause of a run; then it goes on by itself. */
 export const pauseMaxMs = 24 * 3_600_000;
+/** A run that replaces another looks whether that has ended after as long as it has waited so far, within these. */
+export const replacedLookMinMs = 1_000;
+export const replacedLookMaxMs = 60_000;
 /** Times a step may take its process with it before it is failed. */
 export const poisonStrikes = 3;
+/** Longest pause before an attempt of a step that an error may ask for. */
+export const stepRetryAfterMaxMs = 24 * 3_600_000;
 /** Largest payload: input or result of a run, result of a step or of a remote task. A larger one fails and says so. */
 export const payloadMaxBytes = 2 * MiB;
-/** A stored payload above this is cut into chunks: a DynamoDB item holds 400 KB, and has other attributes. */
+/** A stored payload is cut into chunks of this size where the item has no room for it. */
 export const chunkBytes = 300 * KiB;
+/** Details of an error of a run; of larger ones only the size is kept, since a commit also holds what led to it. */
+export const errorDetailsMaxBytes = 3 * MiB;
 /** Events taken into one commit stop here; what does not fit goes into the next commit. */
 export const commitTargetBytes = 300 * KiB;
+/** Handles in one commit: their ids are the servers', and thousands of them can come at once. */
+export const commitHandlesMaxBytes = MiB;
 /** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
 export const inputPreviewBytes = 512;
 /** Text of a failure, of a remote or of a step, cut on a character boundary. */
@@ -54,9 +68,13 @@ export const historyPageBytes = 2 * MiB;
 export const inboundCompleteMaxBytes = 4 * MiB;
 /** Request body of every other management route. */
 export const inboundMaxBytes = 1 * MiB;
+/** Of a management token: whoever has one may do everything, and nothing but its length keeps it from being guessed. */
+export const managementTokenMinChars = 24;
 /** Bounds of JSON that came from outside, counted before it is parsed. */
 export const jsonMaxDepth = 64;
 export const jsonMaxKeys = 10_000;
+/** Keys, objects and arrays together, which is what parsing costs; numbers and texts are free. Of replies the only such bound. */
+export const jsonMaxParts = 200_000;
 
 // Outbound HTTP to remote servers.
 export const connectTimeoutMs = 3_000;
@@ -172,16 +190,20 @@ export const outsideInParallel = 16;
 export const cancelsInParallel = 8;
 /** A remote task whose server does not answer a cancel is left alone after this long. */
 export const cancelGiveUpMs = 24 * 3_600_000;
-/** Tries to store a handle: a task runs, and this is the only record of it. */
-export const storeHandleTries = 6;
-export const storeHandleBackoffMs = 200;
-/** With less than this left a turn starts nothing, wakes itself again and returns. */
-export const turnReserveMs = 5_000;
+/** Lost races in a row after which a turn gives its message back, and up to how many it pauses for none of them. */
+export const turnPassesMax = 60;
+export const quickPasses = 4;
+export const passBackoffMaxMs = 1_000;
+/** Turns in a row that throw in the same way before the run counts as blocked; further apart they are no row. */
+export const failedTurnsMax = 3;
+export const failedTurnsWindowMs = 24 * 3_600_000;
 /** Requests recorded in one commit; more go into the next. */
 export const requestsPerCommit = 300;
 /** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
 export const warmRunsMax = 50;
 export const warmEventsMax = 50_000;
+/** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
+export const endedRunsMax = 1_000;
 /** They are kept only while less than this of the heap is in use: what their code holds may be large. */
 export const spareHeapShare = 0.5;
 /** A turn in flight looks for a cancel this often. */
@@ -233,6 +255,8 @@ export const remoteStateMaxChars = 64;
 export const formMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */
 export const answerMaxBytes = 64 * KiB;
+/** A task that a tool gives out as its result is told by its text up to this length: there is not much to one. */
+export const disguisedTaskMaxChars = 16 * KiB;
 /** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
 export const answerCheckPairsMax = 200_000;
 /** Questions of a page that are read at a time; ten of them are less than 1 MiB. */
@@ -278,8 +302,10 @@ export const questionPartsMaxBytes = 32 * KiB;
 export const scrubMinChars = 4;
 
 // Store.
-/** What DynamoDB takes: one item, one transaction. */
+/** What DynamoDB takes: one item, the parts of its key and of an index's, one transaction. */
 export const itemMaxBytes = 400 * KiB;
+export const partitionKeyMaxBytes = 2 * KiB;
+export const sortKeyMaxBytes = KiB;
 export const transactionMaxWrites = 100;
 export const transactionMaxBytes = 4 * MiB;
 /** Shorter payloads are stored as plain JSON: gzip and base64 gain nothing there. */
@@ -296,10 +322,22 @@ export const queueRequestTimeoutMs = 5_000;
 export const queueRequestAttempts = 3;
 /** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
 export const redriveWaitSeconds = 1;
-/** Attempts of a write that met another transaction on its items. */
-export const storeConflictAttempts = 6;
+/** Items of one run that are read, or put, side by side where each is a request of its own. */
+export const readsInParallel = 16;
+export const writesInParallel = 16;
+/**
+ * How long a write goes on that meets other transactions on its items: an API answers within 30 s. The longest pause is
+ * one at which a thousand senders leave the table to those whose turn it is.
+ */
+export const storeConflictPatienceMs = 20_000;
 export const storeConflictBackoffBaseMs = 20;
-export const storeConflictBackoffMaxMs = 500;
+export const storeConflictBackoffMaxMs = 4_000;
+/** Pauses between the tries of a write that holds what no item has yet, as long as there is time. */
+export const storeRetryBackoffBaseMs = 200;
+export const storeRetryBackoffMaxMs = 5_000;
+/** How long a request waits for the run that its own goes on as, and between two looks. */
+export const nextRunPatienceMs = 8_000;
+export const nextRunLookMs = 250;
 // Publishing lifecycle events.
 /** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
 export const putEventsMaxEntries = 10;
@@ -314,9 +352,8 @@ export const busRoundBackoffMs = 100;
 export const busAnswerTimeoutMs = 8_000;
 /** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
 export const busRestMs = 30_000;
-/** Events published between two looks at the time that is left, which fill a request, and what must be left: the longest request, and the write that says so. */
+/** Events published between two looks at the time that is left, which fill a request. */
 export const publishedAtOnce = 10;
-export const publishReserveMs = 10_000;
 // Keys of payloads from KMS.
 /** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
 export const payloadKeyAgeMaxMs = 15 * 60_000;
@@ -328,3 +365,23 @@ export const unwrappedKeysMax = 1_000;
 export const keyRequestsInParallel = 16;
 /** A journal is written anew at open when it has this many lines more than twice its items. */
 export const journalSpareLines = 1_000;
+
+// What must be left of an invocation before something is begun: the sum of the limits of all that belongs to it.
+/** One write: a request to the store that gets no answer. */
+export const storeWriteMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
+/** Beside the timeout of a step: the commit that holds its result. */
+export const turnReserveMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
+/** A start from its call on: the reply, and the handle that is to be stored. Looked at once more before the call. */
+export const startCallMs = requestTimeoutMs + storeWriteMs;
+/** A whole start: a place among those of its worker, what the server says of itself, the claim of the attempt, the call. */
+export const startReserveMs = startsWaitMaxMs + serverTraitsTimeoutMs + storeWriteMs + startCallMs;
+/** A read of a remote task: the claim, the reply, and the settlement. */
+export const pollReserveMs = storeWriteMs + requestTimeoutMs + storeWriteMs;
+/** An answer to a question: the reply, and the commit that says what it was. */
+export const answerReserveMs = requestTimeoutMs + storeWriteMs;
+/** A cancel: the reply, and the write that says what came of it. */
+export const cancelReserveMs = requestTimeoutMs + storeWriteMs;
+/** To find the task of a start of unknown fate: what the server says of itself, the reply, and the handle that is stored. */
+export const lostStartReserveMs = serverTraitsTimeoutMs + requestTimeoutMs + storeWriteMs;
+/** Some lifecycle events: the longest request, and the write that says that they are published. */
+export const publishReserveMs = busAnswerTimeoutMs + storeWriteMs;

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import { isRunId, isWaitId } from '../base/ids.js';
-import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { idempotencyKeyMaxBytes, tagsMax } from '../base/limits.js';
+import type { JsonValue } from '../base/json.js';
+import { idempotencyKeyMaxBytes, signalNameMaxChars, tagNameMaxChars, tagsMax } from '../base/limits.js';
+import { nameProblem } from '../base/name.js';
 import { type Duration, durationToMs } from '../base/time.js';
 
 // Parsers of arguments. Commander puts what was given before the message and ends with a usage error.
@@ -25,9 +26,10 @@ export function inputIdArgument(text: string): string {
 }
 
 export function nameArgument(text: string): string {
-  // A URL takes the last two for steps along a path.
-  if (text === '' || text.length > 128 || text === '.' || text === '..')
-    throw new InvalidArgumentError('A name is 1 to 128 characters.');
+  // A URL takes these for steps along a path.
+  const problem =
+    text === '.' || text === '..' ? `must not be "${text}"` : nameProblem(text, { maxChars: signalNameMaxChars });
+  if (problem !== undefined) throw new InvalidArgumentError(`A name ${problem}.`);
   return text;
 }
 
@@ -50,6 +52,8 @@ export function tagsArgument(
   const match = /^([^=]{1,64})=([^]{0,256})$/.exec(text);
   const [, name, tag] = match ?? [];
   if (name === undefined || tag === undefined) throw new InvalidArgumentError('A tag has the form name=value.');
+  const problem = nameProblem(name, { maxChars: tagNameMaxChars });
+  if (problem !== undefined) throw new InvalidArgumentError(`The name of a tag ${problem}.`);
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The tag ${name} is given twice.`);
   if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`There are at most ${tagsMax} tags.`);
   return { ...before, [name]: tag };
@@ -65,9 +69,8 @@ export function jsonArgument(text: string): JsonValue {
 }
 
 export function keyArgument(text: string): string {
-  const sizeBytes = utf8Bytes(text);
-  if (sizeBytes === 0 || sizeBytes > idempotencyKeyMaxBytes)
-    throw new InvalidArgumentError(`A key is 1 to ${idempotencyKeyMaxBytes} bytes.`);
+  const problem = nameProblem(text, { maxBytes: idempotencyKeyMaxBytes });
+  if (problem !== undefined) throw new InvalidArgumentError(`A key ${problem}.`);
   return text;
 }
 
@@ -85,6 +88,14 @@ export function urlArgument(text: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new InvalidArgumentError('It must be an http or https URL, for example http://127.0.0.1:4000.');
   return url.origin + url.pathname.replace(/\/$/, '');
+}
+
+/** Collects origins of web pages. */
+export function originsArgument(text: string, before: readonly string[] = []): readonly string[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+    throw new InvalidArgumentError('It must be the origin of a page, for example http://localhost:3000.');
+  return [...before, url.origin];
 }
 
 export function textArgument(maxChars: number): (text: string) => string {

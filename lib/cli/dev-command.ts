@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { isEngineError } from '../base/errors.js';
 import type { EventBus } from '../bus/event-bus.js';
-import { urlArgument, wholeNumberArgument } from './arguments.js';
+import { originsArgument, urlArgument, wholeNumberArgument } from './arguments.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { plainJson } from './plain.js';
 
@@ -11,6 +11,7 @@ interface Flags {
   readonly state: string;
   readonly store?: 'dynamodb' | 'memory';
   readonly dynamodbEndpoint?: string;
+  readonly allowOrigin?: readonly string[];
   readonly events?: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -30,6 +31,7 @@ export function addDevCommand(program: Command): void {
         .argParser(urlArgument)
         .conflicts('store'),
     )
+    .option('--allow-origin <origin>', 'lets web pages from there use it; may be repeated', originsArgument)
     .option('--events', 'print lifecycle events, one JSON object on a line')
     .addOption(
       new Option('--log-level <level>', 'of the log on stderr')
@@ -61,6 +63,7 @@ async function runDev(flags: Flags): Promise<void> {
       log,
       ...(flags.store === undefined ? {} : { store: flags.store }),
       ...(flags.dynamodbEndpoint === undefined ? {} : { dynamodbEndpoint: flags.dynamodbEndpoint }),
+      ...(flags.allowOrigin === undefined ? {} : { allowedOrigins: flags.allowOrigin }),
       ...(flags.events === true ? { bus: printedEvents } : {}),
     });
     console.log(dev.ready);

@@ -37,6 +37,7 @@ export function formatRun(run: RunView): string {
   if (run.input !== undefined) rows.push(['input', value(run.input)]);
   if (run.progress !== undefined) rows.push(['progress', value(run.progress)]);
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', formatWait(wait)]);
   if (run.unreadSignals !== undefined) rows.push(['unread', `signals ${run.unreadSignals.join(', ')}`]);
   if (run.blocked !== undefined) rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
@@ -53,11 +54,16 @@ export function formatWhy(run: RunExplanation): string {
   }
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}, or a resume`]);
   if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
   if (run.deadlineAtMs !== undefined && run.outcome === undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
   if (rows.length === 1) rows.push(['', 'it waits for nothing: a turn of it is under way or due']);
   return formatRows(rows);
+}
+
+function formatPredecessor(runId: string): string {
+  return `the end of run ${runId}, whose place it takes`;
 }
 
 export function formatOutcome(outcome: RunOutcome): string {

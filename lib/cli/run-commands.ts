@@ -19,6 +19,7 @@ import {
 import { exitCodes } from './cli-error.js';
 import { common, type CommonFlags } from './common-options.js';
 import { formatOutcome, value } from './format.js';
+import { getWhenThere } from './next-run.js';
 import { print } from './output.js';
 
 /** Between two looks at a run that is waited for. */
@@ -51,7 +52,7 @@ export function addRunCommands(program: Command): void {
     .option('--tag <name=value>', 'for lists; may be given more than once', tagsArgument)
     .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
-    .option('--wait', 'wait for its end; the exit code is 1 unless it completes')
+    .option('--wait', 'wait for its end, and that of what it goes on as; the exit code is 1 unless it completes')
     .action(start);
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
@@ -123,15 +124,28 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
   // At once, so that whoever gives up waiting has it. JSON is one document, printed at the end.
   if (flags.json !== true) print(flags, started, () => started.runId);
   const run = await waitForEnd(client, started.runId);
-  print(flags, run, () => (run.outcome === undefined ? run.status : formatOutcome(run.outcome)));
+  // Both ids, where the run has gone on as another one.
+  const isOther = run.runId !== started.runId;
+  const answer = isOther ? { ...run, startedRunId: started.runId } : run;
+  print(flags, answer, () => {
+    const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome);
+    return isOther ? `went on as ${run.runId}\n${end}` : end;
+  });
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
 }
 
-async function waitForEnd(client: ApiClient, runId: string): Promise<RunView> {
+/** The run at its end; where it goes on as others, the last of them at its end. */
+async function waitForEnd(client: ApiClient, startedRunId: string): Promise<RunView> {
+  let runId = startedRunId;
   let unreachableSinceMs: number | undefined;
   for (;;) {
     try {
-      const run = await client.get<RunView>(`/runs/${runId}`);
+      const path = `/runs/${runId}`;
+      const run = await (runId === startedRunId ? client.get<RunView>(path) : getWhenThere<RunView>(client, path));
+      if (run.nextRunId !== undefined) {
+        runId = run.nextRunId;
+        continue;
+      }
       if (run.status !== 'running' && run.status !== 'ending') return run;
       unreachableSinceMs = undefined;
     } catch (error) {

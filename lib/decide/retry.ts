@@ -1,4 +1,10 @@
-import { pollIntervalMaxMs, startAttempts, startBackoffBaseMs } from '../base/limits.js';
+import {
+  pollIntervalMaxMs,
+  startAttempts,
+  startBackoffBaseMs,
+  storeRetryBackoffBaseMs,
+  storeRetryBackoffMaxMs,
+} from '../base/limits.js';
 
 /** How long to wait after failed attempt `attempt`; undefined when it was the last. Exponential, never sooner than the server asks. */
 export function startRetryDelayMs(attempt: number, retryAfterMs = 0): number | undefined {
@@ -32,4 +38,10 @@ export function stepRetryDelayMs(
   // 2 ** 52 is far beyond any interval, and still a number.
   const intervalMs = Math.min(policy.initialIntervalMs * 2 ** Math.min(attempt - 1, 52), policy.maxIntervalMs);
   return Math.max(Math.ceil(intervalMs * (1 - policy.jitter * fraction)), retryAfterMs);
+}
+
+/** How long to wait after failed try `failures` of a write: exponential up to 5 s, half of it left to chance. */
+export function storeRetryDelayMs(failures: number, fraction: number): number {
+  const longestMs = Math.min(storeRetryBackoffBaseMs * 2 ** Math.min(failures - 1, 20), storeRetryBackoffMaxMs);
+  return Math.ceil(longestMs * (1 - fraction / 2));
 }

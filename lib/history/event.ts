@@ -64,7 +64,13 @@ export type StepRequested = At & {
   readonly deadlineAtMs?: EpochMs;
 };
 /** An attempt is about to run; recorded beforehand only where a crash during it must be noticed. */
-export type StepStarted = At & { readonly type: 'StepStarted'; readonly waitId: WaitId; readonly attempt: number };
+export type StepStarted = At & {
+  readonly type: 'StepStarted';
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  /** The process of the start before this one did not die: it was handed over, and counts for nothing. */
+  readonly unharmed?: true;
+};
 /** One attempt failed and another will follow. */
 export type StepAttemptFailed = At & {
   readonly type: 'StepAttemptFailed';
@@ -237,7 +243,12 @@ export type TerminateRequested = At & {
   readonly reason?: string;
 };
 /** The outcome is fixed. Only the closing of waits and the terminal commit may follow. */
-export type RunEnding = At & { readonly type: 'RunEnding'; readonly outcome: RunOutcome };
+export type RunEnding = At & {
+  readonly type: 'RunEnding';
+  readonly outcome: RunOutcome;
+  /** Cancels that were taken in and reached no wait: the run that this one goes on as is given them. */
+  readonly unheard?: readonly string[];
+};
 /** The run has ended; every wait that the log asked for is closed. */
 export type RunEnded = At & { readonly type: 'RunEnded'; readonly status: RunOutcome['status'] };
 

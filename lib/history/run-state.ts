@@ -24,7 +24,9 @@ interface MayTimeOut {
 
 export type OpenStep = { readonly kind: 'step' } & Open &
   Retried & {
-    /** Attempts that were recorded before they ran and have no end in the log: each one died with its process. */
+    /** Starts of the attempt that were recorded before it ran. */
+    readonly begun: number;
+    /** How many of them have no end in the log and were not handed over: each one died with its process. */
     readonly interrupted: number;
     /** What the last attempt reported. */
     readonly progress?: JsonValue;
@@ -102,6 +104,8 @@ export class RunState {
   pausedUntilMs: EpochMs | undefined;
   cancelRequested = false;
   ending: RunOutcome | undefined;
+  /** Cancels that were taken in and that the workflow has not heard, once its outcome is fixed. */
+  unheard: readonly string[] = [];
   ended = false;
 
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
@@ -117,7 +121,7 @@ export class RunState {
         break;
       case 'StepRequested':
         if (event.long === true) this.#set({ kind: 'longStep', ...openOf(event, event.name), ...deadlineOf(event) });
-        else this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, interrupted: 0 });
+        else this.#set({ kind: 'step', ...openOf(event, event.name), failedAttempts: 0, begun: 0, interrupted: 0 });
         break;
       case 'TimerStarted':
         this.#set({ kind: 'timer', ...openOf(event, 'sleep'), firesAtMs: event.firesAtMs });
@@ -171,11 +175,16 @@ export class RunState {
         break;
       }
       case 'StepStarted':
-        this.#change(event.waitId, 'step', (wait) => ({ ...wait, interrupted: wait.interrupted + 1 }));
+        this.#change(event.waitId, 'step', (wait) => ({
+          ...wait,
+          begun: wait.begun + 1,
+          interrupted: wait.interrupted + (event.unharmed === true ? 0 : 1),
+        }));
         break;
       case 'StepAttemptFailed':
         this.#change(event.waitId, 'step', (wait) => ({
           ...wait,
+          begun: 0,
           interrupted: 0,
           failedAttempts: event.attempt,
           retryAtMs: event.retryAtMs,
@@ -282,6 +291,7 @@ export class RunState {
         break;
       case 'RunEnding':
         this.ending = event.outcome;
+        this.unheard = event.unheard ?? [];
         break;
       case 'RunEnded':
         this.ended = true;

@@ -12,15 +12,11 @@ export function counted(metrics: Metrics | undefined, name: MetricName, check: (
   }
 }
 
-/**
- * `tokens`: one, or several with commas between them, as while one is being replaced.
- * @throws EngineError `UNAUTHORIZED` unless the request carries one of them as its bearer token, and always without any
- */
-export function requireBearer(request: Request, tokens: string | undefined): void {
+/** @throws EngineError `UNAUTHORIZED` unless the request carries one of `tokens` as its bearer token, and always without any */
+export function requireBearer(request: Request, tokens: readonly string[]): void {
   const given = /^Bearer +([^ ]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-  const accepted = (tokens ?? '').split(',').map((token) => token.trim());
   // Digests have equal length, and comparing them tells nothing about the token. An empty one is none.
-  if (given === undefined || !accepted.some((token) => token !== '' && timingSafeEqual(sha256(given), sha256(token)))) {
+  if (given === undefined || !tokens.some((token) => token !== '' && timingSafeEqual(sha256(given), sha256(token)))) {
     throw new EngineError('UNAUTHORIZED', 'a valid bearer token is needed');
   }
 }
@@ -30,22 +26,55 @@ function sha256(text: string): Buffer {
 }
 
 /**
- * Keeps web pages away from a server on the developer's machine: a page of another site is told apart by its Origin, a
- * name that was made to resolve to this machine (DNS rebinding) by the Host header.
+ * Keeps web pages away from a server on the developer's machine: a page that did not come from this very host and port
+ * is told apart by its Origin, a name that was made to resolve to this machine (DNS rebinding) by the Host header. Gives
+ * the origin of a page that is let in all the same, being one of `allowedOrigins`.
  * @throws EngineError `FORBIDDEN`
  */
-export function requireLoopback(request: Pick<Request, 'headers'>): void {
-  if (!isLoopback(`http://${request.headers.get('host') ?? ''}`))
-    throw forbidden('the Host header must name this machine');
-  const origin = request.headers.get('origin');
-  if (origin !== null && !isLoopback(origin)) throw forbidden('requests of other sites are refused');
-  if (request.headers.get('sec-fetch-site') === 'cross-site') throw forbidden('requests of other sites are refused');
+export function requireLoopback(
+  { headers }: Pick<Request, 'headers'>,
+  allowedOrigins: readonly string[] = [],
+): string | undefined {
+  const host = `http://${headers.get('host') ?? ''}`;
+  const own = URL.canParse(host) ? new URL(host) : undefined;
+  if (own === undefined || !isLoopback(own)) throw forbidden('the Host header must name this machine');
+  const origin = headers.get('origin');
+  if (origin !== null && allowedOrigins.includes(origin)) return origin;
+  // Images and scripts are asked for without an Origin. `none`: typed by a person.
+  const site = headers.get('sec-fetch-site') ?? 'none';
+  if ((origin !== null && origin !== own.origin) || (site !== 'none' && site !== 'same-origin'))
+    throw forbidden('requests of pages from elsewhere are refused, also of another port; --allow-origin lets one in');
+  return undefined;
 }
 
-function isLoopback(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { hostname } = new URL(url);
+function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** True for a browser that asks what a page of another origin may send. */
+export function isPreflight({ method, headers }: Pick<Request, 'method' | 'headers'>): boolean {
+  return method === 'OPTIONS' && headers.has('access-control-request-method');
+}
+
+/** The answer to that, for an origin that is let in. */
+export function preflightAnswer(origin: string): Response {
+  const headers = {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET, POST',
+    'access-control-allow-headers': 'authorization, content-type, idempotency-key',
+    // A page of a public site may ask a server of a private network only with this.
+    'access-control-allow-private-network': 'true',
+    'access-control-max-age': '600',
+    vary: 'origin',
+  };
+  return new Response(null, { status: 204, headers });
+}
+
+/** Lets a page of that origin read the answer. */
+export function readableFor(origin: string, { headers }: Response): void {
+  headers.set('access-control-allow-origin', origin);
+  headers.set('access-control-expose-headers', 'retry-after');
+  headers.set('vary', 'origin');
 }
 
 function forbidden(message: string): EngineError {

@@ -2,7 +2,17 @@ import * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import { isRunId, type RunId } from '../base/ids.js';
 import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { followMaxMs, historyPageEvents, idempotencyKeyMaxBytes, requestIdMaxChars, tagsMax } from '../base/limits.js';
+import {
+  followMaxMs,
+  historyPageEvents,
+  idempotencyKeyMaxBytes,
+  requestIdMaxChars,
+  signalNameMaxChars,
+  tagNameMaxChars,
+  tagsMax,
+  tagValueMaxChars,
+} from '../base/limits.js';
+import { type NameLength, nameProblem } from '../base/name.js';
 import { type Duration, durationToMs } from '../base/time.js';
 import { listStatuses } from '../operations/read-runs.js';
 
@@ -11,15 +21,19 @@ import { listStatuses } from '../operations/read-runs.js';
 /** Any JSON; a field of this type must be there. */
 const json = z.custom<JsonValue>((value: unknown) => value !== undefined, 'must be there');
 
-const key = z.string().check(
-  z.minLength(1),
-  z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
-);
+/** A name that comes from outside, by the one rule for all of them. */
+const name = (length: NameLength) =>
+  z.string().check(
+    z.check(({ value, issues }) => {
+      const message = nameProblem(value, length);
+      if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+    }),
+  );
+
+const key = name({ maxBytes: idempotencyKeyMaxBytes });
 
 /** Of a signal. Part of the key of its item, beside the name. */
-const signalKey = z.string().check(
-  z.minLength(1),
-  z.maxLength(requestIdMaxChars),
+const signalKey = name({ maxChars: requestIdMaxChars }).check(
   z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
 );
 
@@ -47,13 +61,13 @@ export const startBody = z.strictObject({
   timeout: z.optional(duration),
   tags: z.optional(
     z
-      .record(z.string().check(z.minLength(1), z.maxLength(64)), z.string().check(z.maxLength(256)))
+      .record(name({ maxChars: tagNameMaxChars }), z.string().check(z.maxLength(tagValueMaxChars)))
       .check(z.refine((tags) => Object.keys(tags).length <= tagsMax, `must be at most ${tagsMax} tags`)),
   ),
   /** With `key`: starts the run of the key, or finds it, and gives it this signal. */
   signal: z.optional(
     z.strictObject({
-      name: z.string().check(z.minLength(1), z.maxLength(128)),
+      name: name({ maxChars: signalNameMaxChars }),
       payload: z.optional(z.custom<JsonValue>()),
       key: z.optional(signalKey),
     }),

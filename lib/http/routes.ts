@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
-import { counted, requireBearer, requireLoopback } from './access.js';
+import { counted, isPreflight, preflightAnswer, readableFor, requireBearer, requireLoopback } from './access.js';
 import * as inputs from './input-routes.js';
 import { json, problemResponse } from './problem.js';
 import * as relays from './relay-routes.js';
@@ -12,12 +12,14 @@ import * as servers from './server-routes.js';
 
 export interface RouteOptions {
   /**
-   * Gives the bearer token that the management routes ask for, or several with commas between them, read for each
-   * request; with none to give they refuse every request. Leave the option out to have them open, for a server that only this machine can reach.
+   * Gives the bearer tokens of which the management routes ask for one, read for each request; with none to give they
+   * refuse every request. Leave the option out to have them open, for a server that only this machine can reach.
    */
-  readonly managementToken?: () => string | undefined | Promise<string | undefined>;
-  /** Refuse requests that a web page of another site could send. For local mode. Default false. */
+  readonly managementTokens?: () => readonly string[] | Promise<readonly string[]>;
+  /** Refuse requests that a web page from elsewhere could send. For local mode. Default false. */
   readonly loopbackOnly?: boolean;
+  /** Origins whose pages are let in all the same. Default none. */
+  readonly allowedOrigins?: readonly string[];
 }
 
 interface Route {
@@ -76,13 +78,17 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   app.notFound(() => problemResponse(new EngineError('ROUTE_NOT_FOUND', 'there is no such route'), deps.log));
   app.onError((error) => problemResponse(error, deps.log));
   app.use(async (context, next) => {
-    if (options.loopbackOnly === true) requireLoopback(context.req.raw);
+    const request = context.req.raw;
+    const origin = options.loopbackOnly === true ? requireLoopback(request, options.allowedOrigins) : undefined;
+    if (origin !== undefined && isPreflight(request)) return preflightAnswer(origin);
     await next();
+    if (origin !== undefined) readableFor(origin, context.res);
+    return undefined;
   });
   for (const route of routes) {
     app.on(route.method, route.path, async (context) => {
-      if (route.access === 'management' && options.managementToken !== undefined) {
-        const tokens = await options.managementToken();
+      if (route.access === 'management' && options.managementTokens !== undefined) {
+        const tokens = await options.managementTokens();
         counted(deps.metrics, 'ManagementAuthFailures', () => {
           requireBearer(context.req.raw, tokens);
         });

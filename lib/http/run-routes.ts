@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
 import { EngineError } from '../base/errors.js';
-import { utf8Bytes } from '../base/json.js';
+import type { RunId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
+import { nameProblem } from '../base/name.js';
 import { awaitOutcome } from '../operations/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/explain-run.js';
@@ -97,13 +98,18 @@ export async function history(deps: Deps, context: Context): Promise<Response> {
   return json(200, await pageHistory(deps, runId, given(parseQuery(historyQuery, queryOf(context)))));
 }
 
-/** 204 while the run is under way; `Retry-After` says when to ask again. */
+/** 204 while the run, or what it goes on as, is under way; `Retry-After` says when to ask again. */
 export async function result(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const { wait = 0 } = parseQuery(resultQuery, queryOf(context));
-  const outcome = await awaitOutcome(deps, runId, wait * 1_000);
-  if (outcome === undefined) return new Response(null, { status: 204, headers: { 'retry-after': '5' } });
-  return json(200, { runId, outcome });
+  const ended = await awaitOutcome(deps, runId, wait * 1_000);
+  if (ended === undefined) return new Response(null, { status: 204, headers: { 'retry-after': '5' } });
+  return json(200, { runId, outcome: ended.outcome, ...given({ lastRunId: otherThan(runId, ended.runId) }) });
+}
+
+/** The run that the one which was asked for has gone on as; undefined if it has not. */
+function otherThan(runId: RunId, lastRunId: RunId): RunId | undefined {
+  return lastRunId === runId ? undefined : lastRunId;
 }
 
 export async function events(deps: Deps, context: Context): Promise<Response> {
@@ -146,12 +152,14 @@ export async function query(deps: Deps, context: Context): Promise<Response> {
   const { input } = await bodyIn(context, queryBody, { emptyAllowed: true });
   // Loaded late: it brings all that runs a workflow.
   const { queryRun } = await import('../operations/query-run.js');
-  return json(200, given({ result: await queryRun(deps, runId, name, input) }));
+  const answer = await queryRun(deps, runId, name, input);
+  return json(200, given({ result: answer.result, lastRunId: otherThan(runId, answer.runId) }));
 }
 
 /** @throws EngineError `INPUT_INVALID` */
 function nameIn(context: Context, what: string): string {
   const name = context.req.param('name') ?? '';
-  if (name !== '' && utf8Bytes(name) <= idempotencyKeyMaxBytes) return name;
-  throw new EngineError('INPUT_INVALID', `the name of a ${what} must be 1 to ${idempotencyKeyMaxBytes} bytes`);
+  const problem = nameProblem(name, { maxBytes: idempotencyKeyMaxBytes });
+  if (problem === undefined) return name;
+  throw new EngineError('INPUT_INVALID', `the name of a ${what} ${problem}`);
 }

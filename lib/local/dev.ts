@@ -19,6 +19,8 @@ export interface DevOptions {
   readonly dynamodbEndpoint?: string;
   /** Is told of lifecycle events. Default: nobody is. */
   readonly bus?: EventBus;
+  /** Origins, beside its own, whose pages may use it. Default none. */
+  readonly allowedOrigins?: readonly string[];
   readonly log: Log;
 }
 
@@ -36,6 +38,7 @@ export interface Dev {
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
   const { log } = options;
+  const managementToken = readManagementToken(process.env);
   const folder = resolve(options.stateFolder);
   await openStateFolder(folder);
   await lockFolder(folder);
@@ -60,7 +63,6 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       ...(options.dynamodbEndpoint === undefined ? {} : { endpoint: options.dynamodbEndpoint }),
     });
     closers.push(() => store.close());
-    const managementToken = readManagementToken(process.env);
     const engine = await startLocalEngine({
       app,
       table: store.table,
@@ -70,6 +72,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       log,
       port: options.port,
       ...(managementToken === undefined ? {} : { managementToken }),
+      ...(options.allowedOrigins === undefined ? {} : { allowedOrigins: options.allowedOrigins }),
     });
     closers.push(() => engine.stop());
     return { ready: `outwait dev ready at ${engine.url} (store: ${store.description})`, lost, stop };

@@ -10,7 +10,7 @@ import { turnHandler } from '../aws/turn-handler.js';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { EventBus } from '../bus/event-bus.js';
-import { requireLoopback } from '../http/access.js';
+import { isPreflight, preflightAnswer, readableFor, requireLoopback } from '../http/access.js';
 import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
@@ -43,6 +43,8 @@ export interface LocalEngineOptions {
   readonly port: number;
   /** Bearer token of the management routes; without one they are open to this machine. */
   readonly managementToken?: string;
+  /** Origins, beside its own, whose pages may use it. Default none. */
+  readonly allowedOrigins?: readonly string[];
 }
 
 export interface LocalEngine {
@@ -63,7 +65,7 @@ const concurrencyMax = 64;
  * @throws EngineError `CONFIG_INVALID` when the port is taken
  */
 export async function startLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
-  const { log } = options;
+  const { log, managementToken, allowedOrigins = [] } = options;
   const lambda = new LocalLambda();
   const sources: EventSource[] = [];
   const queues = new MemoryQueues({
@@ -80,10 +82,11 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
 
   const api = apiHandler(getDeps, {
     loopbackOnly: true,
-    ...(options.managementToken === undefined ? {} : { managementToken: () => options.managementToken }),
+    allowedOrigins,
+    ...(managementToken === undefined ? {} : { managementTokens: () => [managementToken] }),
   });
   const server = createGateway(
-    withStats(lambda, log, (event) => lambda.invoke('api', () => api(event))),
+    withStats(lambda, { log, allowedOrigins }, (event) => lambda.invoke('api', () => api(event))),
     log,
   );
   // Listening comes first: a second engine must not run a single turn.
@@ -164,12 +167,24 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
 }
 
 /** Adds `GET /local/stats`: how often and how long each function ran in this process. */
-function withStats(lambda: LocalLambda, log: Log, invoke: Invoke): Invoke {
+function withStats(
+  lambda: LocalLambda,
+  { log, allowedOrigins }: { readonly log: Log; readonly allowedOrigins: readonly string[] },
+  invoke: Invoke,
+): Invoke {
   return async (event) => {
-    if (event.rawPath !== '/local/stats' || event.requestContext.http.method !== 'GET') return invoke(event);
+    const { method } = event.requestContext.http;
+    if (event.rawPath !== '/local/stats' || (method !== 'GET' && method !== 'OPTIONS')) return invoke(event);
     try {
-      requireLoopback(toRequest(event));
-      return await toResult(json(200, { functions: lambda.stats() }));
+      const request = toRequest(event);
+      const origin = requireLoopback(request, allowedOrigins);
+      if (method === 'OPTIONS')
+        return origin === undefined || !isPreflight(request)
+          ? await invoke(event)
+          : await toResult(preflightAnswer(origin));
+      const answer = json(200, { functions: lambda.stats() });
+      if (origin !== undefined) readableFor(origin, answer);
+      return await toResult(answer);
     } catch (error) {
       return toResult(problemResponse(error, log));
     }

@@ -1,17 +1,26 @@
 import pLimit from 'p-limit';
-import { storedError } from '../base/errors.js';
+import { isEngineError, isUnreadable, storedError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { cancelsInParallel, requestTimeoutMs, turnReserveMs } from '../base/limits.js';
+import {
+  cancelReserveMs,
+  cancelsInParallel,
+  lostStartReserveMs,
+  turnReserveMs,
+  writesInParallel,
+} from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
-import type { RunHead, RunRecords, TokenRecord } from '../store/records.js';
+import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
+import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from './send-to-inbox.js';
-import { stopRemote } from './stop-remote.js';
+import { settleInTime } from './settle-in-time.js';
+import { validInput } from './start-run.js';
+import { stopRemote, type Stopped } from './stop-remote.js';
 import { wakeRun, wakeRunFor } from './wake.js';
 
 const closeAttempts = 8;
@@ -20,17 +29,27 @@ const closeAttempts = 8;
  * `RunEnding` is in the log: closes every wait that the log asked for, item or not, writes the terminal commit, then
  * does the end effects. Whoever finds such a run calls it; each part may be repeated.
  */
-export async function finishRun(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
+export async function finishRun(
+  deps: Deps,
+  runId: RunId,
+  limits: TurnLimits,
+  read: ReadRun = () => deps.store.readRun(runId),
+): Promise<void> {
   for (let attempt = 0; attempt < closeAttempts; attempt++) {
-    const records = await deps.store.readRun(runId);
+    const records = await read();
     if (records === undefined) return;
     const state = foldHistory(records.commits);
     if (state.ended || state.ending === undefined) break;
-    await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);
+    // Those in the table that the log does not have are of a commit that cannot be read.
+    const waitIds = new Set([...state.openTokens.keys(), ...records.tokens.map((token) => token.waitId)]);
+    await closeWaits(deps, runId, [...waitIds], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
   }
-  await afterEnd(deps, runId, limits);
+  await afterEnd(deps, runId, limits, read);
 }
+
+/** Reads the run; a run of which some cannot be read is read otherwise. */
+type ReadRun = () => Promise<RunRecords | undefined>;
 
 async function closeWaits(
   deps: Deps,
@@ -42,13 +61,24 @@ async function closeWaits(
   const open = waitIds.filter((waitId) => !settled.has(waitId));
   await Promise.all(
     open.map((waitId) =>
-      deps.store.close(runId, waitId, {
-        writerId: deps.random.hex(16),
-        atMs: deps.clock.nowMs(),
-        outcome: 'run_ended',
-      }),
+      evenIfUnreadable(
+        deps.store.close(runId, waitId, {
+          writerId: deps.random.hex(16),
+          atMs: deps.clock.nowMs(),
+          outcome: 'run_ended',
+        }),
+      ),
     ),
   );
+}
+
+/** A write whose answer shows an item that this deployment cannot read has been made. */
+async function evenIfUnreadable(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+  }
 }
 
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
@@ -66,13 +96,19 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
  * that may still have to be stopped; as long as one is left, or a lifecycle event is not published, the head's stays too
  * and the sweep brings the run back.
  */
-export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Promise<void> {
-  const records = await deps.store.readRun(runId);
+export async function afterEnd(
+  deps: Deps,
+  runId: RunId,
+  limits: TurnLimits,
+  read: ReadRun = () => deps.store.readRun(runId),
+): Promise<void> {
+  const records = await read();
   if (records === undefined) return;
   const state = foldHistory(records.commits);
   if (!state.ended || state.ending === undefined) return;
-  if (state.ending.status === 'continued') await startNextRun(deps, records, state, state.ending);
-  else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
+  if (state.ending.status === 'continued') {
+    if (!(await startNextRun(deps, records, state, state.ending, limits))) return wakeRun(deps, runId);
+  } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
   const unpublished = unpublishedOf(deps, records);
@@ -84,32 +120,44 @@ export async function afterEnd(deps: Deps, runId: RunId, limits: TurnLimits): Pr
 
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const areReleased = await releaseTokens(deps, marked, limits);
-  await Promise.all(
-    records.inbox
-      .filter((item) => item.dueAtMs !== undefined)
-      .map((item) => deps.store.clearInboxMarker(runId, item.inboxId)),
-  );
+  if (!(await releaseInbox(deps, runId, records.inbox, limits))) return wakeRun(deps, runId);
   if (head.dueAtMs !== undefined && areReleased && isPublished)
-    await deps.store.clearHeadMarker(runId, outbox?.publishedSeq);
+    await deps.store.clearHeadMarker(runId, head.dueAtMs, outbox?.publishedSeq);
   else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);
 }
 
-/** The run that this one goes on as: its unread signals first, then its head, each if absent. */
+/** Something of the run is still to be looked at. End effects come before their markers go, so without one they are done. */
+export function isMarked({ head, tokens, inbox }: RunRecords): boolean {
+  return [head, ...tokens, ...inbox].some(({ dueAtMs }) => dueAtMs !== undefined);
+}
+
+/**
+ * The run that this one goes on as: first what was accepted and reached nobody, unread signals and unheard cancels, in the
+ * order of the log; then its head. Each is put if absent. False: there are more than there was time for.
+ */
 async function startNextRun(
   deps: Deps,
   { head, inbox }: RunRecords,
   state: RunState,
   { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
-): Promise<void> {
-  const unread = inbox.filter(({ inboxId }) => state.unreadSignals.has(inboxId));
-  for (const signal of unread) await deps.store.seedInbox({ ...signal, runId: nextRunId });
+  limits: TurnLimits,
+): Promise<boolean> {
+  const byId = new Map(inbox.map((item) => [item.inboxId, item]));
+  const unheard = new Set(state.unheard);
+  const handedOn = [...state.takenInbox]
+    .filter((inboxId) => state.unreadSignals.has(inboxId) || unheard.has(inboxId))
+    .map((inboxId) => byId.get(inboxId))
+    .filter((item) => item !== undefined);
+  if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;
+  const version = deps.app.workflows.get(head.workflow)?.version ?? head.version;
+  const nextInput = await inputOfNext(deps, { workflow: head.workflow, version }, input);
   const nowMs = deps.clock.nowMs();
   const next: RunHead = {
     runId: nextRunId,
     workflow: head.workflow,
-    version: deps.app.workflows.get(head.workflow)?.version ?? head.version,
+    version,
     status: 'running',
-    ...(input === undefined ? {} : { input }),
+    ...nextInput,
     // Of the last one, so that a repeat of this effect makes the same head.
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
@@ -117,7 +165,7 @@ async function startNextRun(
     ...(head.parent === undefined ? {} : { parent: head.parent }),
     ...(head.tags === undefined ? {} : { tags: head.tags }),
     previousRunId: head.runId,
-    inboxCount: unread.length,
+    inboxCount: handedOn.length,
     dueSeq: 0,
     blocks: 0,
     ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
@@ -125,6 +173,77 @@ async function startNextRun(
   };
   const { created } = await deps.store.createRun(next, deps.random.hex(16));
   if (created) await wakeRun(deps, nextRunId);
+  return true;
+}
+
+async function seedInbox(
+  deps: Deps,
+  runId: RunId,
+  items: readonly InboxRecord[],
+  limits: TurnLimits,
+): Promise<boolean> {
+  // A turn before this one may have put some; as few as these are put again sooner than looked for.
+  const there =
+    items.length <= writesInParallel
+      ? new Set<string>()
+      : new Set((await deps.store.readInboxKinds(runId)).map(({ inboxId }) => inboxId));
+  const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
+  return whileThereIsTime(limits, left, async ([position, item]) => {
+    await deps.store.seedInbox({ ...item, runId, position });
+  });
+}
+
+/** Does it for all of them, some at a time. False: there was not enough time for that. */
+async function whileThereIsTime<One>(
+  limits: TurnLimits,
+  all: readonly One[],
+  act: (one: One) => Promise<void>,
+): Promise<boolean> {
+  const limit = pLimit(writesInParallel);
+  const done = await Promise.all(
+    all.map((one) =>
+      limit(async () => {
+        if (limits.remainingMs() < turnReserveMs) return false;
+        await act(one);
+        return true;
+      }),
+    ),
+  );
+  return done.every(Boolean);
+}
+
+/** Removes the markers of requests that need none any more. False: there was not enough time for all. */
+export async function releaseInbox(
+  deps: Deps,
+  runId: RunId,
+  inbox: readonly InboxRecord[],
+  limits: TurnLimits,
+): Promise<boolean> {
+  const marked = inbox.flatMap(({ inboxId, dueAtMs }) => (dueAtMs === undefined ? [] : [{ inboxId, dueAtMs }]));
+  return whileThereIsTime(limits, marked, ({ inboxId, dueAtMs }) =>
+    evenIfUnreadable(deps.store.clearInboxMarker(runId, inboxId, dueAtMs)),
+  );
+}
+
+/**
+ * What the schema makes of the input, as at any start. An input that does not fit is the end of the next run, which fails
+ * with it: this one has ended well, and nobody is there to be told.
+ */
+async function inputOfNext(
+  deps: Deps,
+  next: Pick<RunHead, 'workflow' | 'version'>,
+  given: JsonValue | undefined,
+): Promise<Pick<RunHead, 'input' | 'inputError'>> {
+  const workflow = workflowOf(deps.app, next);
+  try {
+    // The code of a workflow that is not there now says what fits when it is back.
+    const input = workflow === undefined ? given : await validInput(deps, workflow, given);
+    return input === undefined ? {} : { input };
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    const inputError = storedError(error.code, error.message, error.details);
+    return given === undefined ? { inputError } : { input: given, inputError };
+  }
 }
 
 /** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */
@@ -137,8 +256,8 @@ async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Pro
     by: 'child',
     outcome: childOutcome(head, outcome),
   } as const;
-  const { settled } = await deps.store.settle(runId, waitId, settlement);
-  if (settled) await wakeRunFor(deps, runId, { waitId });
+  const { settled, timedOut } = await settleInTime(deps, runId, waitId, settlement);
+  if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
 }
 
 function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
@@ -154,7 +273,8 @@ function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
 
 /**
  * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
- * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay.
+ * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay; or others
+ * stand there by now, such as that of a handle which was left meanwhile.
  */
 export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
   const limit = pLimit(cancelsInParallel);
@@ -165,15 +285,26 @@ export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], 
 async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
   if (needsStop(token)) {
     // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
-    if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
-    if (token.child !== undefined) await stopChild(deps, token, token.child);
-    const stopped = await stopRemote(deps, token);
+    const isToBeFound = token.server !== undefined && token.handle === undefined;
+    if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
+    if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;
+    const stopped = await stopRemote(deps, token, () => limits.remainingMs() >= cancelReserveMs);
     if (stopped === 'later') return false;
-    await deps.store.clearTokenMarker(token.runId, token.waitId, stopped);
+    return clearMarker(deps, stopped.token ?? token, stopped);
+  }
+  return clearMarker(deps, token);
+}
+
+/** One that cannot be read has nothing more to be looked at. */
+async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}): Promise<boolean> {
+  const { runId, waitId, dueAtMs, handle } = token;
+  if (dueAtMs === undefined) return true;
+  try {
+    return await deps.store.clearTokenMarker(runId, waitId, { dueAtMs, hasHandle: handle !== undefined }, stopped);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
     return true;
   }
-  await deps.store.clearTokenMarker(token.runId, token.waitId);
-  return true;
 }
 
 /** Why a child was stopped. */
@@ -186,11 +317,16 @@ export function needsStop({ settlement, child, server }: TokenRecord): boolean {
   return endedFirst && (child !== undefined || server !== undefined);
 }
 
-async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable<TokenRecord['child']>): Promise<void> {
-  if (child.parentClose === 'abandon') return;
+/** False: the child is about to go on as another run, which is to be stopped when it is there. */
+async function stopChild(
+  deps: Deps,
+  { waitId }: TokenRecord,
+  child: NonNullable<TokenRecord['child']>,
+): Promise<boolean> {
+  if (child.parentClose === 'abandon') return true;
   const atMs = deps.clock.nowMs();
   // One whose head is still to come sees in its first turn that nobody waits for it.
-  await putInInbox(deps, {
+  const answer = await putInInbox(deps, {
     runId: child.runId,
     inboxId: `${child.parentClose}-parent-${waitId}`,
     kind: child.parentClose,
@@ -198,4 +334,5 @@ async function stopChild(deps: Deps, { waitId }: TokenRecord, child: NonNullable
     atMs,
     dueAtMs: atMs,
   });
+  return answer !== 'next_not_found';
 }

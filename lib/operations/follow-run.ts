@@ -36,6 +36,8 @@ export interface RunNews {
   readonly status: RunStatus;
   /** What to ask for next as `after`. */
   readonly nextAfter: number;
+  /** The run that this one has gone on as: what comes after is there, from its start. It may be a moment in coming. */
+  readonly nextRunId?: RunId;
 }
 
 /**
@@ -82,6 +84,7 @@ function newsOf(records: RunRecords, after: number, progress: readonly RemotePro
     progress: [...progress],
     status: records.head.status,
     nextAfter: newer.at(-1)?.seq ?? after,
+    ...(records.head.nextRunId === undefined ? {} : { nextRunId: records.head.nextRunId }),
   };
 }
 

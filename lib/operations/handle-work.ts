@@ -1,7 +1,7 @@
 import type { WorkMessage } from '../queue/queue.js';
 import type { Deps } from './deps.js';
 import { pollTask } from './poll-task.js';
-import { wakeRun } from './wake.js';
+import { wakeRunForDue } from './wake.js';
 
 /** One message of the standard queue. Throws when it must be delivered again. */
 export async function handleWork(deps: Deps, message: WorkMessage): Promise<void> {
@@ -10,8 +10,7 @@ export async function handleWork(deps: Deps, message: WorkMessage): Promise<void
       await pollTask(deps, message);
       return;
     case 'wake':
-      // The turn queue drops the second of two wakes for one due instant; one turn sees all that is due.
-      await wakeRun(deps, message.runId, `due-${message.runId}-${message.dueAtMs}`);
+      await wakeRunForDue(deps, message.runId, message.dueAtMs);
       return;
   }
 }

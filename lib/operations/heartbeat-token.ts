@@ -2,14 +2,16 @@ import { EngineError } from '../base/errors.js';
 import { heartbeatMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { Deps } from './deps.js';
+import { isOverdue, timeOut } from './settle-in-time.js';
 import { refusalOf, type Refusal } from './settle-token.js';
+import { wakeRunFor } from './wake.js';
 
 export type HeartbeatResult =
   { readonly settled: false; readonly deadlineAtMs: EpochMs } | { readonly settled: true; readonly reason: Refusal };
 
 /**
  * Says that whoever works on an external wait is alive: its deadline is now `extendByMs` away, sooner or later than it
- * was. Not for remote tasks, children and long steps, whose deadlines are the workflow's.
+ * was. One whose deadline has passed has timed out, and stays so. Not for remote tasks, children and long steps, whose deadlines are the workflow's.
  * @throws EngineError `TOKEN_INVALID`; `INPUT_INVALID` for a wait without a deadline, or an extension out of range
  */
 export async function heartbeatToken(
@@ -35,9 +37,15 @@ export async function heartbeatToken(
   ) {
     throw new EngineError('INPUT_INVALID', 'this wait has no deadline that a heartbeat could move');
   }
-  const deadlineAtMs = deps.clock.nowMs() + extendByMs;
-  const { moved, token } = await deps.store.moveDeadline(runId, waitId, deadlineAtMs);
-  if (moved) return { settled: false, deadlineAtMs };
-  if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
-  return { settled: true, reason: refusalOf(token) };
+  for (;;) {
+    const nowMs = deps.clock.nowMs();
+    const deadlineAtMs = nowMs + extendByMs;
+    const { moved, token } = await deps.store.moveDeadline(runId, waitId, { deadlineAtMs, nowMs });
+    if (moved) return { settled: false, deadlineAtMs };
+    if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
+    if (!isOverdue(token, nowMs)) return { settled: true, reason: refusalOf(token) };
+    const late = await timeOut(deps, token, nowMs);
+    if (late.timedOut) await wakeRunFor(deps, runId, { waitId });
+    if (late.token?.settlement !== undefined) return { settled: true, reason: refusalOf(late.token) };
+  }
 }

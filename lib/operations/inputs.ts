@@ -9,6 +9,7 @@ import type { RemoteAnswer } from '../history/remote-question.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { type Refusal, refusalOf } from './settle-token.js';
+import { settleInTime } from './settle-in-time.js';
 import { wakeRunFor } from './wake.js';
 
 /** A question that waits for a person. */
@@ -81,7 +82,8 @@ export async function answerInput(deps: Deps, inputId: string, answer: RemoteAns
   const { runId, waitId } = token;
   const outcome = { kind: 'completed', result: answer as unknown as JsonValue, isError: false } as const;
   const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'operator', outcome } as const;
-  const { settled, token: now } = await deps.store.settle(runId, waitId, settlement);
+  const { settled, timedOut, token: now } = await settleInTime(deps, runId, waitId, settlement);
+  if (timedOut) await wakeRunFor(deps, runId, { waitId });
   if (!settled) return { answered: false, reason: now === undefined ? 'run_ended' : refusalOf(now) };
   await wakeRunFor(deps, runId, { waitId });
   return { answered: true };

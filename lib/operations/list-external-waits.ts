@@ -1,10 +1,11 @@
 import pLimit from 'p-limit';
 import { EngineError, isUnreadable } from '../base/errors.js';
-import { isRunId, type RunId, type WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import { externalPageRuns, runsReadInParallel } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { foldHistory } from '../history/run-state.js';
 import type { RunRecords } from '../store/records.js';
+import { readLastRun } from './chain.js';
 import type { Deps } from './deps.js';
 import { listRuns } from './read-runs.js';
 
@@ -28,9 +29,13 @@ export interface ExternalWaitPage {
   readonly nextAfter?: string;
 }
 
-/** For relays: which waits are open, and their tokens. A relay matches server and task id together. @throws EngineError `RUN_NOT_FOUND` */
+/**
+ * For relays: which waits are open, and their tokens, of a run or of the one that it has gone on as. A relay matches server
+ * and task id together.
+ * @throws EngineError `RUN_NOT_FOUND`
+ */
 export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  const records = await readLastRun(deps, runId);
   if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
   return openWaits(deps, records);
 }

@@ -11,6 +11,7 @@ import type { PollMessage } from '../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../remote/transport.js';
 import type { Settlement, StartedToken, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { isOverdue, settleInTime, timeOut } from './settle-in-time.js';
 import { pollAt, wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
 
@@ -220,10 +221,11 @@ async function settle(
   const { runId, waitId } = token;
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   // A heartbeat may have moved the deadline since the token was read.
-  const { deadlineAtMs } = token;
-  const options = by === 'timeout' && deadlineAtMs !== undefined ? { onlyIfDeadlineIs: deadlineAtMs } : {};
-  const result = await deps.store.settle(runId, waitId, settlement, options);
-  if (!result.settled) return 'stale';
+  const { settled, timedOut } =
+    by === 'timeout' && isOverdue(token, settlement.atMs)
+      ? { settled: false, ...(await timeOut(deps, token, settlement.atMs)) }
+      : await settleInTime(deps, runId, waitId, settlement);
+  if (!settled && !timedOut) return 'stale';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';
 }

@@ -1,16 +1,24 @@
 import { EngineError } from '../base/errors.js';
-import { isRunId, type RunId } from '../base/ids.js';
+import type { RunId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { queryTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { Execution } from '../replay/execution.js';
 import type { RunRecords } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
+import { readLastRun } from './chain.js';
 import type { Deps } from './deps.js';
 import { openRecords } from './open-execution.js';
 
+export interface QueryAnswer {
+  /** The run that answered. */
+  readonly runId: RunId;
+  readonly result: JsonValue | undefined;
+}
+
 /**
- * Asks a run's workflow, as its history stands, without writing anything; also after its end. Reading and replay may take
+ * Asks a run's workflow, as its history stands, without writing anything; also after its end. Of a run that has gone on as
+ * another one that answers. Reading and replay may take
  * 5 s, looked at between two events: what the workflow's code does in one go cannot be cut short.
  * @throws EngineError `RUN_NOT_FOUND`, `WORKFLOW_NOT_FOUND`, `NONDETERMINISM` or `WORKFLOW_STUCK` when this deployment
  * does not fit the history, `QUERY_NOT_FOUND`, `QUERY_FAILED`, `QUERY_TIMED_OUT`
@@ -20,16 +28,16 @@ export async function queryRun(
   runId: RunId,
   name: string,
   input: JsonValue | undefined,
-): Promise<JsonValue | undefined> {
+): Promise<QueryAnswer> {
   const untilMs = deps.clock.nowMs() + queryTimeoutMs;
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  const records = await readLastRun(deps, runId);
   if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
   const execution = await replayRecords(deps, records, untilMs);
   if (execution.status.kind === 'blocked') {
     const { code, message, details } = execution.status.error;
     throw new EngineError(code, message, details === undefined ? {} : { details });
   }
-  return execution.query(name, input);
+  return { runId: records.head.runId, result: execution.query(name, input) };
 }
 
 /**

@@ -76,6 +76,8 @@ export interface RunView {
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
   readonly parent?: ParentWait;
+  /** The run whose place this one takes: nothing happens before that, and what it goes on as, has ended. Missing once begun. */
+  readonly afterRunId?: RunId;
   readonly previousRunId?: RunId;
   readonly nextRunId?: RunId;
   /** Signals that no wait has been given, oldest first. */
@@ -102,6 +104,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(head.blocked === undefined ? {} : { blocked: head.blocked }),
     ...(state.progress === undefined ? {} : { progress: state.progress }),
     ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
+    ...(head.afterRunId === undefined || state.seq > 0 ? {} : { afterRunId: head.afterRunId }),
     ...pick(head, ['key', 'startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
     ...(state.unreadSignals.size === 0
       ? {}
@@ -119,6 +122,8 @@ export interface HistoryView {
   readonly workflow: string;
   readonly version: string;
   readonly input?: JsonValue;
+  /** The run that this one has gone on as. */
+  readonly nextRunId?: RunId;
   /** Of the run's random numbers: with it the history can be replayed elsewhere. */
   readonly seed: string;
   readonly events: readonly ExportedEvent[];
@@ -141,6 +146,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     workflow: head.workflow,
     version: head.version,
     ...(head.input === undefined ? {} : { input: head.input }),
+    ...pick(head, ['nextRunId']),
     seed: head.seed,
     events: exportEvents(records),
   };

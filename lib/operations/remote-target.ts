@@ -12,6 +12,8 @@ export interface RemoteTarget {
   readonly mayRepeat: boolean;
   /** Ask whether it has a task of that start. */
   readonly mayLook: boolean;
+  /** Either of them leads to the task of that start, if there is one, and to no second one. */
+  readonly isFoundAgain: boolean;
 }
 
 export type FoundTarget =
@@ -34,9 +36,14 @@ export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promis
     const error = storedError('CONFIG_INVALID', `the call to "${server}" cannot be made: ${problem}`);
     return { kind: 'refused', error };
   }
-  if (command.retrySafe) return { kind: 'target', target: { transport, mayRepeat: true, mayLook: false } };
+  if (command.retrySafe) {
+    // To take over a task again is to read it again.
+    const isFoundAgain = transport.dedupes || request.kind === 'attach';
+    return { kind: 'target', target: { transport, mayRepeat: true, mayLook: false, isFoundAgain } };
+  }
   const { dedupes, finds } = await traitsOf(deps, transport);
-  return { kind: 'target', target: { transport, mayRepeat: dedupes, mayLook: finds && transport.find !== undefined } };
+  const mayLook = finds && transport.find !== undefined;
+  return { kind: 'target', target: { transport, mayRepeat: dedupes, mayLook, isFoundAgain: dedupes || mayLook } };
 }
 
 /**

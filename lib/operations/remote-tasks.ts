@@ -7,6 +7,7 @@ import type { RemoteTaskHandle } from '../history/event.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { listRuns } from './read-runs.js';
+import { isYoung } from './stop-remote.js';
 
 /**
  * `open`: a run waits for it. All others have lost their wait: `cancelling` the server is still to be asked, `cancelled` it
@@ -141,14 +142,15 @@ export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId)
   }
   const reply = await deps.transports.get(server).cancel(handle);
   const atMs = deps.clock.nowMs();
-  if (token.settlement !== undefined && reply.kind !== 'retry')
-    await deps.store.recordCancel(runId, waitId, { kind: reply.kind === 'done' ? 'sent' : 'refused', atMs });
   deps.log.info('remote cancel asked for by an operator', { runId, waitId, server, came: reply.kind });
-  if (reply.kind === 'done') {
-    if (token.settlement === undefined) await pollRemoteTask(deps, runId, waitId);
-    return { cancelled: true };
-  }
-  return { cancelled: false, reason: reply.kind === 'refused' ? 'refused' : 'unanswered', error: reply.error };
+  if (reply.kind === 'retry' || (reply.kind === 'gone' && isYoung(token, atMs)))
+    return { cancelled: false, reason: 'unanswered', error: reply.error };
+  const isRefused = reply.kind === 'refused';
+  if (token.settlement !== undefined)
+    await deps.store.recordCancel(runId, waitId, { kind: isRefused ? 'refused' : 'sent', atMs });
+  if (isRefused) return { cancelled: false, reason: 'refused', error: reply.error };
+  if (token.settlement === undefined) await pollRemoteTask(deps, runId, waitId);
+  return { cancelled: true };
 }
 
 /**

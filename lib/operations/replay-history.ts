@@ -83,11 +83,11 @@ function compare({ status }: Execution, events: readonly HistoryEvent[]): Replay
         }
       : { kind: 'clean' };
   }
-  // These end a run without its code: the last one is a cancel that came before a delayed start.
+  // These end a run without its code: the last ones are a cancel before a delayed start, and an input that does not fit.
   const isForced =
     recorded.status === 'terminated' ||
     (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
-    (recorded.status === 'cancelled' && !events.some((event) => event.type === 'RunStarted'));
+    !events.some((event) => event.type === 'RunStarted');
   if (isForced) return { kind: 'clean', outcome: recorded };
   const now = status.kind === 'ended' ? status.outcome : undefined;
   if (JSON.stringify(now) === JSON.stringify(recorded)) return { kind: 'clean', outcome: recorded };

@@ -3,9 +3,8 @@ import type { JsonValue } from '../base/json.js';
 import {
   longStepBeatMs,
   longStepLeaseMs,
+  longStepResendMs,
   longStepReserveMs,
-  storeHandleBackoffMs,
-  storeHandleTries,
   sweepIntervalMs,
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
@@ -17,9 +16,10 @@ import type { Execution } from '../replay/execution.js';
 import type { LongStepRecord, RunRecords, Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { interruption } from './interrupted-step.js';
+import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
 import { replayRecords } from './query-run.js';
 import { runStep, type StepEvent } from './run-step.js';
-import { pausedUntilMs } from './take-in.js';
+import { newRequests, pausedUntilMs } from './take-in.js';
 import type { TurnLimits } from './turn-limits.js';
 import { stepAt, wakeRunFor } from './wake.js';
 
@@ -32,7 +32,9 @@ export type LongStepResult =
   /** The message was for a due instant that is no longer the item's, or nobody waits for the step any more. */
   | 'stale'
   /** During the attempt the step was settled or closed, or another worker took over; what the attempt gives is dropped. */
-  | 'lost';
+  | 'lost'
+  /** The store did not take what the attempt gave, for as long as there was time: it is made again, and was no strike. */
+  | 'given up';
 
 /** A token of a long step that is open and due. */
 type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs: EpochMs };
@@ -44,15 +46,23 @@ type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs
  *     begins before the lease of the one before has run out.
  * L2  While it runs, the claim is kept by beats, each conditional on the claim's writer id and on no settlement. A beat
  *     that is refused ends the attempt. Without beats the lease runs out, and the due instant is that of the next attempt.
- * L3  A failure is recorded under the claim and takes the strikes back. A strike that stands is a worker that died.
+ * L3  A failure is recorded under the claim and takes the strikes back. A strike that stands is a worker that died: one
+ *     that cannot record the end of its attempt tries as long as it has time, keeps its claim by beats meanwhile, and then
+ *     says in a message that it lives; the next claim counts no strike in its place.
  * L4  A success settles if there is no settlement, whoever has the claim: the work is done.
  * L5  Nothing of the run is written but its token, so a run that cannot be replayed here only puts the attempt off.
  */
 export async function runLongStep(deps: Deps, message: StepMessage, limits: TurnLimits): Promise<LongStepResult> {
   try {
     const token = await readDue(deps, message);
-    return token === undefined ? 'stale' : await attend(deps, token, limits);
+    const isUnharmed = token !== undefined && token.writerId === message.unharmed;
+    return token === undefined ? 'stale' : await attend(deps, token, isUnharmed, limits);
   } catch (error) {
+    if (isStoreTrouble(error) && message.unharmed !== undefined) {
+      // Given back, it would come long after the sweep's, which does not say that nobody died.
+      await deps.queues.sendStep(message, longStepResendMs);
+      return 'put off';
+    }
     if (!isUnreadable(error)) throw error;
     // Another delivery would not read it either; its marker stands.
     deps.log.warn('long step skipped: it cannot be read', {
@@ -65,7 +75,8 @@ export async function runLongStep(deps: Deps, message: StepMessage, limits: Turn
   }
 }
 
-async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StepMessage): Promise<StepToken | undefined> {
+async function readDue(deps: Deps, message: StepMessage): Promise<StepToken | undefined> {
+  const { runId, waitId, dueAtMs, unharmed } = message;
   const token = await deps.store.readToken(runId, waitId);
   if (token?.step === undefined) return undefined;
   if (token.settlement !== undefined) {
@@ -73,17 +84,22 @@ async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StepMessage): Pro
     if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
     return undefined;
   }
+  if (token.dueAtMs === undefined) return undefined;
+  // Its worker has given the attempt up, whatever lease it has.
+  if (unharmed !== undefined && token.writerId === unharmed)
+    return { ...token, step: token.step, dueAtMs: token.dueAtMs };
   if (token.dueAtMs !== dueAtMs) return undefined;
   // Its worker is alive, and this message early: clocks differ.
   const isLeased = token.step.strikes > 0 && dueAtMs > deps.clock.nowMs();
   return isLeased ? undefined : { ...token, step: token.step, dueAtMs };
 }
 
-async function attend(deps: Deps, token: StepToken, limits: TurnLimits): Promise<LongStepResult> {
+async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits: TurnLimits): Promise<LongStepResult> {
   const { runId } = token;
+  const persist = persistWithin(deps, limits);
   const nowMs = deps.clock.nowMs();
   if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
-    return settle(deps, token, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
+    return settle(deps, token, persist, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
 
   const records = await deps.store.readRun(runId);
   const asked = records === undefined ? undefined : askedIn(records, token, nowMs);
@@ -100,9 +116,11 @@ async function attend(deps: Deps, token: StepToken, limits: TurnLimits): Promise
   if (command?.kind !== 'runStep') return 'stale';
   if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';
 
-  const error = interruption(command, token.step.strikes);
-  if (error !== undefined) return settle(deps, token, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
-  return attempt(deps, token, asked, command);
+  // Not at most once: what such an attempt gave is lost, but it was made.
+  const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
+  const error = interruption(command, strikes);
+  if (error !== undefined) return settle(deps, token, persist, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
+  return attempt(deps, { ...token, step: { ...token.step, strikes } }, asked, command, persist);
 }
 
 /** The wait as the log has it. */
@@ -114,7 +132,10 @@ function askedIn(
   const state = foldHistory(commits);
   const wait = state.open.get(waitId);
   if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
-  const isPaused = pausedUntilMs({ state, inbox: new Map(inbox.map((item) => [item.inboxId, item])) }, nowMs);
+  const isPaused = pausedUntilMs(
+    { state, requests: newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state) },
+    nowMs,
+  );
   return isPaused === undefined ? wait : 'paused';
 }
 
@@ -139,17 +160,20 @@ async function attempt(
   token: StepToken,
   { requestedAtMs }: OpenLongStep,
   command: RunStep,
+  persist: Persist,
 ): Promise<LongStepResult> {
   const { runId, waitId, step } = token;
-  const nowMs = deps.clock.nowMs();
   const claim = deps.random.hex(16);
-  const isClaimed = await deps.store.claimStep(runId, waitId, {
+  const nowMs = deps.clock.nowMs();
+  const claiming = {
     seenDueAtMs: token.dueAtMs,
     writerId: claim,
     strikes: step.strikes + 1,
     atMs: nowMs,
     leaseUntilMs: nowMs + longStepLeaseMs,
-  });
+  };
+  const needsMs = command.policy.timeoutMs + longStepReserveMs;
+  const isClaimed = await persist(() => deps.store.claimStep(runId, waitId, claiming), needsMs);
   if (!isClaimed) return 'stale';
 
   let reported: JsonValue | undefined;
@@ -164,8 +188,17 @@ async function attempt(
     lost.abort();
     return 'lost';
   }
-  done.abort('done');
-  return record(deps, token, claim, ended);
+  try {
+    // The beats go on until it is recorded, or the lease could run out first.
+    return await record(deps, token, claim, ended, persist);
+  } catch (error) {
+    if (!isStoreTrouble(error)) throw error;
+    deps.log.warn('long step given up: the store does not take what it gave', { runId, waitId, error });
+    await deps.queues.sendStep({ runId, waitId, dueAtMs: claiming.leaseUntilMs, unharmed: claim }, 0);
+    return 'given up';
+  } finally {
+    done.abort('done');
+  }
 }
 
 /** Beats until the attempt is done. Resolves with `lost` when a beat is refused. */
@@ -197,17 +230,23 @@ async function keepClaim(
   }
 }
 
-async function record(deps: Deps, token: StepToken, claim: string, event: StepEvent): Promise<LongStepResult> {
+async function record(
+  deps: Deps,
+  token: StepToken,
+  claim: string,
+  event: StepEvent,
+  persist: Persist,
+): Promise<LongStepResult> {
   switch (event.type) {
     case 'StepCompleted':
-      return settle(deps, token, 'step', {
+      return settle(deps, token, persist, 'step', {
         kind: 'completed',
         result: event.result ?? null,
         isError: false,
         ...(event.result === undefined ? { isVoid: true } : {}),
       });
     case 'StepFailed':
-      return settle(deps, token, 'step', failure(event.error), { onlyIfWriterIs: claim });
+      return settle(deps, token, persist, 'step', failure(event.error), { onlyIfWriterIs: claim });
     case 'StepAttemptFailed': {
       const { runId, waitId } = token;
       const failed = {
@@ -222,7 +261,7 @@ async function record(deps: Deps, token: StepToken, claim: string, event: StepEv
         },
         dueAtMs: event.retryAtMs,
       };
-      if (!(await persistently(deps, () => deps.store.recordStepFailure(runId, waitId, failed)))) return 'lost';
+      if (!(await persist(() => deps.store.recordStepFailure(runId, waitId, failed)))) return 'lost';
       await stepAt(deps, { runId, waitId, dueAtMs: event.retryAtMs }, event.retryAtMs);
       return 'failed';
     }
@@ -236,6 +275,7 @@ function failure(error: StoredError): Settlement['outcome'] {
 async function settle(
   deps: Deps,
   { runId, waitId }: StepToken,
+  persist: Persist,
   by: 'step' | 'timeout',
   outcome: Settlement['outcome'],
   options: {
@@ -245,21 +285,8 @@ async function settle(
   } = {},
 ): Promise<LongStepResult> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
-  const { settled } = await persistently(deps, () => deps.store.settle(runId, waitId, settlement, options));
+  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, options));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';
-}
-
-/** Minutes of work hang on the write. It is the same each time, so one whose answer was lost does no harm. */
-async function persistently<Result>(deps: Deps, write: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await write();
-    } catch (error) {
-      const mayPass = hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN');
-      if (!mayPass || attempt >= storeHandleTries) throw error;
-      await deps.delay(storeHandleBackoffMs * 2 ** (attempt - 1));
-    }
-  }
 }

@@ -1,8 +1,8 @@
-import { EngineError, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
+import { EngineError, propertyOf, readable, storedError, toStoredError, type StoredError } from '../base/errors.js';
 import { stepKeyOf, type RunId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
-import { payloadMaxBytes, stepProgressMaxBytes } from '../base/limits.js';
+import { payloadMaxBytes, stepProgressMaxBytes, stepRetryAfterMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { stepRetryDelayMs } from '../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../history/event.js';
@@ -17,6 +17,8 @@ interface StepSoFar {
   readonly requestedAtMs: EpochMs;
   readonly failedAttempts: number;
   readonly progress?: JsonValue;
+  /** When the attempt ends whatever it does. Of a long step its token says that. */
+  readonly deadlineAtMs?: EpochMs | undefined;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function runStep(
   } catch (raw) {
     const thrown = readable(raw);
     const atMs = deps.clock.nowMs();
-    const error = toStepError(step, thrown);
+    const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown);
     const retryAtMs = nextAttemptAtMs(deps, soFar, step, thrown, atMs);
     if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
     deps.log.info('step attempt failed', { runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
@@ -70,22 +72,30 @@ export async function runStep(
 function nextAttemptAtMs(
   deps: Deps,
   soFar: StepSoFar,
-  { policy }: RunStep,
+  step: RunStep,
   thrown: unknown,
   nowMs: EpochMs,
 ): EpochMs | undefined {
-  if (thrown instanceof Unstorable || !policy.isRetryable(thrown)) return undefined;
-  const delayMs = stepRetryDelayMs(policy, soFar.failedAttempts + 1, deps.random.fraction(), retryAfterOf(thrown));
+  const { policy } = step;
+  if (thrown instanceof Unstorable || thrown instanceof DeadlinePassed || !policy.isRetryable(thrown)) return undefined;
+  const retryAfterMs = retryAfterOf(deps, step, thrown);
+  const delayMs = stepRetryDelayMs(policy, soFar.failedAttempts + 1, deps.random.fraction(), retryAfterMs);
   if (delayMs === undefined) return undefined;
   const retryAtMs = nowMs + delayMs;
   const isTooLate = policy.deadlineMs !== undefined && retryAtMs > soFar.requestedAtMs + policy.deadlineMs;
   return isTooLate ? undefined : retryAtMs;
 }
 
-/** An error may say how long to leave its server alone. */
-function retryAfterOf(thrown: unknown): number {
-  const retryAfterMs = (thrown as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
-  return typeof retryAfterMs === 'number' && Number.isFinite(retryAfterMs) ? Math.max(0, retryAfterMs) : 0;
+/** An error may say how long to leave its server alone; longer than a day is an instant in place of a length, or a mistake. */
+function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
+  const retryAfterMs = propertyOf(thrown, 'retryAfterMs');
+  if (typeof retryAfterMs !== 'number' || !Number.isFinite(retryAfterMs)) return 0;
+  if (retryAfterMs > stepRetryAfterMaxMs)
+    deps.log.warn('the retryAfterMs of an error is cut to a day: it is a length of time from now on', {
+      step: name,
+      retryAfterMs,
+    });
+  return Math.min(Math.max(0, retryAfterMs), stepRetryAfterMaxMs);
 }
 
 async function attemptStep(
@@ -118,10 +128,13 @@ async function attemptStep(
     log: deps.log,
   };
   const work = (async () => step.work(context))();
-  const timeout = deps.delay(step.policy.timeoutMs, done.signal).then(() => {
+  const { timeoutMs } = step.policy;
+  const leftMs = (soFar.deadlineAtMs ?? Infinity) - deps.clock.nowMs();
+  const timeout = deps.delay(Math.min(timeoutMs, leftMs), done.signal).then(() => {
     if (done.signal.aborted) return undefined;
     timedOut?.abort();
-    throw new EngineError('STEP_TIMED_OUT', `step "${step.name}" took longer than ${step.policy.timeoutMs} ms`);
+    if (leftMs <= timeoutMs) throw new DeadlinePassed();
+    throw new EngineError('STEP_TIMED_OUT', `step "${step.name}" took longer than ${timeoutMs} ms`);
   });
   timeout.catch(() => undefined);
   const ends: Promise<unknown>[] = [work, timeout];
@@ -167,7 +180,7 @@ function storable(step: RunStep, what: 'result' | 'report', given: unknown, limi
   try {
     json = toJson(given);
   } catch (error) {
-    const why = error instanceof Error ? error.message : '';
+    const { message: why } = toStoredError(error, 'STEP_FAILED');
     throw new Unstorable('STEP_FAILED', `the ${what} of step "${step.name}" is not JSON: ${why}`);
   }
   const error = jsonOverLimit(`the ${what} of step "${step.name}" is`, jsonBytes(json), limitBytes);
@@ -177,6 +190,14 @@ function storable(step: RunStep, what: 'result' | 'report', given: unknown, limi
 
 /** Another attempt would do the work again and fail again. */
 class Unstorable extends EngineError {}
+
+/** The attempt went on until the deadline of its step. */
+class DeadlinePassed extends Error {}
+
+/** What a step fails with at its deadline. */
+export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError {
+  return storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name });
+}
 
 function toStepError(step: RunStep, thrown: unknown): StoredError {
   const isOurs =

@@ -1,70 +1,84 @@
-import {
-  EngineError,
-  hasCode,
-  isEngineError,
-  isUnreadable,
-  storedError,
-  type EngineErrorCode,
-} from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
+import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
-import type { News, TurnMessage } from '../queue/queue.js';
-import type { RunHead } from '../store/records.js';
+import type { News, TurnMessage, UnharmedStart } from '../queue/queue.js';
 import { workflowOf } from '../workflow/app.js';
-import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun } from './end-run.js';
+import { afterEnd, finishRun, isMarked } from './end-run.js';
+import { failedTurn } from './failed-turn.js';
 import { foldHistory } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
 import { knownRun } from './known-run.js';
 import { unpublishedOf } from './outbox.js';
-import { resumeRun } from './resume-run.js';
+import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
+import { isDone, resumeRun } from './resume-run.js';
 import { Turn } from './turn.js';
-
-/** Lost races in a row after which the message is given back. */
-const maxPasses = 12;
+import { GaveUp, TurnWork } from './turn-work.js';
+import { handOver } from './wake.js';
 
 /**
  * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.
  * Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a commit
- * drops all it knows and reads again; nobody but a turn writes commits.
+ * drops all it knows and reads again; nobody but a turn writes commits. One that has work in hand which the store does
+ * not take hands the run over to another turn, for this process lives: its message must not look like one of a process
+ * that died.
  */
-export async function runTurn(deps: Deps, { runId, news }: TurnMessage, limits: TurnLimits): Promise<void> {
+export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimits): Promise<void> {
+  const work = new TurnWork();
+  try {
+    await runPasses(deps, message, limits, work);
+  } finally {
+    work.abandonSteps();
+  }
+}
+
+async function runPasses(
+  deps: Deps,
+  { runId, news, unharmed }: TurnMessage,
+  limits: TurnLimits,
+  work: TurnWork,
+): Promise<void> {
   const turnId = deps.random.hex(16);
   const called = new Set<string>();
-  for (let pass = 0; pass < maxPasses; pass++) {
+  for (let pass = 0; pass < turnPassesMax; pass++) {
+    if (pass >= quickPasses) {
+      // Many requests come at once, and each takes the head from this turn.
+      if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;
+      await deps.delay(deps.random.fraction() * passBackoffMaxMs);
+    }
     try {
-      if (await runPass(deps, runId, { turnId, called, limits, news })) return;
+      if (pass === 0 && (await isOver(deps, runId, news))) return;
+      if (await runPass(deps, runId, { turnId, called, limits, news, work, unharmed })) return;
     } catch (error) {
-      if (isEngineError(error) && isOfTheRun.has(error.code)) return parkUnreadable(deps, runId, error);
+      const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !work.isEmpty);
+      if (isInHand) return giveUp(deps, runId, work, error);
+      if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
+      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failedTurn(deps, runId, error, limits);
       // The write may or may not be in the log: what is there decides.
-      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       deps.log.warn('store result unknown, reading again', { runId });
     }
   }
-  throw new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through in ${maxPasses} passes`);
+  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
+  if (work.isEmpty) throw lost;
+  await giveUp(deps, runId, work, lost);
 }
 
-/** Trouble that lies in the run itself: another delivery of the message would meet it again. */
-const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
-  'PAYLOAD_TOO_LARGE',
-  'PAYLOAD_UNREADABLE',
-  'HISTORY_FORMAT_UNKNOWN',
-  'INTERNAL',
-] as const);
+/** What is under way ends first, so that nobody does it a second time meanwhile. */
+async function giveUp(deps: Deps, runId: RunId, work: TurnWork, error: Error): Promise<void> {
+  deps.log.warn('turn gives up: the store does not take what it has done', { runId, error });
+  await work.allEnd();
+  await handOver(deps, runId, work.unharmed());
+}
 
 /**
- * Says on the head why the run cannot go on. Its markers stay, but for the head's, which backs off. A head that cannot be
- * read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
+ * The news are for a run that this process knows to have ended, and whose end effects are done or the sweep's: one read
+ * instead of the whole run.
  */
-async function parkUnreadable(deps: Deps, runId: RunId, error: EngineError): Promise<void> {
-  let head: RunHead | undefined;
-  try {
-    head = await deps.store.readHead(runId);
-  } catch (unreadable) {
-    if (!isUnreadable(unreadable)) throw unreadable;
-    deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
-  }
-  if (head !== undefined) await blockRun(deps, head, head.dueSeq, storedError(error.code, error.message));
+async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
+  // Of others that would be one read more for each turn.
+  if (news === undefined || deps.warmRuns?.hasEnded(runId) !== true) return false;
+  const head = await deps.store.glanceAtRun(runId);
+  return head !== undefined && isDone(head);
 }
 
 interface PassOptions {
@@ -72,20 +86,26 @@ interface PassOptions {
   readonly called: Set<string>;
   readonly limits: TurnLimits;
   readonly news?: readonly News[] | undefined;
+  readonly work: TurnWork;
+  readonly unharmed?: readonly UnharmedStart[] | undefined;
 }
 
 /** False: another owner or an unknown result came in between, read again. */
 async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
-  const warm = await resumeRun(deps, runId, options.news);
+  // The first read is as good as the message; later ones have work in hand that would be lost.
+  const read: Persist = options.work.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
+  const warm = await read(() => resumeRun(deps, runId, options.news));
+  if (warm === 'done') return true;
   if (warm !== undefined) return new Turn(deps, warm, options).run(workflowOf(deps.app, warm.head));
-  const records = await deps.store.readRun(runId);
+  const records = await read(() => deps.store.readRun(runId));
   if (records === undefined) {
     deps.log.warn('turn for an unknown run', { runId });
     return true;
   }
   const state = foldHistory(records.commits);
   if (state.ended) {
-    await afterEnd(deps, runId, options.limits);
+    deps.warmRuns?.noteEnded(runId);
+    if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);
     return true;
   }
   if (state.ending !== undefined) {

@@ -4,6 +4,7 @@ import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { settleInTime } from './settle-in-time.js';
 import { wakeRunFor } from './wake.js';
 
 export interface SettleRequest {
@@ -20,7 +21,7 @@ export type SettleResult = { readonly settled: true } | { readonly settled: fals
 
 /**
  * Settles an external wait for the holder of its token, or for an operator. The first settlement wins; every later one,
- * and one of a run that has ended, changes nothing and says why.
+ * and one of a run that has ended or of a wait whose deadline has passed, changes nothing and says why.
  * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`,
  * `INPUT_INVALID` for the result of a wait that is a question: it takes an answer, by another way
  */
@@ -33,13 +34,12 @@ export async function settleToken(
   const outcome = toOutcome(request.outcome);
   const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
   const options = { onlyWithoutForm: outcome.kind === 'completed' };
-  const { settled, token } = await deps.store.settle(runId, waitId, settlement, options);
+  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, options);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)
     throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');
-  if (!settled) return { settled: false, reason: refusalOf(token) };
-  await wakeRunFor(deps, runId, { waitId });
-  return { settled: true };
+  if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
+  return settled ? { settled } : { settled, reason: refusalOf(token) };
 }
 
 function toOutcome(given: SettleRequest['outcome']): TokenOutcome {

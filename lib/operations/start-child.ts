@@ -5,7 +5,9 @@ import type { OpenChild } from '../history/run-state.js';
 import type { StartChild } from '../replay/command.js';
 import type { RunHead, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import type { Persist } from './persist.js';
 import { newHead } from './start-run.js';
+import { settleInTime } from './settle-in-time.js';
 import { wakeRun } from './wake.js';
 
 export interface ChildResult {
@@ -23,9 +25,10 @@ export async function startChild(
   parent: RunHead,
   wait: OpenChild,
   command: StartChild,
+  persist: Persist,
 ): Promise<ChildResult> {
   const { waitId } = wait;
-  const { token } = await deps.store.putToken({
+  const fresh: TokenRecord = {
     runId: parent.runId,
     waitId,
     attempt: 1,
@@ -34,7 +37,8 @@ export async function startChild(
     ...(wait.deadlineAtMs === undefined ? {} : { deadlineAtMs: wait.deadlineAtMs }),
     child: { runId: wait.childRunId, parentClose: wait.parentClose },
     pollErrors: 0,
-  });
+  };
+  const { token } = await persist(() => deps.store.putToken(fresh));
   if (token.settlement !== undefined) return { token };
   let head: RunHead;
   try {
@@ -58,9 +62,11 @@ export async function startChild(
       by: 'start',
       outcome: { kind: 'failed', error: failed },
     } as const;
-    return { token: (await deps.store.settle(parent.runId, waitId, settlement)).token ?? token };
+    const settled = await persist(() => settleInTime(deps, parent.runId, waitId, settlement));
+    return { token: settled.token ?? token };
   }
-  const { created } = await deps.store.createRun(head, deps.random.hex(16));
+  const writerId = deps.random.hex(16);
+  const { created } = await persist(() => deps.store.createRun(head, writerId));
   if (created) await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
 }

@@ -3,7 +3,7 @@ import type { RunId } from '../base/ids.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { boundedQuestions } from '../decide/questions.js';
 import { startRetryDelayMs } from '../decide/retry.js';
-import { startProbeDelaysMs, startRoundsMax } from '../base/limits.js';
+import { startCallMs, startProbeDelaysMs, startRoundsMax } from '../base/limits.js';
 import type { RemoteTaskStartAsked, RemoteTaskStartFailed, RemoteTaskStartLost } from '../history/event.js';
 import { questionIdOf, type RemoteAnswer } from '../history/remote-question.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
@@ -13,7 +13,10 @@ import type { StartRemoteTask } from '../replay/command.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { callKeyOf, remoteTarget, type RemoteTarget } from './remote-target.js';
+import type { Persist } from './persist.js';
+import { settleInTime } from './settle-in-time.js';
 import { takeHandle } from './take-handle.js';
+import type { TurnLimits } from './turn-limits.js';
 
 /** What an attempt to start leaves behind. */
 export interface StartResult {
@@ -21,6 +24,8 @@ export interface StartResult {
   readonly token: TokenRecord;
   /** What the attempt is known to have come to, where another follows: to be committed before it. */
   readonly attempted?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
+  /** The attempt is claimed, and there was too little time for its call: another turn makes it. */
+  readonly isPutOff?: true;
 }
 
 export interface StartAttempt {
@@ -31,6 +36,8 @@ export interface StartAttempt {
   readonly turnId: string;
   /** Writer ids under which this turn has called the server already. */
   readonly called: Set<string>;
+  readonly limits: TurnLimits;
+  readonly persist: Persist;
 }
 
 /**
@@ -62,18 +69,42 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
     return settled(await settle(deps, start, 'start', { kind: 'failed', error: found.error }), token);
   const { target } = found;
   if (!target.mayRepeat) {
-    if (wait.look !== undefined) return lookForTask(deps, start, attempt, target, token, wait.look);
+    if (wait.look !== undefined)
+      return hasTimeForCall(start)
+        ? lookForTask(deps, start, attempt, target, token, wait.look)
+        : { token, isPutOff: true };
     const isOwner = claim.claimed || (token.writerId === writerId && !start.called.has(writerId));
     if (!isOwner) return lost(deps, start, attempt, target, token, ownerGone(command));
   }
 
+  // A slow store, or a slow answer of the server to what it says of itself.
+  if (!hasTimeForCall(start)) return putOff(deps, start, attempt, target, token);
   start.called.add(writerId);
   return takeReply(deps, start, attempt, target, token, await call(deps, start, target, token));
 }
 
+function hasTimeForCall({ limits }: StartAttempt): boolean {
+  return limits.remainingMs() >= startCallMs;
+}
+
+/** Towards a server that must not be called twice, the log says that this attempt was not made: else it looks like a lost one. */
+function putOff(
+  deps: Deps,
+  { wait: { waitId }, command: { server } }: StartAttempt,
+  attempt: number,
+  { mayRepeat }: RemoteTarget,
+  token: TokenRecord,
+): StartResult {
+  if (mayRepeat) return { token, isPutOff: true };
+  const atMs = deps.clock.nowMs();
+  const error = storedError('REMOTE_UNREACHABLE', 'the call was not made: too little time was left', { server });
+  return { token, attempted: { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: atMs } };
+}
+
 /** No attempt is claimed: the item says that none was made. */
 async function timeOut(deps: Deps, start: StartAttempt, attempt: number): Promise<TokenRecord> {
-  const { token } = await deps.store.putToken({ ...freshToken(deps, start), attempt: attempt - 1 });
+  const fresh = { ...freshToken(deps, start), attempt: attempt - 1 };
+  const { token } = await start.persist(() => deps.store.putToken(fresh));
   return (await settle(deps, start, 'timeout', { kind: 'timed_out' })) ?? token;
 }
 
@@ -98,13 +129,15 @@ async function claimAttempt(
   attempt: number,
   writerId: string,
 ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord }> {
-  const { runId, wait } = start;
+  const { runId, wait, persist } = start;
   const fresh: TokenRecord = { ...freshToken(deps, start), attempt, writerId };
   if (attempt === 1) {
-    const { put, token } = await deps.store.putToken(fresh);
+    const { put, token } = await persist(() => deps.store.putToken(fresh), startCallMs);
     return { claimed: put, token };
   }
-  const { claimed, token } = await deps.store.claimStartAttempt(runId, wait.waitId, { attempt, writerId });
+  const claim = { attempt, writerId };
+  const claiming = () => deps.store.claimStartAttempt(runId, wait.waitId, claim);
+  const { claimed, token } = await persist(claiming, startCallMs);
   return { claimed, token: token ?? fresh };
 }
 
@@ -133,10 +166,13 @@ async function takeReply(
   token: TokenRecord,
   reply: StartReply,
 ): Promise<StartResult> {
-  const { runId, wait, command } = start;
+  const { runId, wait, command, persist } = start;
+  const { transport, isFoundAgain } = target;
   switch (reply.kind) {
-    case 'started':
-      return { token: await takeHandle(deps, { runId, wait, command, transport: target.transport, token }, reply) };
+    case 'started': {
+      const task = { runId, wait, command, transport, isFoundAgain, token, persist };
+      return { token: await takeHandle(deps, task, reply) };
+    }
     case 'asked': {
       const round = wait.rounds + 1;
       const why = !command.answersQuestions
@@ -151,7 +187,8 @@ async function takeReply(
       }
       const { state } = reply;
       const questions = { list: boundedQuestions(reply.questions), round, ...(state === undefined ? {} : { state }) };
-      const now = await deps.store.recordStartQuestions(runId, wait.waitId, { attempt, questions });
+      const record = () => deps.store.recordStartQuestions(runId, wait.waitId, { attempt, questions });
+      const now = await persist(record);
       return askedAgain(deps, start, attempt, now ?? token);
     }
     case 'ended':
@@ -225,11 +262,11 @@ async function lookForTask(
   deps: Deps,
   start: StartAttempt,
   attempt: number,
-  { transport }: RemoteTarget,
+  { transport, isFoundAgain }: RemoteTarget,
   token: TokenRecord,
   look: number,
 ): Promise<StartResult> {
-  const { runId, wait, command } = start;
+  const { runId, wait, command, persist } = start;
   const { request, server } = command;
   const reply =
     request.kind === 'attach'
@@ -237,7 +274,11 @@ async function lookForTask(
       : await transport.find?.({ request, idempotencyKey: callKeyOf(deps, runId, command) });
   deps.log.info('server asked for the task of a start of unknown fate', { runId, server, look, found: reply?.kind });
   if (reply?.kind === 'found')
-    return { token: await takeHandle(deps, { runId, wait, command, transport, token }, reply, { found: true }) };
+    return {
+      token: await takeHandle(deps, { runId, wait, command, transport, isFoundAgain, token, persist }, reply, {
+        found: true,
+      }),
+    };
   const why =
     reply?.kind === 'unknown'
       ? reply.error
@@ -302,14 +343,20 @@ async function settleAmbiguous(
 
 async function settle(
   deps: Deps,
-  { runId, wait }: StartAttempt,
+  { runId, wait, persist }: StartAttempt,
   by: Settlement['by'],
   outcome: TokenOutcome,
   options: { readonly onlyWithoutHandle?: boolean } = {},
 ): Promise<TokenRecord | undefined> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   // No wake: the turn that called takes it in with its next commit.
-  return (await deps.store.settle(runId, wait.waitId, settlement, options)).token;
+  const { waitId } = wait;
+  const { token } = await persist(() =>
+    by === 'timeout'
+      ? deps.store.settle(runId, waitId, settlement, options)
+      : settleInTime(deps, runId, waitId, settlement, options),
+  );
+  return token;
 }
 
 function settled(token: TokenRecord | undefined, before: TokenRecord): StartResult {

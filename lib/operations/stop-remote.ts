@@ -1,3 +1,4 @@
+import { hasCode } from '../base/errors.js';
 import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
@@ -16,13 +17,19 @@ export interface Stopped {
   readonly cancel?: RemoteCancel;
   /** Nobody waits for it, and it may be running. */
   readonly orphanedAtMs?: EpochMs;
+  /** The token as it is since its handle was found and left on it, with another marker. */
+  readonly token?: TokenRecord;
 }
 
 /**
  * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
- * cancel it. `later`: it did not answer, and there is time to ask again.
+ * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
  */
-export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stopped | 'later'> {
+export async function stopRemote(
+  deps: Deps,
+  token: TokenRecord,
+  hasTimeToCancel: () => boolean,
+): Promise<Stopped | 'later'> {
   const { runId, server, settlement, onCancel, onTimeout } = token;
   if (server === undefined || settlement === undefined) return {};
   const atMs = deps.clock.nowMs();
@@ -32,13 +39,20 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const handle = token.handle ?? (await handleOfLostStart(deps, token, server));
+  const found = token.handle ?? (await handleOrUnknown(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
-  if (handle === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
-  if (handle === 'none') return {};
-  if (handle === 'unknown') return givesUp ? {} : 'later';
+  if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
+  if (found === 'none') return {};
+  if (found === 'unknown') return givesUp ? {} : 'later';
+  // One that was looked for is on the item by now.
+  if (!hasTimeToCancel()) return 'later';
+  const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
+  const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);
-  if (reply.kind === 'done') return { cancel: { kind: 'sent', atMs } };
+  if (reply.kind === 'done') return { ...left, cancel: { kind: 'sent', atMs } };
+  // A replica that lags may not know the task yet that it is to stop.
+  if (reply.kind === 'gone')
+    return isYoung(left.token ?? token, atMs) ? 'later' : { ...left, cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
   deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
     runId,
@@ -46,7 +60,30 @@ export async function stopRemote(deps: Deps, token: TokenRecord): Promise<Stoppe
     code: reply.error.code,
   });
   if (!isOver) return 'later';
-  return { cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+  return { ...left, cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+}
+
+type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
+
+/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
+export function isYoung({ startedAtMs, settlement, createdAtMs }: TokenRecord, nowMs: EpochMs): boolean {
+  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
+  return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
+}
+
+/** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
+async function handleOrUnknown(
+  deps: Deps,
+  token: TokenRecord,
+  server: string,
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
+  try {
+    return await handleOfLostStart(deps, token, server);
+  } catch (error) {
+    if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+    deps.log.warn('start of unknown fate: it cannot be looked for', { runId: token.runId, server, error });
+    return 'unknown';
+  }
 }
 
 /**
@@ -58,7 +95,7 @@ async function handleOfLostStart(
   deps: Deps,
   token: TokenRecord,
   server: string,
-): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId } = token;
   const transport = deps.transports.get(server);
   const { dedupes, finds } = await traitsOf(deps, transport);
@@ -71,9 +108,9 @@ async function handleOfLostStart(
   const request = { request: command.request, idempotencyKey: callKeyOf(deps, runId, command) };
   const handle = dedupes ? startedBy(await transport.start(request)) : await lookedUp();
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
-  if (typeof handle === 'object')
-    await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
-  return handle;
+  if (typeof handle !== 'object') return handle;
+  const left = await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
+  return { ...(left ?? token), handle };
 
   async function lookedUp(): Promise<RemoteTaskHandle | 'not found' | 'unknown'> {
     const reply = await transport.find?.(request);

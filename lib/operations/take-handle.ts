@@ -1,5 +1,5 @@
-import { storeHandleBackoffMs, storeHandleTries } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
+import { sideRequestTimeoutMs, turnReserveMs } from '../base/limits.js';
 import { nextPollAtMs, pollHint } from '../decide/poll.js';
 import { boundedQuestions } from '../decide/questions.js';
 import type { RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
@@ -8,6 +8,7 @@ import type { RemoteQuestion, RemoteTaskTransport } from '../remote/transport.js
 import type { StartRemoteTask } from '../replay/command.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { isStoreTrouble, type Persist } from './persist.js';
 import { pollAt } from './wake.js';
 
 export interface TakenTask {
@@ -15,8 +16,11 @@ export interface TakenTask {
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
   readonly transport: RemoteTaskTransport;
+  /** The next owner finds the task: its server recognises a repeat of the start, or can be asked. */
+  readonly isFoundAgain: boolean;
   /** As it was before. */
   readonly token: TokenRecord;
+  readonly persist: Persist;
 }
 
 interface TaskReply {
@@ -53,43 +57,42 @@ export async function takeHandle(
   });
   if (stored)
     await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, server: command.server, dueAtMs }, dueAtMs);
+  // The handle is there: an answer of the store was lost, and the task is the one of the wait. Whoever ended that stops it.
+  else if (now?.handle?.taskId === reply.handle.taskId) return now;
   else if (options.found !== true || now?.settlement !== undefined)
     await dropUnwanted(deps, task, reply.handle, now?.settlement);
   return now ?? token;
 }
 
 /**
- * A task runs, and its handle is in this process alone: a store that fails is tried again for a while. If it stays away,
- * the task is cancelled, since nobody will find it again.
+ * A task runs, and its handle is in this process alone: a store that fails is tried again as long as there is time. If it
+ * stays away, a task that the next owner finds again goes on; one that nobody will is cancelled.
  */
 async function storeHandle(
   deps: Deps,
-  { runId, wait, command, transport }: TakenTask,
+  { runId, wait, command, transport, isFoundAgain, persist }: TakenTask,
   started: Parameters<Deps['store']['storeHandle']>[2],
 ): ReturnType<Deps['store']['storeHandle']> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await deps.store.storeHandle(runId, wait.waitId, started);
-    } catch (error) {
-      if (attempt < storeHandleTries) {
-        await deps.delay(storeHandleBackoffMs * 2 ** (attempt - 1));
-        continue;
-      }
-      const reply = command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
-      deps.log.error('remote task not recorded: the store does not take its handle', {
-        runId,
-        server: command.server,
-        cancelled: reply?.kind === 'done',
-      });
-      throw error;
-    }
+  try {
+    const needsMs = isFoundAgain ? turnReserveMs : turnReserveMs + sideRequestTimeoutMs;
+    return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);
+  } catch (error) {
+    const isLost = !(isFoundAgain && isStoreTrouble(error));
+    const reply = isLost && command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
+    deps.log.error('remote task not recorded: the store does not take its handle', {
+      runId,
+      server: command.server,
+      foundAgain: !isLost,
+      cancelled: reply?.kind === 'done',
+    });
+    throw error;
   }
 }
 
 /** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
 async function dropUnwanted(
   deps: Deps,
-  { runId, wait, command, transport }: TakenTask,
+  { runId, wait, command, transport, persist }: TakenTask,
   handle: RemoteTaskHandle,
   settlement: Settlement | undefined,
 ): Promise<void> {
@@ -101,8 +104,6 @@ async function dropUnwanted(
     cancelled: reply?.kind === 'done',
   });
   if (reply?.kind === 'done') return;
-  await deps.store.leaveHandle(runId, wait.waitId, handle, {
-    atMs: deps.clock.nowMs(),
-    forCancel: policy === 'cancel',
-  });
+  const left = { atMs: deps.clock.nowMs(), forCancel: policy === 'cancel' };
+  await persist(() => deps.store.leaveHandle(runId, wait.waitId, handle, left));
 }

@@ -1,5 +1,5 @@
 import type { WaitId } from '../base/ids.js';
-import { commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
+import { commitHandlesMaxBytes, commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
 import { jsonBytes } from '../base/json-limit.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -12,57 +12,131 @@ import type { InboxRecord, TokenRecord } from '../store/records.js';
 export interface Known {
   readonly state: RunState;
   readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
-  readonly inbox: ReadonlyMap<string, InboxRecord>;
+  /** Requests that no commit holds, in the order in which they act. */
+  readonly requests: readonly InboxRecord[];
   /** The workflow still waits for it: no cancel has closed it. */
   readonly isWaitedFor: (wait: OpenWait) => boolean;
 }
 
+/** What one commit takes in. `isCut`: more is there, for the next one. */
+export interface Taking {
+  readonly events: readonly HistoryEvent[];
+  readonly isCut: boolean;
+}
+
 /**
- * What is in no commit yet and is new to the workflow: requests from outside, settlements, what is due. A terminate goes
- * first; then time, then id, order what one commit takes in.
+ * What is in no commit yet and is new to the workflow, as much of it as one commit holds: requests from outside in the
+ * order in which they were accepted, settlements, what is due. A terminate goes first; then time, then id, order it.
+ * Nothing has happened later than now, whatever the clock of its sender said.
  */
-export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): readonly HistoryEvent[] {
-  const news = [
-    ...inboxNews(known),
-    ...tokenNews(known),
-    ...newQuestions(known, nowMs),
-    ...dueNews(known, nowMs),
-    ...results,
-  ];
-  return news.length > 1 ? news.sort(byOrderOfTaking) : news;
+export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): Taking {
+  const requested = requestNews(known.requests, nowMs);
+  const others = [...tokenNews(known, nowMs), ...newQuestions(known, nowMs), ...dueNews(known, nowMs)];
+  if (others.length > 1) others.sort(byTime);
+  const fitting = others.slice(0, fittingCount(others));
+  const beside = results.length === 0 ? fitting : [...fitting, ...results].sort(byTime);
+  const isTerminated = requested[0]?.type === 'TerminateRequested';
+  const [first, rest] = isTerminated ? [requested.slice(0, 1), requested.slice(1)] : [[], requested];
+  return {
+    events: [...first, ...merged(rest, beside)],
+    isCut: requested.length < known.requests.length || fitting.length < others.length,
+  };
 }
 
 export function hasNews(known: Known, nowMs: EpochMs): boolean {
   return (
-    inboxNews(known).length > 0 ||
-    tokenNews(known).length > 0 ||
+    known.requests.length > 0 ||
+    tokenNews(known, nowMs).length > 0 ||
     newQuestions(known, nowMs).length > 0 ||
     dueNews(known, nowMs).length > 0
   );
 }
 
-/** Inbox items that no commit holds. */
-export function newInbox({ inbox, state }: Pick<Known, 'inbox' | 'state'>): readonly InboxRecord[] {
-  return [...inbox.values()].filter((item) => !state.takenInbox.has(item.inboxId));
+/**
+ * Inbox items that no commit holds, in the order in which they act: that in which they were accepted, as far as somebody
+ * can have known it. A request that was sent after another had been accepted has a greater position, whatever the clocks
+ * of the two replicas said. Items of earlier versions have none, and come among the others by their time.
+ */
+export function newRequests(
+  inbox: ReadonlyMap<string, InboxRecord>,
+  { takenInbox }: Pick<RunState, 'takenInbox'>,
+): readonly InboxRecord[] {
+  const positioned: InboxRecord[] = [];
+  const unpositioned: InboxRecord[] = [];
+  for (const item of inbox.values()) {
+    if (!takenInbox.has(item.inboxId)) (item.position === undefined ? unpositioned : positioned).push(item);
+  }
+  positioned.sort((a, b) => (a.position ?? 0) - (b.position ?? 0) || byTimeAndOrder(a, b));
+  unpositioned.sort(byTimeAndOrder);
+  return unpositioned.length === 0 ? positioned : merged(positioned, unpositioned);
+}
+
+function byTimeAndOrder(a: InboxRecord, b: InboxRecord): number {
+  return a.atMs - b.atMs || (a.order ?? 0) - (b.order ?? 0) || compareText(a.inboxId, b.inboxId);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** Two lists as one, each in its own order; of two that may come next the earlier, or that of the first list. */
+function merged<One extends { readonly atMs: EpochMs }>(first: readonly One[], second: readonly One[]): One[] {
+  const all: One[] = [];
+  let at = 0;
+  for (const one of second) {
+    for (let next = first[at]; next !== undefined && next.atMs <= one.atMs; next = first[++at]) all.push(next);
+    all.push(one);
+  }
+  return [...all, ...first.slice(at)];
+}
+
+/**
+ * When each request counts as accepted: not before one that was accepted earlier, nor later than now. In order, so that a
+ * later request is never at an earlier time.
+ */
+function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<readonly [InboxRecord, EpochMs]> {
+  let atMs = 0;
+  for (const item of requests) {
+    atMs = Math.max(atMs, Math.min(item.atMs, nowMs));
+    yield [item, atMs];
+  }
 }
 
 /** Until when the run is paused, with what its inbox says; undefined when it is not. */
-export function pausedUntilMs(known: Pick<Known, 'inbox' | 'state'>, nowMs: EpochMs): EpochMs | undefined {
-  let untilMs = known.state.pausedUntilMs;
-  for (const item of [...newInbox(known)].sort((a, b) => a.atMs - b.atMs)) {
-    if (item.kind === 'pause') untilMs = item.atMs + pauseMaxMs;
+export function pausedUntilMs(
+  { state, requests }: Pick<Known, 'requests' | 'state'>,
+  nowMs: EpochMs,
+): EpochMs | undefined {
+  let untilMs = state.pausedUntilMs;
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item.kind === 'pause') untilMs = atMs + pauseMaxMs;
     if (item.kind === 'resume') untilMs = undefined;
   }
   return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
 }
 
-/** The handles that came since the last commit. Worth no commit of their own: the token item is the record of the start. */
+/** What pauses the run or lets it go on, and nothing else. */
+export function pauseNews({ requests }: Pick<Known, 'requests'>, nowMs: EpochMs): readonly HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item.kind === 'pause' || item.kind === 'resume') news.push(toEvent(item, atMs));
+  }
+  return news.slice(0, fittingCount(news));
+}
+
+/**
+ * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
+ * item is the record of the start.
+ */
 export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
   const handles: HistoryEvent[] = [];
+  let bytes = 0;
   for (const wait of state.openTokens.values()) {
     if (wait.kind !== 'remoteTask' || wait.handle !== undefined) continue;
     const token = tokens.get(wait.waitId);
     if (token?.handle === undefined) continue;
+    bytes += jsonBytes(token.handle as unknown as JsonValue);
+    if (bytes > commitHandlesMaxBytes) break;
     handles.push({
       type: 'RemoteTaskStarted',
       atMs: token.startedAtMs ?? token.createdAtMs,
@@ -107,14 +181,23 @@ export function fittingCount(events: readonly HistoryEvent[]): number {
   return count;
 }
 
-function inboxNews(known: Known): HistoryEvent[] {
-  const items = newInbox(known);
-  // Stable sorting by time keeps this order among those of one millisecond.
-  return [...items].sort((a, b) => (a.order ?? 0) - (b.order ?? 0)).map(toEvent);
+/** As many of the requests as one commit holds, at least one; a terminate before all others. */
+function requestNews(requests: readonly InboxRecord[], nowMs: EpochMs): HistoryEvent[] {
+  const terminate = requests.find((item) => item.kind === 'terminate');
+  const events = terminate === undefined ? [] : [toEvent(terminate, Math.min(terminate.atMs, nowMs))];
+  let bytes = 0;
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item === terminate) continue;
+    const event = toEvent(item, atMs);
+    bytes += sizeOf(event);
+    if (events.length > 0 && bytes > commitTargetBytes) break;
+    events.push(event);
+  }
+  return events;
 }
 
-function toEvent(item: InboxRecord): HistoryEvent {
-  const { atMs, inboxId } = item;
+function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
+  const { inboxId } = item;
   switch (item.kind) {
     case 'cancel':
       return { type: 'CancelRequested', atMs, inboxId, ...(item.reason === undefined ? {} : { reason: item.reason }) };
@@ -137,12 +220,12 @@ function toEvent(item: InboxRecord): HistoryEvent {
 }
 
 /** Only of waits that the commits read ask for: a newer commit's token may have been read before its commit. */
-function tokenNews({ state, tokens }: Known): HistoryEvent[] {
+function tokenNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const waitId of state.openTokens.keys()) {
     const settlement = tokens.get(waitId)?.settlement;
     if (settlement !== undefined && settlement.outcome.kind !== 'run_ended') {
-      news.push({ type: 'TokenSettled', atMs: settlement.atMs, waitId });
+      news.push({ type: 'TokenSettled', atMs: Math.min(settlement.atMs, nowMs), waitId });
     }
   }
   return news;
@@ -166,12 +249,10 @@ function dueNews({ state, isWaitedFor }: Known, nowMs: EpochMs): HistoryEvent[] 
   return news;
 }
 
-function byOrderOfTaking(a: HistoryEvent, b: HistoryEvent): number {
-  const first = Number(b.type === 'TerminateRequested') - Number(a.type === 'TerminateRequested');
-  return first || a.atMs - b.atMs || waitNumber(a) - waitNumber(b);
+function byTime(a: HistoryEvent, b: HistoryEvent): number {
+  return a.atMs - b.atMs || waitNumber(a) - waitNumber(b);
 }
 
-/** Requests from outside come before what has a wait, in the order in which they were accepted: the sort is stable. */
 function waitNumber(event: HistoryEvent): number {
   return 'waitId' in event ? Number(event.waitId) : 0;
 }
@@ -183,6 +264,9 @@ function sizeOf(event: HistoryEvent): number {
 /** What may make an event a large one. */
 function payloadOf(event: HistoryEvent): JsonValue | undefined {
   if (event.type === 'StepCompleted') return event.result;
+  // Its name and id are the caller's.
+  if (event.type === 'SignalReceived') return `${event.inboxId}${event.name}`;
+  if (event.type === 'CancelRequested' || event.type === 'TerminateRequested') return event.reason;
   if (event.type === 'RemoteAnswerRequested') return event.answer;
   if (event.type === 'ExternalWaitRequested') return event.form as unknown as JsonValue | undefined;
   return undefined;

@@ -1,11 +1,13 @@
+import { hasCode } from '../base/errors.js';
 import { sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { ScheduleState } from '../store/records.js';
 import type { Schedule } from '../workflow/schedule.js';
+import { chainOf } from './chain.js';
 import type { Deps } from './deps.js';
-import { requestStop } from './send-to-inbox.js';
-import { startRun } from './start-run.js';
+import { askToStop } from './send-to-inbox.js';
+import { startUnderOwnKey } from './start-run.js';
 
 /** Ticks of one schedule that one sweep makes up for; the next sweep goes on. */
 const ticksPerSweep = 100;
@@ -108,7 +110,7 @@ class Sweep {
 
   async #stop(runId: RunId, kind: 'cancel' | 'terminate'): Promise<void> {
     const reason = 'the next tick of its schedule came';
-    await requestStop(this.#deps, { runId, kind, requestId: 'next-tick', reason });
+    await askToStop(this.#deps, { runId, kind, requestId: 'next-tick', reason });
   }
 
   async #start(tickAtMs: EpochMs, change: Change): Promise<void> {
@@ -122,6 +124,8 @@ class Sweep {
       await this.#startRun(tickAtMs);
     } catch (error) {
       if (error instanceof OtherSweep || this.#nowMs - sinceMs < this.#schedule.catchUpMs) throw error;
+      // A table that was away for as long says nothing against the tick.
+      if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       const tick = new Date(tickAtMs).toISOString();
       this.#deps.log.error('tick given up: its run cannot be started', { schedule: this.#schedule.name, tick, error });
       await this.#save({ starting: undefined });
@@ -132,7 +136,7 @@ class Sweep {
     const { name, workflow, input } = this.#schedule;
     const tick = new Date(tickAtMs).toISOString();
     const delayMs = tickAtMs + this.#jitterMs(tick) - this.#nowMs;
-    const { runId } = await startRun(this.#deps, {
+    const { runId } = await startUnderOwnKey(this.#deps, {
       workflow: workflow.name,
       key: `schedule ${name} ${tick}`,
       ...(input === undefined ? {} : { input }),
@@ -169,14 +173,6 @@ export function changed(state: ScheduleState, change: Change): ScheduleState {
 
 /** The run of that id, or the one that it goes on as; undefined when that has ended. */
 async function runUnderWay(deps: Deps, runId: RunId | undefined): Promise<RunId | undefined> {
-  let last = runId;
-  for (let next = runId; next !== undefined;) {
-    const head = await deps.store.readHead(next);
-    // The next run is there in a moment.
-    if (head === undefined) return next === runId ? undefined : last;
-    if (head.status === 'running' || head.status === 'ending') return next;
-    last = next;
-    next = head.nextRunId;
-  }
-  return undefined;
+  const chain = runId === undefined ? undefined : await chainOf(deps, runId);
+  return chain?.isUnderWay === true ? chain.head.runId : undefined;
 }

@@ -1,11 +1,12 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import {
+  answerReserveMs,
   delayedMessageMaxMs,
   inboxCheckMs,
   outsideInParallel,
   requestsPerCommit,
-  requestTimeoutMs,
+  startReserveMs,
   stepsInParallel,
   stepTimeoutMaxMs,
   turnReserveMs,
@@ -26,6 +27,7 @@ import type {
   RunState,
 } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
+import type { UnharmedStart } from '../queue/queue.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../replay/command.js';
 import { type Execution, replayBehaviors } from '../replay/execution.js';
 import type { InboxRecord, RunHead, TokenRecord } from '../store/records.js';
@@ -33,32 +35,42 @@ import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import { answerRemote } from './answer-remote.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
-import { afterEnd, finishRun, needsStop, parentGone, releaseTokens } from './end-run.js';
+import { afterEnd, finishRun, needsStop, parentGone, releaseInbox, releaseTokens } from './end-run.js';
 import { interruption } from './interrupted-step.js';
 import { issueToken } from './issue-token.js';
 import type { KnownRun } from './known-run.js';
 import { openExecution } from './open-execution.js';
 import { dueSince, Outbox } from './outbox.js';
+import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
 import { hastenLongStep, requestLongStep } from './request-long-step.js';
+import { nextLookAtMs } from './replaced-run.js';
 import type { TurnLimits } from './turn-limits.js';
-import { runStep } from './run-step.js';
+import { runStep, stepDeadlinePassed } from './run-step.js';
 import { startChild } from './start-child.js';
 import { startWhenFree } from './start-when-free.js';
-import { fittingCount, hasNews, newHandles, newInbox, pausedUntilMs, takeIn, type Known } from './take-in.js';
+import {
+  fittingCount,
+  hasNews,
+  newHandles,
+  newRequests,
+  pausedUntilMs,
+  pauseNews,
+  takeIn,
+  type Known,
+} from './take-in.js';
 import { toRequest } from './to-request.js';
-import { wakeRun, wakeRunAt } from './wake.js';
+import { GaveUp, isOnlyKnownHere, type TurnWork } from './turn-work.js';
+import { wakeForRest, wakeRun, wakeRunAt } from './wake.js';
 
 interface TurnOptions {
   readonly turnId: string;
   /** Writer ids under which this turn has called a remote server, kept over its passes. */
   readonly called: Set<string>;
   readonly limits: TurnLimits;
-}
-
-/** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
-interface Effect {
-  readonly kind: 'step' | 'outside';
-  readonly done: Promise<void>;
+  /** What is in hand, kept over its passes. */
+  readonly work: TurnWork;
+  /** Starts of steps in the log that no process died of. */
+  readonly unharmed?: readonly UnharmedStart[] | undefined;
 }
 
 interface Marker {
@@ -71,9 +83,13 @@ interface Marker {
  *
  * T1  Nothing happens outside before the command that asks for it is in the log.
  * T2  What a pass takes in, and in which order, is free until the commit and fixed after it.
- * T3  A lost commit ends the pass; nothing of what it knew is used again.
+ * T3  A lost commit ends the pass; nothing of what it knew is used again. What it has in hand and no item holds, steps
+ *     under way and results, is taken in by the next pass if the log then waits for it, at that attempt.
  * T4  Markers are moved last, when the run is quiet: until then whatever led here stands.
- * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks cancelled.
+ * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks can be found again, or
+ *     are cancelled.
+ * T6  A store that turns a write away is asked again as long as there is time. What is under way then ends, and another
+ *     turn is told which starts of steps nobody died of: only a start with no end whose process died is a strike.
  */
 export class Turn {
   readonly #deps: Deps;
@@ -86,19 +102,25 @@ export class Turn {
   readonly #known: Known;
   /** Undefined when nobody is told what happens to the run. */
   readonly #outbox: Outbox | undefined;
-  readonly #effects = new Map<WaitId, Effect>();
-  /** Attempts whose start this pass has recorded, because a crash during them must be noticed. */
-  readonly #announced = new Set<string>();
+  readonly #work: TurnWork;
+  readonly #persist: Persist;
   /** Starts whose server is left alone, and until when. The log has that it is, not each time that it was found so. */
   readonly #heldUntilMs = new Map<WaitId, EpochMs>();
   /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
   readonly #hastened = new Map<WaitId, EpochMs>();
-  readonly #abandon = new AbortController();
-  /** Results of effects that no commit holds yet. */
-  #results: HistoryEvent[] = [];
-  /** What broke an effect: a store that failed, never an author's step. */
+  /** Waits for which nothing more is begun: the store did not take what they need. */
+  readonly #givenUp = new Set<WaitId>();
+  /** Requests that no commit holds, in order; looked for anew when the inbox has been read. */
+  #requests: readonly InboxRecord[] | undefined;
+  /** Waits and requests that this pass has taken in: no other owner takes away their markers. */
+  readonly #takenHere = new Set<string>();
+  /** The last taking was as much as one commit holds, and more is there. */
+  #isCut = false;
+  /** What broke an effect: never an author's step, nor a store that was tried for long enough. */
   #effectError: Error | undefined;
   #lastInboxReadMs: EpochMs;
+  /** When it was last looked at what is due: nobody but the end of an effect can act on what was due before. */
+  #lookedAtMs: EpochMs;
   #execution: Execution | undefined;
 
   constructor(deps: Deps, run: KnownRun, options: TurnOptions) {
@@ -110,26 +132,43 @@ export class Turn {
     this.#options = options;
     this.#tokens = tokens;
     this.#inbox = inbox;
-    this.#known = { state, tokens, inbox, isWaitedFor: (wait) => this.#isWaitedFor(wait) };
+    const newOnes = (): readonly InboxRecord[] => (this.#requests ??= newRequests(inbox, state));
+    this.#known = {
+      state,
+      tokens,
+      get requests() {
+        return newOnes();
+      },
+      isWaitedFor: (wait) => this.#isWaitedFor(wait),
+    };
     this.#outbox = run.unpublished === undefined ? undefined : new Outbox(deps, run.unpublished, options.limits);
     this.#lastInboxReadMs = deps.clock.nowMs();
+    this.#lookedAtMs = this.#lastInboxReadMs;
+    this.#persist = persistWithin(deps, options.limits);
+    this.#work = options.work;
+    this.#work.goOnFrom(state);
   }
 
   /** False: a commit was lost, read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
+    const lookAtMs = this.#state.seq === 0 ? await nextLookAtMs(this.#deps, this.#head) : undefined;
+    if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);
+
     const nowMs = this.#deps.clock.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
-    const terminate = newInbox(this.#known).find(isTerminate);
+    const terminate = this.#known.requests.find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
       return this.#end(this.#takeIn(), timedOut(this.#head));
 
+    // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
+    if (this.#state.seq === 0 && this.#head.inputError !== undefined)
+      return this.#end(takeIn(this.#known, [], nowMs).events, { status: 'failed', error: this.#head.inputError });
     const stop = this.#state.seq === 0 ? await this.#stopOfParent() : undefined;
     if (stop !== undefined) return this.#end(this.#takeIn(), stop);
     if (this.#state.seq === 0 && this.#head.startAtMs !== undefined && nowMs < this.#head.startAtMs)
       return this.#waitForStart(this.#head.startAtMs);
-    const pausedUntil = pausedUntilMs(this.#known, nowMs);
-    if (pausedUntil !== undefined) return this.#pause(pausedUntil);
+    if (pausedUntilMs(this.#known, nowMs) !== undefined) return this.#pause();
     if (workflow === undefined) return this.#park(workflowMissing(this.#head.workflow));
 
     const execution = this.#from.execution ?? (await this.#replayed(workflow));
@@ -137,16 +176,22 @@ export class Turn {
     try {
       return await this.#goOn(workflow, execution);
     } finally {
-      this.#abandon.abort();
-      await this.#outsideDone();
+      await this.#work.allEnd('outside');
     }
+  }
+
+  /** Another run has to end first. Whatever comes meanwhile waits where it is, the deadline and a terminate included. */
+  async #restBehind(lookAtMs: EpochMs): Promise<boolean> {
+    await this.#restUntil(lookAtMs, Infinity);
+    await wakeRunAt(this.#deps, this.#head.runId, lookAtMs);
+    return true;
   }
 
   /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
-    const cancel = newInbox(this.#known).find(isCancel);
+    const cancel = this.#known.requests.find(isCancel);
     if (cancel === undefined) return this.#restUntil(startAtMs);
-    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()), cancelled(cancel));
+    return this.#end(takeIn(this.#known, [], this.#deps.clock.nowMs()).events, cancelled(cancel));
   }
 
   async #replayed(workflow: AnyWorkflow): Promise<Execution> {
@@ -158,11 +203,20 @@ export class Turn {
 
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     for (;;) {
+      this.#lookedAtMs = this.#deps.clock.nowMs();
+      if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
+      if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
+      if (execution.status.kind === 'ended' && this.#isCut) {
+        // All that was accepted is in the log before the run can end, in as many commits as that takes.
+        if (!(await this.#commit(events))) return false;
+        if (this.#isShortOfTime()) return this.#goOnLater();
+        continue;
+      }
       if (execution.status.kind === 'ended') {
         // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
         return this.#end([...events, ...execution.takeDerived(Infinity)], execution.status.outcome);
@@ -176,13 +230,18 @@ export class Turn {
       if (commit.length > 0) {
         if (!(await this.#commit(commit))) return false;
         for (const event of [...requested, ...derived]) await execution.apply(event);
+        this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);
         const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
-        if (mayBeMore || this.#results.length > 0) continue;
+        if (this.#isCut && this.#isShortOfTime()) return this.#goOnLater();
+        if (mayBeMore || this.#isCut || this.#work.results.length > 0 || this.#isOverdue()) continue;
+        // A request may be due at once, and was not there at the last look.
+        if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;
       }
 
-      const hasTime = this.#begin(execution);
-      if (this.#results.length > 0) continue;
-      if (this.#effects.size > 0) await this.#someEffect();
+      const hasTime = this.#effectError !== undefined || this.#begin(execution);
+      if (this.#work.results.length > 0) continue;
+      if (this.#work.underWay > 0) await this.#someEffect();
+      else if (this.#effectError !== undefined) throw this.#effectError;
       else if (!hasTime || !hasNews(this.#known, this.#deps.clock.nowMs())) {
         await (hasTime ? this.#quiet() : this.#yield());
         this.#keep(workflow, execution);
@@ -203,6 +262,10 @@ export class Turn {
     return { status: 'terminated', reason: parentGone };
   }
 
+  #isOverdue(): boolean {
+    return (this.#head.deadlineAtMs ?? Infinity) <= this.#deps.clock.nowMs();
+  }
+
   #isWaitedFor(wait: OpenWait): boolean {
     return this.#execution?.command(wait.waitId) !== undefined;
   }
@@ -211,18 +274,21 @@ export class Turn {
 
   #takeIn(): readonly HistoryEvent[] {
     const nowMs = this.#deps.clock.nowMs();
-    const results = this.#results.splice(0, fittingCount(this.#results));
-    const news = takeIn(this.#known, results, nowMs);
+    const results = this.#work.results.splice(0, fittingCount(this.#work.results));
+    const { events: news, isCut } = takeIn(this.#known, results, nowMs);
+    this.#isCut = isCut;
     const events = this.#firstEvents(nowMs);
-    if (this.#state.pausedUntilMs !== undefined && !news.some((event) => event.type === 'RunResumed')) {
-      events.push({ type: 'RunResumed', atMs: this.#state.pausedUntilMs });
+    const { pausedUntilMs: untilMs } = this.#state;
+    // Only when the pause is over: a run that ends while it is paused was not resumed.
+    if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
+      events.push({ type: 'RunResumed', atMs: untilMs });
     }
     return news.length === 0 && !this.#tellsStarts() ? events : [...events, ...newHandles(this.#known), ...news];
   }
 
   /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */
   #tellsStarts(): boolean {
-    return this.#outbox !== undefined && this.#effects.size === 0;
+    return this.#outbox !== undefined && this.#work.underWay === 0;
   }
 
   #firstEvents(atMs: EpochMs): HistoryEvent[] {
@@ -235,68 +301,84 @@ export class Turn {
 
   async #commit(events: readonly HistoryEvent[]): Promise<boolean> {
     const seq = this.#state.seq + 1;
-    const committed = await this.#deps.store.commit(this.#head.runId, {
-      seq,
-      writerId: this.#deps.random.hex(16),
-      events,
-    });
-    if (!committed) return false;
+    const commit = { seq, writerId: this.#deps.random.hex(16), events };
+    if (!(await this.#decide(() => this.#deps.store.commit(this.#head.runId, commit), events))) return false;
     const settlementOf = (waitId: WaitId): Settlement | undefined => this.#tokens.get(waitId)?.settlement;
     this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));
     this.#state.applyCommit(seq, events);
+    this.#work.committed(events, this.#state);
+    for (const event of events) {
+      if (event.type === 'TokenSettled') this.#takenHere.add(event.waitId);
+      else if ('inboxId' in event) this.#takenHere.add(event.inboxId);
+    }
+    this.#requests = this.#requests?.filter(({ inboxId }) => !this.#state.takenInbox.has(inboxId));
     return true;
+  }
+
+  /** The write of a commit, until the store takes or refuses it. @throws GaveUp */
+  async #decide(write: () => Promise<boolean>, events: readonly HistoryEvent[]): Promise<boolean> {
+    try {
+      const committed = await this.#persist(write);
+      if (!committed) this.#work.takeBack(events);
+      return committed;
+    } catch (error) {
+      throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
+    }
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
   async #end(events: readonly HistoryEvent[], outcome: RunOutcome): Promise<boolean> {
     const { runId } = this.#head;
     // As this turn has seen it: it may have read the inbox again since it read the head.
-    const inboxCount = this.#state.takenInbox.size + newInbox(this.#known).length;
+    const inboxCount = this.#state.takenInbox.size + this.#known.requests.length;
     const atMs = this.#deps.clock.nowMs();
     const seq = this.#state.seq + 1;
     const writerId = this.#deps.random.hex(16);
-    const ending: readonly HistoryEvent[] = [...events, { type: 'RunEnding', atMs, outcome }];
+    const unheard = outcome.status === 'continued' ? (this.#execution?.unheardCancels ?? []) : [];
+    const ending: readonly HistoryEvent[] = [
+      ...events,
+      { type: 'RunEnding', atMs, outcome, ...(unheard.length === 0 ? {} : { unheard }) },
+    ];
     const hasOpenWaits = [...this.#state.openTokens.keys()].some(
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
     );
     if (hasOpenWaits) {
-      if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
-        return this.#keepResults(events);
+      const commit = { seq, writerId, events: ending };
+      const write = () => this.#deps.store.commitEnding(runId, commit, inboxCount, outcome);
+      if (!(await this.#decide(write, events))) return false;
+      this.#work.abandonSteps();
       await finishRun(this.#deps, runId, this.#options.limits);
       return true;
     }
-    const committed = await this.#deps.store.commitEnd(
-      this.#head,
-      { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status }] },
-      {
-        outcome,
-        endedAtMs: atMs,
-        seen: { status: 'running', inboxCount },
-        // Another marker that stands brings the run back just as well, and one write less is paid.
-        ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
-      },
-    );
-    if (!committed) return this.#keepResults(events);
+    const commit = { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status } as const] };
+    const end = {
+      outcome,
+      endedAtMs: atMs,
+      seen: { status: 'running', inboxCount },
+      // Another marker that stands brings the run back just as well, and one write less is paid.
+      ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
+    } as const;
+    if (!(await this.#decide(() => this.#deps.store.commitEnd(this.#head, commit, end), events))) return false;
+    this.#work.abandonSteps();
+    this.#deps.warmRuns?.noteEnded(runId);
     await afterEnd(this.#deps, runId, this.#options.limits);
     return true;
   }
 
-  /**
-   * The end was refused: something was accepted that this pass has not seen, or another turn was first. What steps of
-   * this pass ended with is in no item, and they would run again; it is committed with what has come, if it still can be.
-   */
-  async #keepResults(events: readonly HistoryEvent[]): Promise<false> {
-    this.#results = events.filter((event) => isOnlyKnownHere.has(event.type));
-    if (this.#results.length === 0) return false;
+  async #readInbox(): Promise<void> {
     for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
-    // A terminate ends the run with the next pass; in a commit of its own it would be passed over.
-    if (!newInbox(this.#known).some(isTerminate)) await this.#commit(this.#takeIn());
-    return false;
+    this.#requests = undefined;
   }
 
+  /** Of what an earlier turn has taken in, its owner may still take the marker away. */
   #hasStandingMarker(): boolean {
-    const isMarked = (record: { readonly dueAtMs?: EpochMs }): boolean => record.dueAtMs !== undefined;
-    return [...this.#tokens.values()].some(isMarked) || [...this.#inbox.values()].some(isMarked);
+    const stands = (id: string, isTaken: boolean, { dueAtMs }: { readonly dueAtMs?: EpochMs }): boolean =>
+      dueAtMs !== undefined && (!isTaken || this.#takenHere.has(id));
+    const { settled, takenInbox } = this.#state;
+    return (
+      [...this.#tokens.values()].some((token) => stands(token.waitId, settled.has(token.waitId), token)) ||
+      [...this.#inbox.values()].some((item) => stands(item.inboxId, takenInbox.has(item.inboxId), item))
+    );
   }
 
   // ----- carrying out -----
@@ -305,9 +387,11 @@ export class Turn {
   #begin(execution: Execution): boolean {
     let hasTime = true;
     for (const wait of this.#state.open.values()) {
-      if (this.#effects.has(wait.waitId)) continue;
+      if (this.#work.has(wait.waitId)) continue;
       const command = execution.command(wait.waitId);
-      if (command === undefined) {
+      if (this.#givenUp.has(wait.waitId)) {
+        hasTime = false;
+      } else if (command === undefined) {
         this.#letGo(wait);
       } else if (wait.kind === 'step' && command.kind === 'runStep') {
         hasTime = this.#beginStep(wait, command) && hasTime;
@@ -328,43 +412,61 @@ export class Turn {
 
   #beginStep(wait: OpenStep, asked: RunStep): boolean {
     const command = asked.policy.long ? inTurn(asked) : asked;
-    if (this.#isLater(wait) || this.#running('step') >= this.#stepsAtATime()) return true;
-    if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;
+    if (this.#isLater(wait) || this.#work.count('step') >= this.#stepsAtATime()) return true;
+    const { waitId, requestedAtMs } = wait;
+    const { policy } = command;
     const attempt = wait.failedAttempts + 1;
-    const announcement = `${wait.waitId}/${attempt}`;
-    if (!this.#announced.has(announcement)) {
-      const error = interruption(command, wait.interrupted);
+    const atMs = this.#deps.clock.nowMs();
+    const deadlineAtMs = policy.deadlineMs === undefined ? undefined : requestedAtMs + policy.deadlineMs;
+    if (deadlineAtMs !== undefined && deadlineAtMs <= atMs) {
+      this.#work.results.push({ type: 'StepFailed', atMs, waitId, attempt, error: stepDeadlinePassed(command) });
+      return true;
+    }
+    const longestMs = Math.min(policy.timeoutMs, (deadlineAtMs ?? Infinity) - atMs);
+    if (this.#options.limits.remainingMs() < longestMs + turnReserveMs) return false;
+    if (!this.#work.isAnnounced(wait)) {
+      const isUnharmed = this.#isUnharmed(wait);
+      const error = interruption(command, wait.interrupted - (isUnharmed ? 1 : 0));
       if (error !== undefined) {
-        const atMs = this.#deps.clock.nowMs();
-        this.#results.push({ type: 'StepFailed', atMs, waitId: wait.waitId, attempt, error });
+        this.#work.results.push({ type: 'StepFailed', atMs, waitId, attempt, error });
         return true;
       }
-      if (command.policy.atMostOnce || this.#isCareful()) {
-        this.#announced.add(announcement);
-        this.#results.push({ type: 'StepStarted', atMs: this.#deps.clock.nowMs(), waitId: wait.waitId, attempt });
+      if (policy.atMostOnce || this.#isCareful() || isUnharmed) {
+        const unharmed = isUnharmed ? { unharmed: true as const } : {};
+        this.#work.results.push({ type: 'StepStarted', atMs, waitId, attempt, ...unharmed });
         return true;
       }
     }
-    this.#run(wait, 'step', async () => {
-      this.#results.push(await runStep(this.#deps, this.#head.runId, wait, command, this.#abandon.signal));
-    });
+    this.#work.begun(wait, !policy.atMostOnce);
+    this.#run(wait, 'step', (signal) =>
+      runStep(this.#deps, this.#head.runId, { ...wait, deadlineAtMs }, command, signal),
+    );
     return true;
+  }
+
+  /** A turn that gave up has said of the last start in the log that nobody died of it. */
+  #isUnharmed({ waitId, failedAttempts, begun }: OpenStep): boolean {
+    return (this.#options.unharmed ?? []).some(
+      (start) => start.waitId === waitId && start.attempt === failedAttempts + 1 && start.begun === begun,
+    );
   }
 
   /** A worker runs it; the turn only asks for that, and for the next attempt when somebody wants it now. */
   #beginLongStep(wait: OpenLongStep): void {
     const { waitId, retryNowAtMs } = wait;
-    if (this.#isSettled(wait) || this.#expire(wait) || this.#running('outside') >= outsideInParallel) return;
+    if (this.#isSettled(wait) || this.#expire(wait) || this.#isOutsideFull()) return;
     const { runId } = this.#head;
     if (!this.#tokens.has(waitId)) {
       this.#run(wait, 'outside', async () => {
-        this.#tokens.set(waitId, await requestLongStep(this.#deps, runId, wait));
+        this.#tokens.set(waitId, await requestLongStep(this.#deps, runId, wait, this.#persist));
+        return undefined;
       });
     } else if (retryNowAtMs !== undefined && this.#hastened.get(waitId) !== retryNowAtMs) {
       this.#hastened.set(waitId, retryNowAtMs);
       this.#run(wait, 'outside', async () => {
-        const token = await hastenLongStep(this.#deps, runId, wait, retryNowAtMs);
+        const token = await hastenLongStep(this.#deps, runId, wait, retryNowAtMs, this.#persist);
         if (token !== undefined) this.#tokens.set(waitId, token);
+        return undefined;
       });
     }
   }
@@ -378,10 +480,8 @@ export class Turn {
     return this.#isCareful() ? 1 : stepsInParallel;
   }
 
-  #running(kind: Effect['kind']): number {
-    let count = 0;
-    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
-    return count;
+  #isOutsideFull(): boolean {
+    return this.#work.count('outside') >= outsideInParallel;
   }
 
   #isLater(wait: OpenWait): boolean {
@@ -391,17 +491,18 @@ export class Turn {
   }
 
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
-    if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
+    if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;
     if (this.#waitsForAnswers(wait)) return true;
     // A start that the end of the process cuts off may leave a task that nobody knows.
-    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
-    const { turnId, called } = this.#options;
+    if (this.#options.limits.remainingMs() < startReserveMs) return false;
+    const { turnId, called, limits } = this.#options;
     this.#run(wait, 'outside', async () => {
-      const start = { runId: this.#head.runId, wait, command, turnId, called };
-      const { token, attempted, heldUntilMs } = await startWhenFree(this.#deps, start);
+      const start = { runId: this.#head.runId, wait, command, turnId, called, limits, persist: this.#persist };
+      const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(this.#deps, start);
+      if (isPutOff === true) this.#givenUp.add(wait.waitId);
       if (heldUntilMs !== undefined) this.#heldUntilMs.set(wait.waitId, heldUntilMs);
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
-      if (attempted !== undefined) this.#results.push(attempted);
+      return attempted;
     });
     return true;
   }
@@ -416,34 +517,32 @@ export class Turn {
   }
 
   #beginAnswer(wait: OpenRemoteAnswer): boolean {
-    if (this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;
-    if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
+    if (this.#isLater(wait) || this.#isOutsideFull()) return true;
+    if (this.#options.limits.remainingMs() < answerReserveMs) return false;
     const call = this.#state.open.get(wait.callId);
     const remote = call?.kind === 'remoteTask' ? call : undefined;
     this.#run(wait, 'outside', async () => {
       const token = this.#tokens.get(wait.callId);
-      this.#results.push(await answerRemote(this.#deps, this.#head.runId, wait, remote, token));
+      return answerRemote(this.#deps, this.#head.runId, wait, remote, token);
     });
     return true;
   }
 
   #beginExternal(wait: OpenExternal): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#running('outside') >= outsideInParallel)
-      return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.issued || this.#isOutsideFull()) return;
     this.#run(wait, 'outside', async () => {
-      const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait);
+      const { token, issued } = await issueToken(this.#deps, this.#head.runId, wait, this.#persist);
       this.#tokens.set(wait.waitId, token);
-      this.#results.push(issued);
+      return issued;
     });
   }
 
   #beginChild(wait: OpenChild, command: StartChild): void {
-    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#running('outside') >= outsideInParallel)
-      return;
+    if (this.#isSettled(wait) || this.#expire(wait) || wait.started || this.#isOutsideFull()) return;
     this.#run(wait, 'outside', async () => {
-      const { token, started } = await startChild(this.#deps, this.#head, wait, command);
+      const { token, started } = await startChild(this.#deps, this.#head, wait, command, this.#persist);
       this.#tokens.set(wait.waitId, token);
-      if (started !== undefined) this.#results.push(started);
+      return started;
     });
   }
 
@@ -462,8 +561,10 @@ export class Turn {
         outcome: { kind: 'timed_out' },
       } as const;
       const options = { onlyIfDeadlineIs: deadlineAtMs };
-      const { token } = await this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
+      const settle = () => this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
+      const { token } = await this.#persist(settle);
       if (token !== undefined) this.#tokens.set(waitId, token);
+      return undefined;
     });
     return true;
   }
@@ -482,8 +583,9 @@ export class Turn {
         atMs: this.#deps.clock.nowMs(),
         outcome: 'abandoned',
       } as const;
-      const token = await this.#deps.store.close(this.#head.runId, wait.waitId, close);
+      const token = await this.#persist(() => this.#deps.store.close(this.#head.runId, wait.waitId, close));
       if (token !== undefined) this.#tokens.set(wait.waitId, token);
+      return undefined;
     });
   }
 
@@ -495,55 +597,63 @@ export class Turn {
     return wait.handle !== undefined || this.#tokens.get(wait.waitId)?.handle !== undefined || this.#isSettled(wait);
   }
 
-  #run(wait: OpenWait, kind: Effect['kind'], effect: () => Promise<void>): void {
-    const done = effect()
-      .catch((error: unknown) => {
-        this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId: wait.waitId, error });
-        this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
-      })
-      .finally(() => {
-        this.#effects.delete(wait.waitId);
-      });
-    this.#effects.set(wait.waitId, { kind, done });
+  #run(
+    wait: OpenWait,
+    kind: 'step' | 'outside',
+    work: (signal: AbortSignal) => Promise<HistoryEvent | undefined>,
+  ): void {
+    const { waitId } = wait;
+    const attempt = wait.kind === 'step' ? wait.failedAttempts + 1 : 1;
+    this.#work.begin({ waitId, attempt }, kind, work, (error) => {
+      this.#deps.log.warn('effect failed', { runId: this.#head.runId, waitId, error });
+      if (isStoreTrouble(error)) this.#givenUp.add(waitId);
+      else this.#effectError ??= error instanceof Error ? error : new Error('an effect failed', { cause: error });
+    });
   }
 
   /** Waits until an effect ends, a timer is due, or it is time to look for a cancel. */
   async #someEffect(): Promise<void> {
     // What is as good as done needs no timer.
     await this.#deps.drain();
-    if (this.#effects.size > 0 && this.#results.length === 0 && this.#effectError === undefined)
-      await this.#waitForEffect();
-    if (this.#effectError !== undefined) throw this.#effectError;
+    if (this.#work.underWay > 0 && this.#work.results.length === 0) await this.#waitForEffect();
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
-    for (const item of await this.#deps.store.readInbox(this.#head.runId)) this.#inbox.set(item.inboxId, item);
+    try {
+      await this.#readInbox();
+    } catch (error) {
+      // Looked at again in a moment; what has come has a marker of its own.
+      if (!isStoreTrouble(error)) this.#effectError ??= error instanceof Error ? error : new Error('inbox not read');
+    }
   }
 
   async #waitForEffect(): Promise<void> {
     const cut = new AbortController();
     const nowMs = this.#deps.clock.nowMs();
-    const nextDueAtMs = Math.min(...this.#dueInstants(), nowMs + inboxCheckMs);
-    await Promise.race([
-      ...[...this.#effects.values()].map((effect) => effect.done),
-      this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal),
-    ]);
+    // What was due before the last look was acted on, or cannot be until an effect ends.
+    const instants = this.#dueInstants().filter((atMs) => atMs > this.#lookedAtMs);
+    const nextDueAtMs = Math.min(...instants, nowMs + inboxCheckMs);
+    await Promise.race([this.#work.someEnd(), this.#deps.delay(Math.max(0, nextDueAtMs - nowMs), cut.signal)]);
     cut.abort('done');
-  }
-
-  async #outsideDone(): Promise<void> {
-    const outside = [...this.#effects.values()].filter((effect) => effect.kind === 'outside');
-    await Promise.all(outside.map((effect) => effect.done));
   }
 
   // ----- stopping -----
 
+  #isShortOfTime(): boolean {
+    return this.#work.underWay === 0 && this.#options.limits.remainingMs() < turnReserveMs;
+  }
+
+  async #goOnLater(): Promise<true> {
+    await this.#yield();
+    return true;
+  }
+
   /** Too little time for what is left: another turn goes on. Every marker stands. */
   async #yield(): Promise<void> {
     const { runId } = this.#head;
+    await wakeForRest(this.#deps, runId, this.#work.unharmed());
     await this.#outbox?.publish();
     if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq);
-    await wakeRun(this.#deps, runId);
   }
 
   /** Nothing is left to do now: the head's marker, then those of what was taken in. */
@@ -551,11 +661,11 @@ export class Turn {
     const { runId } = this.#head;
     const dueAtMs = this.#nextDueAtMs();
     const marker = await this.#publish(dueAtMs);
-    const { blocks, blocked } = this.#head;
+    const { blocks, blocked, failedTurns } = this.#head;
     const isNew = this.#head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
-    // One that stays must be that of the log as it is now, or an owner of before could take it away.
-    const isToStay = marker.dueAtMs !== dueAtMs && this.#head.dueSeq < this.#state.seq;
-    if (isNew || isToStay || blocked !== undefined) {
+    // One that stands must be that of the log as it is now, or an owner of before could take it away.
+    const isOlder = marker.dueAtMs !== undefined && this.#head.dueSeq < this.#state.seq;
+    if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
       const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
       if (!isSet) await wakeRun(this.#deps, runId);
     }
@@ -612,7 +722,7 @@ export class Turn {
   #dueInstants(): readonly EpochMs[] {
     const instants: EpochMs[] = this.#head.deadlineAtMs === undefined ? [] : [this.#head.deadlineAtMs];
     for (const wait of this.#state.open.values()) {
-      if (this.#effects.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
+      if (this.#work.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
       if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
       const mayMove = wait.kind === 'external' || wait.kind === 'child' || wait.kind === 'longStep';
       const dueAtMs = mayMove ? this.#deadlineOf(wait) : this.#waitDueAtMs(wait);
@@ -633,19 +743,32 @@ export class Turn {
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 
-  /** Takes in that the run is paused and nothing else; what has come meanwhile waits where it is. */
-  async #pause(untilMs: EpochMs): Promise<boolean> {
-    const atMs = this.#deps.clock.nowMs();
-    const control = takeIn(this.#known, [], atMs).filter(
-      (event) => event.type === 'RunPaused' || event.type === 'RunResumed',
-    );
-    if (control.length > 0 && !(await this.#commit([...this.#firstEvents(atMs), ...control]))) return false;
-    return this.#restUntil(untilMs);
+  /**
+   * The run is paused: nothing more is begun, and nothing reaches the workflow. What is under way ends, and what came of it
+   * is committed with the pause; all else that has come waits where it is. The execution has not seen these events, so
+   * after this pass it is used no more.
+   */
+  async #pause(): Promise<boolean> {
+    for (;;) {
+      const terminate = this.#known.requests.find(isTerminate);
+      if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+      const atMs = this.#deps.clock.nowMs();
+      const { results } = this.#work;
+      // A start of a step that is not begun now would look like one that its process died of.
+      const ended = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+      const events = [...ended, ...pauseNews(this.#known, atMs)];
+      if (events.length > 0) {
+        if (!(await this.#commit([...this.#firstEvents(atMs), ...events]))) return false;
+      } else if (this.#work.underWay > 0) await this.#someEffect();
+      else if (results.length === 0) break;
+    }
+    const untilMs = pausedUntilMs(this.#known, this.#deps.clock.nowMs());
+    return untilMs === undefined ? false : this.#restUntil(untilMs);
   }
 
   /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
-  async #restUntil(untilMs: EpochMs): Promise<boolean> {
-    const dueAtMs = Math.min(untilMs, this.#head.deadlineAtMs ?? Infinity);
+  async #restUntil(untilMs: EpochMs, deadlineAtMs = this.#head.deadlineAtMs ?? Infinity): Promise<boolean> {
+    const dueAtMs = Math.min(untilMs, deadlineAtMs);
     const marker = await this.#publish(dueAtMs);
     const { blocks } = this.#head;
     await this.#deps.store.setHeadMarker(this.#head.runId, { seq: this.#state.seq, blocks, ...marker });
@@ -662,13 +785,24 @@ export class Turn {
    * would run again each time, and a start that was turned away would look like one of unknown fate.
    */
   async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
-    const results = taken.filter((event) => isOnlyKnownHere.has(event.type));
-    if (results.length > 0 && !(await this.#commit(results))) return false;
+    this.#work.takeBack(taken);
+    if (!(await this.#recordInHand())) return false;
     if (await blockRun(this.#deps, this.#head, this.#state.seq, error, this.#outbox)) {
       await this.#clearMarkers(
         (token) => token.settlement !== undefined,
         () => true,
       );
+    }
+    return true;
+  }
+
+  /** Waits for what is under way, and commits what it ends with and nothing else. False: a commit was lost. */
+  async #recordInHand(): Promise<boolean> {
+    await this.#work.allEnd();
+    const { results } = this.#work;
+    while (results.length > 0) {
+      const fitting = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+      if (fitting.length > 0 && !(await this.#commit(fitting))) return false;
     }
     return true;
   }
@@ -679,26 +813,11 @@ export class Turn {
   ): Promise<void> {
     const done = [...this.#tokens.values()].filter((token) => token.dueAtMs !== undefined && tokenIsDone(token));
     await releaseTokens(this.#deps, done, this.#options.limits);
-    for (const item of this.#inbox.values()) {
-      if (item.dueAtMs !== undefined && inboxIsDone(item)) {
-        await this.#deps.store.clearInboxMarker(this.#head.runId, item.inboxId);
-      }
-    }
+    const { runId } = this.#head;
+    const taken = [...this.#inbox.values()].filter(inboxIsDone);
+    if (!(await releaseInbox(this.#deps, runId, taken, this.#options.limits))) await wakeRun(this.#deps, runId);
   }
 }
-
-/** Events that only the turn which did the work knows of. */
-const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
-  'StepCompleted',
-  'StepFailed',
-  'StepAttemptFailed',
-  'RemoteTaskStartFailed',
-  'RemoteTaskStartLost',
-  'RemoteTaskStartAsked',
-  'RemoteAnswerFailed',
-  'RemoteAnswerDelivered',
-  'RemoteAnswerRefused',
-] as const);
 
 /** A step that was asked for as a short one, and has become a long one by a deploy, stays within the time of a turn. */
 function inTurn(step: RunStep): RunStep {

@@ -1,7 +1,7 @@
 import type { RunId } from '../base/ids.js';
 import { delayedMessageMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { News, PollMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { News, PollMessage, StepMessage, TurnMessage, UnharmedStart, WorkMessage } from '../queue/queue.js';
 import type { Deps } from './deps.js';
 
 type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;
@@ -17,6 +17,24 @@ export async function wakeRun(deps: Notifier, runId: RunId, dedupId: string = de
 /** Asks for a turn that takes in what has just come. */
 export async function wakeRunFor(deps: Notifier, runId: RunId, news: News): Promise<void> {
   await sendTurn(deps, { runId, news: [news] }, deps.random.hex(16));
+}
+
+/** Asks for a turn in place of this one, which has too little time; `unharmed`: what it began in the log and not at all. */
+export async function wakeForRest(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
+  await sendTurn(deps, { runId, ...(unharmed.length === 0 ? {} : { unharmed }) }, deps.random.hex(16));
+}
+
+/** The same for a turn that gives up. @throws what the queue says: then the message of this turn must come again */
+export async function handOver(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
+  await deps.queues.sendTurn({ runId, ...(unharmed.length === 0 ? {} : { unharmed }) }, deps.random.hex(16));
+}
+
+/**
+ * Asks for a turn that looks at what is due; nothing has come for it. The turn queue drops the second of two wakes for one
+ * due instant: one turn sees all that is due.
+ */
+export async function wakeRunForDue(deps: Notifier, runId: RunId, dueAtMs: EpochMs): Promise<void> {
+  await sendTurn(deps, { runId, news: [] }, `due-${runId}-${dueAtMs}`);
 }
 
 async function sendTurn(deps: Notifier, message: TurnMessage, dedupId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { RunId, WaitId } from '../base/ids.js';
-import { warmEventsMax, warmRunsMax } from '../base/limits.js';
+import { endedRunsMax, warmEventsMax, warmRunsMax } from '../base/limits.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RunState } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
@@ -43,11 +43,27 @@ export class WarmRuns {
   /** In the order in which they were kept. */
   readonly #runs = new Map<RunId, WarmRun>();
   #events = 0;
+  /** Ids alone, of runs whose last wakes may still come. */
+  readonly #ended = new Set<RunId>();
 
   constructor({ runs = warmRunsMax, events = warmEventsMax, hasRoom = () => true }: WarmRunsOptions = {}) {
     this.#maxRuns = runs;
     this.#maxEvents = events;
     this.#hasRoom = hasRoom;
+  }
+
+  /** A turn here has found or made it ended. */
+  noteEnded(runId: RunId): void {
+    this.#ended.delete(runId);
+    this.#ended.add(runId);
+    for (const oldest of this.#ended) {
+      if (this.#ended.size <= endedRunsMax) return;
+      this.#ended.delete(oldest);
+    }
+  }
+
+  hasEnded(runId: RunId): boolean {
+    return this.#ended.has(runId);
   }
 
   take(runId: RunId): WarmRun | undefined {

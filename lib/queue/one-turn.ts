@@ -6,5 +6,10 @@ export function oneTurnFor(messages: readonly TurnMessage[]): TurnMessage | unde
   if (first === undefined || messages.length === 1) return first;
   const { runId } = first;
   const news = messages.map((message) => message.news);
-  return news.every((some) => some !== undefined) ? { runId, news: news.flat() } : { runId };
+  const unharmed = messages.flatMap((message) => message.unharmed ?? []);
+  return {
+    runId,
+    ...(news.every((some) => some !== undefined) ? { news: news.flat() } : {}),
+    ...(unharmed.length === 0 ? {} : { unharmed }),
+  };
 }

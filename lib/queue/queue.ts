@@ -4,9 +4,18 @@ import type { EpochMs } from '../base/time.js';
 /** What has come to a run from outside: the settlement of a wait, or an inbox item. */
 export type News = { readonly waitId: WaitId } | { readonly inboxId: string };
 
+/** A start of an attempt of a step that the log has and that no process died of: the `begun`-th one of that attempt. */
+export interface UnharmedStart {
+  readonly waitId: WaitId;
+  readonly attempt: number;
+  readonly begun: number;
+}
+
 /** Asks for one turn of a run. FIFO queue, group = run id. */
 export interface TurnMessage {
   readonly runId: RunId;
+  /** What a turn that gave up began and could not record: the next one does not count it against the step. */
+  readonly unharmed?: readonly UnharmedStart[];
   /** What the turn is asked for. A process that remembers the run reads only that. Missing: not known, so it looks at all. */
   readonly news?: readonly News[];
 }
@@ -38,6 +47,8 @@ export interface StepMessage {
   readonly waitId: WaitId;
   /** The due instant it was sent for; a message for another instant than the item's is stale. */
   readonly dueAtMs: EpochMs;
+  /** From the worker of this claim, which lives and gives the attempt up: it counts for nothing, and its lease is over. */
+  readonly unharmed?: string;
 }
 
 export type WorkMessage = PollMessage | DelayedWakeMessage;

@@ -2,25 +2,31 @@ import ipaddr from 'ipaddr.js';
 
 /** Which addresses a request may be sent to. */
 export type AddressRule =
-  /** Public unicast. */
+  /** Public unicast. Under every rule: none where clouds keep credentials, link-local or not. */
   | 'public'
   /** Public unicast and this machine. */
   | 'public_or_loopback'
   /** This machine. */
   | 'loopback'
-  /** Public unicast, this machine and private networks; still none where clouds keep credentials, link-local or not. */
+  /** Public unicast, this machine and private networks. */
   | 'private';
 
 const privateRanges: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'];
 const ipv4Compatible = ipaddr.parseCIDR('::/96');
-/** In private ranges, and yet where clouds keep credentials: AWS (metadata and pod identity over IPv6), Alibaba. */
-const keptBack = ['fd00:ec2::/32', '100.100.100.200/32'].map((range) => ipaddr.parseCIDR(range));
+/**
+ * Where clouds keep credentials, in ranges that may be dialled otherwise: AWS (metadata and pod identity over IPv6),
+ * Google and Scaleway over IPv6, Azure, Alibaba. Link-local ones, and those inside of NAT64 and 6to4, are in no such range.
+ */
+const keptBack = ['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128', '168.63.129.16/32', '100.100.100.200/32'].map(
+  (range) => ipaddr.parseCIDR(range),
+);
 
 /** True when `address`, an IP address in text form, may be dialled under `rule`. False for what is no address. */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (!ipaddr.isValid(address)) return false;
   // Turns ::ffff:10.0.0.1 into 10.0.0.1.
   const parsed = ipaddr.process(address);
+  if (isKeptBack(parsed)) return false;
   const range = parsed.range();
   switch (rule) {
     case 'public':
@@ -30,7 +36,7 @@ export function isAllowedAddress(address: string, rule: AddressRule): boolean {
     case 'loopback':
       return range === 'loopback';
     case 'private':
-      return isPublic(parsed, range) || (privateRanges.includes(range) && !isKeptBack(parsed));
+      return isPublic(parsed, range) || privateRanges.includes(range);
   }
 }
 

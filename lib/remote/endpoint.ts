@@ -1,11 +1,13 @@
+import type { NumberOverflow } from '../base/bounded-json.js';
 import type { JsonObject } from '../base/json.js';
 import { requestTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { AuthenticatedSender, type Sent } from './auth/authenticated-sender.js';
 import { createCredentials } from './auth/create-credentials.js';
 import { exchangeOf, notificationExchange, untilResponse, type Exchange } from './exchange.js';
+import { finiteOrRefused } from './overflow.js';
 import type { HttpReply, HttpRequest } from './http.js';
-import { rpcNotification, rpcRequest } from './json-rpc.js';
+import { EventStreamSearch, rpcNotification, rpcRequest } from './json-rpc.js';
 import { remoteError } from './remote-error.js';
 import { scrubbed, type Reply } from './scrub.js';
 import type { EndpointConfig, TransportDeps } from './transport-deps.js';
@@ -76,6 +78,7 @@ export class RemoteEndpoint {
   ): Promise<Kind> {
     const secrets: string[] = [...keysIn(this.#config.url)];
     const addresses: string[] = [...addressesIn(this.#config.url)];
+    let overflow: NumberOverflow | undefined;
     const reply = await talk(async (call, options = {}) => {
       const url = 'url' in call ? call.url : options.url;
       if (url !== undefined) {
@@ -89,9 +92,10 @@ export class RemoteEndpoint {
         timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs),
       });
       secrets.push(...sent.secrets);
+      if (answered.exchange.kind === 'result') overflow = answered.exchange.overflow ?? overflow;
       return answered;
     });
-    const clean = scrubbed(reply, secrets, addresses);
+    const clean = scrubbed(finiteOrRefused(reply, overflow, this.server), secrets, addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
       this.#deps.log.warn('remote_call_failed', {
@@ -144,8 +148,10 @@ export class RemoteEndpoint {
     const { clock, random } = this.#deps;
     const { method, params, headers, notification = false } = call;
     let id = '';
+    let search: EventStreamSearch | undefined;
     const sent = await this.#sender.send(() => {
       id = random.hex(16);
+      search = new EventStreamSearch(id);
       return {
         url: options.url ?? this.#config.url,
         headers,
@@ -153,11 +159,14 @@ export class RemoteEndpoint {
         allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
         freshConnection: options.freshConnection ?? false,
         ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-        enough: untilResponse(id),
+        enough: untilResponse(search),
       };
     });
     const nowMs = clock.nowMs();
-    return answeredBy(sent, notification ? notificationExchange(sent.reply, nowMs) : exchangeOf(sent.reply, id, nowMs));
+    return answeredBy(
+      sent,
+      notification ? notificationExchange(sent.reply, nowMs) : exchangeOf(sent.reply, id, nowMs, search),
+    );
   }
 }
 

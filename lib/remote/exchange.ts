@@ -2,14 +2,20 @@ import type { StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HttpHead, HttpReply } from './http.js';
-import { EventStreamSearch, readRpcReply, readUnaddressedError, type RpcReply } from './json-rpc.js';
+import type { NumberOverflow } from '../base/bounded-json.js';
+import { EventStreamSearch, readRpcReply, type RpcReply } from './json-rpc.js';
 import { remoteError, violationError } from './remote-error.js';
 import { waitIn } from './retry-after.js';
 
 /** What one JSON-RPC request over HTTP came to, before a protocol looks at it. */
 export type Exchange =
   /** A well-formed response to this request under a 2xx status. */
-  | { readonly kind: 'result'; readonly result: JsonValue }
+  | {
+      readonly kind: 'result';
+      readonly result: JsonValue;
+      /** A number in it, or beside it, that JavaScript does not hold. */
+      readonly overflow?: NumberOverflow;
+    }
   /** A well-formed error for this request, under any status. */
   | {
       readonly kind: 'rpc_error';
@@ -18,21 +24,36 @@ export type Exchange =
       readonly message: string;
       readonly data?: JsonValue;
       readonly retryAfterMs?: number;
+      /** It names no request: it came before anybody read which one it was. */
+      readonly unaddressed?: true;
     }
   /** A status other than 2xx without such an error. */
   | { readonly kind: 'http_error'; readonly status: number; readonly retryAfterMs?: number }
   /** 2xx, or a result under another status, and not a response to this request. */
-  | { readonly kind: 'unusable'; readonly error: StoredError }
+  | {
+      readonly kind: 'unusable';
+      readonly error: StoredError;
+      /** It is the response to this request all the same, and too much of it. */
+      readonly isBeyondLimits?: true;
+    }
   | { readonly kind: 'not_sent'; readonly error: StoredError }
   | { readonly kind: 'no_answer'; readonly error: StoredError };
 
-/** Reads the reply to the request `id`: the body first, then the status. */
-export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchange {
+/**
+ * Reads the reply to the request `id`: the body first, then the status. `search`: what has looked at an event stream as
+ * it came.
+ */
+export function exchangeOf(
+  reply: HttpReply,
+  id: string,
+  nowMs: EpochMs,
+  search: EventStreamSearch = new EventStreamSearch(id),
+): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
   const succeeded = status >= 200 && status < 300;
   const wait = waitIn(reply, nowMs);
-  const answer = rpcReplyIn(reply, reply.text, id);
+  const answer = rpcReplyIn(reply, reply.text, id, search);
   switch (answer.kind) {
     case 'result':
       return succeeded ? answer : unusable(`a result under the HTTP status ${status}`);
@@ -43,13 +64,14 @@ export function exchangeOf(reply: HttpReply, id: string, nowMs: EpochMs): Exchan
       return {
         kind: 'unusable',
         error: remoteError('PAYLOAD_TOO_LARGE', `the answer cannot be read: ${answer.problem}`),
+        ...(answer.holdsId ? { isBeyondLimits: true } : {}),
       };
     case 'violation': {
       if (succeeded) return unusable(answer.problem);
-      const error = readUnaddressedError(reply.text);
+      const error = answer.unaddressed;
       return error === undefined
         ? { kind: 'http_error', status, ...wait }
-        : { kind: 'rpc_error', status, ...error, ...wait };
+        : { kind: 'rpc_error', status, ...error, ...wait, unaddressed: true };
     }
     case 'none':
       return succeeded
@@ -66,13 +88,15 @@ export function notificationExchange(reply: HttpReply, nowMs: EpochMs): Exchange
   return { kind: 'http_error', status, ...waitIn(reply, nowMs) };
 }
 
-function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { readonly kind: 'none' } {
-  const mediaType = mediaTypeOf(head);
-  if (mediaType === 'text/event-stream') {
-    const search = new EventStreamSearch(id);
-    search.push(text);
-    const found = search.finish();
-    return found === undefined ? { kind: 'none' } : readRpcReply(found, id);
+function rpcReplyIn(
+  head: HttpHead,
+  text: string,
+  id: string,
+  search: EventStreamSearch,
+): RpcReply | { readonly kind: 'none' } {
+  if (mediaTypeOf(head) === 'text/event-stream') {
+    if (!search.isFed) search.push(text);
+    return search.finish() ?? { kind: 'none' };
   }
   if (text === '') return { kind: 'violation', problem: 'the body is empty' };
   if (!isJsonReply(head)) return { kind: 'violation', problem: 'the body is not JSON' };
@@ -80,8 +104,7 @@ function rpcReplyIn(head: HttpHead, text: string, id: string): RpcReply | { read
 }
 
 /** For `HttpRequest.enough`: true at the response in an event stream, so that a stream kept open is left. */
-export function untilResponse(id: string): (head: HttpHead, piece: string) => boolean {
-  const search = new EventStreamSearch(id);
+export function untilResponse(search: EventStreamSearch): (head: HttpHead, piece: string) => boolean {
   return (head, piece) => mediaTypeOf(head) === 'text/event-stream' && search.push(piece);
 }
 

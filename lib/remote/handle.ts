@@ -4,10 +4,26 @@ import { remoteIdMaxBytes } from '../base/limits.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import { remoteError } from './remote-error.js';
 
-/** An id of a server that can be kept and sent back. */
+/** An id of a server that can be kept, shown and sent back in a header or a URL. */
 export function isUsableId(id: JsonValue | undefined): id is string {
-  return typeof id === 'string' && id !== '' && utf8Bytes(id) <= remoteIdMaxBytes;
+  return (
+    typeof id === 'string' &&
+    id.isWellFormed() &&
+    // Something that is seen, and nothing that steers a terminal.
+    /[^\s\p{Cf}]/u.test(id) &&
+    !/\p{Cc}/u.test(id) &&
+    utf8Bytes(id) <= remoteIdMaxBytes
+  );
 }
+
+/** A task to be taken over under an id that no server can have given out. */
+export const unusableId = {
+  kind: 'refused',
+  error: remoteError(
+    'REMOTE_START_REFUSED',
+    `the id of a task, or of its context, is well-formed text of at most ${remoteIdMaxBytes} bytes, not blank and without control characters`,
+  ),
+} as const;
 
 /** Why a transport for `protocol` and `wire` cannot use `handle`, if so: the configuration or the version of outwait changed under it. */
 export function handleProblem(

@@ -1,4 +1,4 @@
-import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
+import { JsonBeyondLimits, parseReplyJson, type NumberOverflow, type ReplyJson } from '../base/bounded-json.js';
 import { isEngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import { eventStream } from './event-stream.js';
@@ -21,29 +21,45 @@ export interface RpcError {
 
 /** What a text says to the request with a given id. */
 export type RpcReply =
-  | { readonly kind: 'result'; readonly result: JsonValue }
+  | { readonly kind: 'result'; readonly result: JsonValue; readonly overflow?: NumberOverflow }
   | { readonly kind: 'error'; readonly error: RpcError }
-  /** Not JSON, not JSON-RPC 2.0, or not for this request. */
-  | { readonly kind: 'violation'; readonly problem: string }
-  /** More than is parsed: too deep, too many keys. */
-  | { readonly kind: 'beyond_limits'; readonly problem: string };
+  /**
+   * Not JSON, not JSON-RPC 2.0, or not for this request. `unaddressed`: the error in it, where it names no request, as
+   * servers send it that reject a request before they read its id. Only under an HTTP error status, which says for which
+   * request it is.
+   */
+  | { readonly kind: 'violation'; readonly problem: string; readonly unaddressed?: RpcError }
+  /** More than is parsed: too deep, too many parts. `holdsId`: the id of the request is in it. */
+  | { readonly kind: 'beyond_limits'; readonly problem: string; readonly holdsId: boolean };
 
-/** Reads one response (JSON-RPC 2.0 section 5). Depth and number of keys are bounded before it is parsed. */
+/** Reads one response (JSON-RPC 2.0 section 5). Depth and parts are bounded before it is parsed. */
 export function readRpcReply(text: string, id: string): RpcReply {
-  let value: JsonValue;
+  const read = readJson(text, id, parseReplyJson);
+  return read.kind === 'json' ? matchReply(read, id) : read;
+}
+
+function readJson(
+  text: string,
+  id: string,
+  parse: typeof parseReplyJson,
+): ({ readonly kind: 'json' } & ReplyJson) | RpcReply {
   try {
-    value = parseBoundedJson(text);
+    return { kind: 'json', ...parse(text) };
   } catch (thrown) {
-    if (thrown instanceof JsonBeyondLimits) return { kind: 'beyond_limits', problem: thrown.message };
+    if (thrown instanceof JsonBeyondLimits)
+      return { kind: 'beyond_limits', problem: thrown.message, holdsId: holdsId(text, id) };
     return violation(isEngineError(thrown) ? thrown.message : 'not valid JSON');
   }
-  return matchReply(value, id);
+}
+
+function holdsId(text: string, id: string): boolean {
+  return text.includes(JSON.stringify(id));
 }
 
 // A server that could not read the id answers with null or leaves it out.
 const unreadRequestCodes: readonly number[] = [-32700, -32600];
 
-function matchReply(value: JsonValue, id: string): RpcReply {
+function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (!isJsonObject(value)) return violation('not a JSON object');
   if (value['jsonrpc'] !== '2.0') return violation('"jsonrpc" is not "2.0"');
   if (value['method'] !== undefined) return violation('a request came in place of a response');
@@ -53,13 +69,17 @@ function matchReply(value: JsonValue, id: string): RpcReply {
     return violation(hasResult ? 'both "result" and "error"' : 'neither "result" nor "error"');
   if (hasResult) {
     return value['id'] === id
-      ? { kind: 'result', result: value['result'] ?? null }
+      ? { kind: 'result', result: value['result'] ?? null, ...(overflow === undefined ? {} : { overflow }) }
       : violation('"id" is not that of the request');
   }
   const error = rpcError(value['error']);
   if (error === undefined) return violation('"error" has no integer code and text message');
   const unread = (value['id'] ?? null) === null && unreadRequestCodes.includes(error.code);
-  return value['id'] === id || unread ? { kind: 'error', error } : violation('"id" is not that of the request');
+  if (value['id'] === id || unread) return { kind: 'error', error };
+  return {
+    ...violation('"id" is not that of the request'),
+    ...((value['id'] ?? null) === null ? { unaddressed: error } : {}),
+  };
 }
 
 function rpcError(value: JsonValue | undefined): RpcError | undefined {
@@ -70,60 +90,59 @@ function rpcError(value: JsonValue | undefined): RpcError | undefined {
 }
 
 /**
- * The error in a reply that names no request, as servers send it that reject a request before they read its id. Only for
- * a reply under an HTTP error status, which says for which request it is.
- */
-export function readUnaddressedError(text: string): RpcError | undefined {
-  let value: JsonValue;
-  try {
-    value = parseBoundedJson(text);
-  } catch {
-    return undefined;
-  }
-  if (!isJsonObject(value) || value['jsonrpc'] !== '2.0') return undefined;
-  const { id = null, result, error } = value;
-  return id === null && result === undefined ? rpcError(error) : undefined;
-}
-
-/**
  * Finds the response in an event stream that is fed piece by piece. Skips notifications, responses to other requests and
- * events without data; what the found text is worth is for `readRpcReply`.
+ * whatever is no object or does not hold the id of the request; what does is parsed, once. One that cannot be read may be
+ * the response, so it ends the search. `parse`: how an event is parsed.
  */
 export class EventStreamSearch {
   readonly #id: string;
+  readonly #parse: typeof parseReplyJson;
   readonly #feed;
-  #found: string | undefined;
+  #found: RpcReply | undefined;
+  /** The first event that may be an error of a server that could not read the id: parsed only if nothing else comes. */
+  #nameless: string | undefined;
+  #isFed = false;
 
-  constructor(id: string) {
+  constructor(id: string, parse = parseReplyJson) {
     this.#id = id;
+    this.#parse = parse;
     this.#feed = eventStream((data) => {
-      if (this.#found === undefined && isResponseTo(data, this.#id)) this.#found = data;
+      if (this.#found === undefined) this.#take(data);
     });
+  }
+
+  /** Something was pushed. */
+  get isFed(): boolean {
+    return this.#isFed;
   }
 
   /** True once the response has been seen; what follows it is of no interest. */
   push(piece: string): boolean {
-    this.#feed(piece);
+    this.#isFed = true;
+    if (this.#found === undefined) this.#feed(piece);
     return this.#found !== undefined;
   }
 
   /** The response, at the end of the stream; a last event needs no blank line after it. */
-  finish(): string | undefined {
+  finish(): RpcReply | undefined {
     this.push('\n\n');
-    return this.#found;
+    if (this.#found !== undefined || this.#nameless === undefined) return this.#found;
+    const read = readJson(this.#nameless, this.#id, this.#parse);
+    const reply = read.kind === 'json' ? matchReply(read, this.#id) : read;
+    return reply.kind === 'error' ? reply : undefined;
   }
-}
 
-function isResponseTo(data: string, id: string): boolean {
-  let value: JsonValue;
-  try {
-    value = parseBoundedJson(data);
-  } catch {
-    // No data or clear text is a keep-alive of some kind. An object that cannot be read may be the response, so the search ends.
-    return data.trimStart().startsWith('{');
+  #take(data: string): void {
+    if (!/^\s*\{/.test(data)) return;
+    if (!holdsId(data, this.#id)) {
+      if (this.#nameless === undefined && data.includes('"error"')) this.#nameless = data;
+      return;
+    }
+    const read = readJson(data, this.#id, this.#parse);
+    if (read.kind !== 'json') this.#found = read;
+    else if (isJsonObject(read.value) && read.value['method'] === undefined && read.value['id'] === this.#id)
+      this.#found = matchReply(read, this.#id);
   }
-  if (!isJsonObject(value) || value['method'] !== undefined) return false;
-  return value['id'] === id || matchReply(value, id).kind === 'error';
 }
 
 function violation(problem: string): RpcReply {

@@ -1,4 +1,4 @@
-import type { StoredError } from '../base/errors.js';
+import { storedError, type StoredError } from '../base/errors.js';
 import { effectiveLimits, type ServerLimits } from '../workflow/server-limits.js';
 import { type GuardDeps, ServerGuard } from './server-guard.js';
 import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
@@ -23,16 +23,22 @@ export function protectTransports(
       if (known !== undefined) return known;
       const guard = guards.get(server) ?? new ServerGuard(server, effectiveLimits(limitsOf(server)), deps);
       guards.set(server, guard);
-      const made = protectedTransport(transport, guard);
+      const made = protectedTransport(transport, guard, (error) => {
+        deps.log.error('client of a remote server failed', { server, error });
+      });
       kept.set(transport, made);
       return made;
     },
   };
 }
 
-function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): RemoteTaskTransport {
-  const learning = async <Kind extends Learned>(reply: Promise<Kind>): Promise<Kind> => {
-    const came = await reply;
+function protectedTransport(
+  inner: RemoteTaskTransport,
+  guard: ServerGuard,
+  onThrown: (error: unknown) => void,
+): RemoteTaskTransport {
+  const learning = async <Reply extends Learned>(ask: () => Promise<Reply>, kind: Reply['kind']): Promise<Reply> => {
+    const came = await orFailure(ask, kind, onThrown);
     await learn(guard, came);
     return came;
   };
@@ -45,15 +51,23 @@ function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): Rem
     },
     problemWith: (request) => inner.problemWith(request),
     admit: (purpose) => guard.admit(purpose),
-    start: (request) => learning(inner.start(request)),
-    get: (handle) => learning(inner.get(handle)),
-    cancel: async (handle) => (await putOff(guard)) ?? learning(inner.cancel(handle)),
+    // Whether it was sent before that is not known.
+    start: (request) => learning(() => inner.start(request), 'unknown'),
+    get: (handle) => learning(() => inner.get(handle), 'unreadable'),
+    cancel: async (handle) => (await putOff(guard)) ?? learning(() => inner.cancel(handle), 'retry'),
     ...(inner.traits === undefined ? {} : { traits: () => all.traits() }),
     ...(inner.answer === undefined
       ? {}
-      : { answer: async (...given: Given<'answer'>) => (await putOff(guard)) ?? learning(all.answer(...given)) }),
-    ...(inner.find === undefined ? {} : { find: (...given: Given<'find'>) => learning(all.find(...given)) }),
-    ...(inner.adopt === undefined ? {} : { adopt: (...given: Given<'adopt'>) => learning(all.adopt(...given)) }),
+      : {
+          answer: async (...given: Given<'answer'>) =>
+            (await putOff(guard)) ?? learning(() => all.answer(...given), 'retry'),
+        }),
+    ...(inner.find === undefined
+      ? {}
+      : { find: (...given: Given<'find'>) => learning(() => all.find(...given), 'unknown') }),
+    ...(inner.adopt === undefined
+      ? {}
+      : { adopt: (...given: Given<'adopt'>) => learning(() => all.adopt(...given), 'retry') }),
     ...(inner.watch === undefined
       ? {}
       : {
@@ -65,6 +79,24 @@ function protectedTransport(inner: RemoteTaskTransport, guard: ServerGuard): Rem
 }
 
 type Given<Method extends 'answer' | 'find' | 'adopt' | 'watch'> = Parameters<Required<RemoteTaskTransport>[Method]>;
+
+/**
+ * The reply; where a client throws, which is a fault of ours, one that says that nothing was learned. Another attempt, or
+ * other code, may do better, and nothing else of the run is to wait for it.
+ */
+async function orFailure<Reply extends Learned>(
+  ask: () => Promise<Reply>,
+  kind: Reply['kind'],
+  onThrown: (error: unknown) => void,
+): Promise<Reply> {
+  try {
+    return await ask();
+  } catch (error) {
+    onThrown(error);
+    const name = error instanceof Error ? error.name : 'not an error';
+    return { kind, error: storedError('INTERNAL', `the client of the remote server has failed (${name})`) } as Reply;
+  }
+}
 
 interface Learned {
   readonly kind: string;

@@ -61,8 +61,10 @@ export type PollReply =
   | { readonly kind: 'unreadable'; readonly error: StoredError; readonly retryAfterMs?: number };
 
 export type CancelReply =
-  /** Asked, or it is gone: nothing more to do. */
+  /** Asked, or it has ended: nothing more to do. */
   | { readonly kind: 'done' }
+  /** A reply for this request that says that the server knows no such task: not yet, or no longer. */
+  | { readonly kind: 'gone'; readonly error: StoredError }
   /** The server will not, now or later: the task has ended, or cannot be cancelled. */
   | { readonly kind: 'refused'; readonly error: StoredError }
   | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };

@@ -36,6 +36,15 @@ export function startTrouble(trouble: Trouble): FailedStart {
 }
 
 /**
+ * The end of a call whose start was answered, and with more than can be read: the tool or agent has done what it does, and
+ * another start would bring no other answer. Undefined for every other trouble.
+ */
+export function beyondLimits(exchange: Exchange): StartReply | undefined {
+  if (exchange.kind !== 'unusable' || exchange.isBeyondLimits !== true) return undefined;
+  return { kind: 'ended', end: { kind: 'failed', error: exchange.error } };
+}
+
+/**
  * A read without a result says nothing about the task, but for the JSON-RPC errors in `missingCodes`: they say that the
  * server knows no such task.
  */
@@ -48,7 +57,7 @@ export function pollTrouble(
 }
 
 /**
- * `goneCodes`: JSON-RPC errors that say that there is nothing left to stop; `refusedCodes`: that the task cannot be
+ * `goneCodes`: JSON-RPC errors that say that there is no such task, or none left to stop; `refusedCodes`: that the task cannot be
  * stopped, now or later.
  */
 export function cancelTrouble(
@@ -56,7 +65,7 @@ export function cancelTrouble(
   goneCodes: readonly number[],
   refusedCodes: readonly number[] = [],
 ): CancelReply {
-  if (isErrorOf(trouble, goneCodes)) return { kind: 'done' };
+  if (isErrorOf(trouble, goneCodes)) return { kind: 'gone', error: reasonOf(trouble).error };
   if (isErrorOf(trouble, refusedCodes)) return { kind: 'refused', error: reasonOf(trouble).error };
   return { kind: 'retry', ...reasonOf(trouble) };
 }

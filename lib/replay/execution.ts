@@ -105,6 +105,11 @@ export class Execution {
   #cancelled: { readonly reason?: string } | undefined;
   /** Made when a cancel comes: an error takes its stack with it, and few runs need one. */
   #cancelError: RunCancelled | undefined;
+  /** A cancel came when the workflow's function had settled. */
+  #cancelledTooLate = false;
+  /** Cancels, by their inbox ids, that came then, and those that have reached no wait so far. */
+  readonly #lateCancels: string[] = [];
+  #pendingCancels: string[] = [];
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
@@ -134,6 +139,16 @@ export class Execution {
       ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })),
       ...derived,
     ];
+  }
+
+  /** False when a cancel was applied and has reached no wait of the workflow: none was open, or its function had settled. */
+  get wasCancelHeard(): boolean {
+    return !this.#cancelledTooLate && !this.#waits.hasPendingCancel;
+  }
+
+  /** Inbox ids of the cancels that were applied and have reached no wait of the workflow. */
+  get unheardCancels(): readonly string[] {
+    return [...(this.#waits.hasPendingCancel ? this.#pendingCancels : []), ...this.#lateCancels];
   }
 
   /** Number of the last wait whose request an applied event records. */
@@ -177,6 +192,10 @@ export class Execution {
     if (this.#status.kind === 'ended') {
       // Settlements and signals may share a commit with the event that ended the workflow; a request may not follow it.
       if (isRequest(event)) this.#checkRecorded(event);
+      if (event.type === 'CancelRequested') {
+        this.#cancelledTooLate = true;
+        this.#lateCancels.push(event.inboxId);
+      }
       return;
     }
     this.#eventCount++;
@@ -264,6 +283,8 @@ export class Execution {
       case 'CancelRequested':
         this.#cancelled ??= event.reason === undefined ? {} : { reason: event.reason };
         this.#cancelError ??= new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel');
+        if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];
+        this.#pendingCancels.push(event.inboxId);
         return this.#cancelWith(this.#cancelError);
       // A terminate ends a run without its code; the others are for the log's reader.
       case 'TerminateRequested':

@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, fromStoredError, hasCode, RemoteResultInvalid, type EngineErrorCode } from '../base/errors.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../base/json.js';
 import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs, restartAttemptsMax } from '../base/limits.js';
-import { issuePath } from '../base/schema-issue.js';
 import type { Duration } from '../base/time.js';
+import { readAnswer, schemaThrew, type Validated } from '../base/validate.js';
 import type { RemoteClosePolicy } from '../history/event.js';
 import type { AttachCall, RemoteCall, RestartCause, RestartPolicy } from '../workflow/context.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
@@ -133,9 +133,15 @@ export function remoteTimeoutMs(timeout: Duration | undefined): number {
 }
 
 export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
-  const { issues } = await schema['~standard'].validate(result);
-  if (issues === undefined) return;
-  const list = issues.map((issue) => `${issuePath(issue)}: ${issue.message}`).join('; ');
+  let validated: Validated;
+  try {
+    // Awaited here: one microtask more could put the commands of two branches into another order than a history has.
+    validated = readAnswer(await schema['~standard'].validate(result));
+  } catch (error) {
+    validated = schemaThrew(error);
+  }
+  if (validated.isValid) return;
+  const list = validated.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new RemoteResultInvalid(
     'REMOTE_RESULT_INVALID',
     `the result of the remote task on "${server}" does not fit its schema: ${list}`,

@@ -37,23 +37,22 @@ export class Signals {
       name,
       waiting.filter((wait) => wait !== taker),
     );
-    if (taker === undefined) this.#kept.set(name, [...(this.#kept.get(name) ?? []), signal]);
+    // In place: a run may have a hundred thousand of one name.
+    if (taker === undefined) this.#keptOf(name).push(signal);
     else this.#deliver(taker.waitId, signal);
   }
 
   /** Gives a wait that is open now the oldest signal that it accepts, or lets it wait. */
   wait(name: string, wait: SignalWait): void {
-    const kept = this.#kept.get(name) ?? [];
-    const signal = kept.find((one) => this.#accepts(wait, one));
+    const kept = this.#keptOf(name);
+    const at = kept.findIndex((one) => this.#accepts(wait, one));
+    const signal = kept[at];
     if (signal === undefined) {
       if (!this.#waits.isOpen(wait.waitId)) return;
       this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), wait]);
       return;
     }
-    this.#kept.set(
-      name,
-      kept.filter((other) => other !== signal),
-    );
+    kept.splice(at, 1);
     this.#deliver(wait.waitId, signal);
   }
 
@@ -70,6 +69,12 @@ export class Signals {
     if (at < 0) return false;
     this.#deliveries.splice(at, 1);
     return true;
+  }
+
+  #keptOf(name: string): Signal[] {
+    const kept = this.#kept.get(name) ?? [];
+    this.#kept.set(name, kept);
+    return kept;
   }
 
   /** A predicate that throws fails its own wait and takes nothing. */

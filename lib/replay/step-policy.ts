@@ -1,3 +1,4 @@
+import { propertyOf } from '../base/errors.js';
 import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
 import type { RetryPolicy, StepOptions } from '../workflow/context.js';
 import { invalid, toMs } from './arguments.js';
@@ -43,7 +44,7 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
 
 /** By a property, not a class: two copies of the package must agree. */
 function isNonRetryable(error: unknown): boolean {
-  return (error as { nonRetryable?: unknown } | undefined)?.nonRetryable === true;
+  return propertyOf(error, 'nonRetryable') === true;
 }
 
 function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boolean {
@@ -56,5 +57,6 @@ function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boo
       return false;
     }
   }
-  return error instanceof Error && nonRetryable.includes(error.name);
+  const name = error instanceof Error ? propertyOf(error, 'name') : undefined;
+  return typeof name === 'string' && nonRetryable.includes(name);
 }

@@ -54,6 +54,11 @@ export class Waits {
     return this.#open.size;
   }
 
+  /** A cancel of the run has reached no wait so far. */
+  get hasPendingCancel(): boolean {
+    return this.#pendingCancel !== undefined;
+  }
+
   isOpen(waitId: WaitId): boolean {
     return this.#open.has(waitId);
   }

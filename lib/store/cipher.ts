@@ -6,17 +6,24 @@ import type { KeyReference, PayloadKeyring } from './payload-keyring.js';
 export interface PayloadCipher {
   /** @throws EngineError `STORE_UNAVAILABLE` when there is no key to be had at the moment */
   seal(text: string, context: string): Promise<string>;
-  /** @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment */
-  open(sealed: string, context: string): Promise<string>;
+  /**
+   * `formerContext` is that of the first form, which earlier versions sealed.
+   * @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment
+   */
+  open(sealed: string, context: string, formerContext?: string): Promise<string>;
+  /** What is stored in the clear is not read: there is none of ours any more. Default false. */
+  readonly refusesPlain?: boolean;
 }
 
-// Stored words: format version 1, then how the key is found again. Key reference and body follow, each ended by a colon.
-const forms = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
+// Stored words: format version, then how the key is found again. Key reference and body follow, each ended by a colon.
+const forms = { named: '2e:', wrapped: '2k:' } as const satisfies Record<KeyReference['kind'], string>;
+const formerForms = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
+const allForms: readonly string[] = [...Object.values(forms), ...Object.values(formerForms)];
 const ivBytes = 12;
 const tagBytes = 16;
 
 export function isSealed(text: string): boolean {
-  return text.startsWith(forms.named) || text.startsWith(forms.wrapped);
+  return allForms.some((form) => text.startsWith(form));
 }
 
 /** AES-256-GCM. The first keyring seals; each opens what is sealed under its keys. */
@@ -32,14 +39,14 @@ export function createCipher(sealing: PayloadKeyring, ...others: readonly Payloa
       const sealed = Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
       return `${forms[reference.kind]}${textOf(reference)}:${sealed}`;
     },
-    async open(sealed, context) {
-      const { reference, body } = parse(sealed);
+    async open(sealed, context, formerContext = context) {
+      const { reference, body, isFormer } = parse(sealed);
       const secret = await find(keyrings, reference);
       const bytes = Buffer.from(body, 'base64');
       if (bytes.length < ivBytes + tagBytes) throw unreadable('it is damaged');
       try {
         const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(0, ivBytes));
-        decipher.setAAD(Buffer.from(context));
+        decipher.setAAD(Buffer.from(isFormer ? formerContext : context));
         decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
         return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
       } catch {
@@ -61,10 +68,21 @@ async function find(keyrings: readonly PayloadKeyring[], reference: KeyReference
   );
 }
 
-function parse(sealed: string): { readonly reference: KeyReference; readonly body: string } {
-  const [, form, key, body] = /^(1[ek]:)([^:]+):(.*)$/s.exec(sealed) ?? [];
+function parse(sealed: string): {
+  readonly reference: KeyReference;
+  readonly body: string;
+  readonly isFormer: boolean;
+} {
+  const [, form, key, body] = /^([12][ek]:)([^:]+):(.*)$/s.exec(sealed) ?? [];
   if (form === undefined || key === undefined || body === undefined) throw unreadable('it is damaged');
-  return { reference: form === forms.named ? { kind: 'named', keyId: key } : { kind: 'wrapped', wrapped: key }, body };
+  return {
+    reference:
+      form === forms.named || form === formerForms.named
+        ? { kind: 'named', keyId: key }
+        : { kind: 'wrapped', wrapped: key },
+    body,
+    isFormer: form === formerForms.named || form === formerForms.wrapped,
+  };
 }
 
 function textOf(reference: KeyReference): string {

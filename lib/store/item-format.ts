@@ -6,9 +6,14 @@ import type { Condition, Item, Write } from './table.js';
  * form is 1. Whoever changes what an item means to its readers, or what must not be lost when it is written, puts the
  * next form on it. An attribute that older versions may ignore needs none.
  */
-export const itemFormat = 1;
+export const itemFormat = 2;
 
-const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: 'format', value: itemFormat };
+/** Of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
+export const headWithConditions = 2;
+
+export const formAttribute = 'format';
+
+const formIsKnown: Condition = { kind: 'absentOrAtMost', attribute: formAttribute, value: itemFormat };
 
 /** The write, but not over an item of a newer form. */
 export function keepingNewer<Kind extends Write>(write: Kind): Kind {
@@ -20,7 +25,7 @@ export function keepingNewer<Kind extends Write>(write: Kind): Kind {
  * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer form
  */
 export function checkForm(item: Item | undefined): void {
-  const format = item?.['format'];
+  const format = item?.[formAttribute];
   if (item === undefined || format === undefined || (typeof format === 'number' && format <= itemFormat)) return;
   throw new EngineError(
     'HISTORY_FORMAT_UNKNOWN',

@@ -8,14 +8,17 @@ import { decodeEvents } from '../history/codec.js';
 import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
 import type { InputForm } from '../history/input-form.js';
+import { headWithConditions } from './item-format.js';
 import { decodePayload, encodePayload } from './payload.js';
 import type {
   DueEntry,
+  FailedTurns,
   InboxRecord,
   InboxRequest,
   LongStepRecord,
   ParentWait,
   RemoteCancel,
+  RunGlance,
   RunHead,
   RunName,
   RunPosition,
@@ -33,20 +36,6 @@ export const headSk = 'a';
 export const commitPrefix = 'h#';
 export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
-
-/** Attributes that hold a payload in its stored form. */
-export const payloadAttributes = [
-  'input',
-  'events',
-  'outcome',
-  'payload',
-  'handle',
-  'questions',
-  'form',
-  'blocked',
-  'stepError',
-  'stepProgress',
-] as const;
 
 /** Where the chunks of the payloads of a partition are. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice('run#'.length)}`;
@@ -93,6 +82,8 @@ export function headItem(head: RunHead, writerId: string): Item {
     seed: head.seed,
     createdAtMs: head.createdAtMs,
     ...(head.key === undefined ? {} : { key: head.key }),
+    ...(head.sentDigest === undefined ? {} : { sentDigest: head.sentDigest }),
+    ...conditionsOf(head),
     ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
     ...(head.startAtMs === undefined ? {} : { startAtMs: head.startAtMs }),
     ...(head.parent === undefined ? {} : { parentRunId: head.parent.runId, parentWaitId: head.parent.waitId }),
@@ -103,6 +94,15 @@ export function headItem(head: RunHead, writerId: string): Item {
     ...(head.publishedSeq === undefined ? {} : { publishedSeq: head.publishedSeq }),
     ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
     ...listKeys(head.runId, head.status, head.createdAtMs),
+  };
+}
+
+function conditionsOf({ afterRunId, inputError }: RunHead): Record<string, Scalar> {
+  if (afterRunId === undefined && inputError === undefined) return {};
+  return {
+    format: headWithConditions,
+    ...(afterRunId === undefined ? {} : { afterRunId }),
+    ...(inputError === undefined ? {} : { inputError: encodePayload(inputError as unknown as JsonValue) }),
   };
 }
 
@@ -117,11 +117,15 @@ export function toHead(item: Item): RunHead {
     createdAtMs: number(item, 'createdAtMs'),
     ...optional('endedAtMs', optionalNumber(item, 'endedAtMs')),
     ...optional('key', optionalText(item, 'key')),
+    ...optional('sentDigest', optionalText(item, 'sentDigest')),
+    ...optional('afterRunId', optionalText(item, 'afterRunId')),
+    ...optional('inputError', payload(item, 'inputError') as StoredError | undefined),
     ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
     ...optional('startAtMs', optionalNumber(item, 'startAtMs')),
     ...optional('parent', parentOf(item)),
     ...optional('previousRunId', optionalText(item, 'previousRunId')),
     ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('laterRunId', optionalText(item, 'laterRunId')),
     ...optional('tags', tagsOf(item)),
     inboxCount: number(item, 'inboxCount'),
     dueSeq: number(item, 'dueSeq'),
@@ -129,7 +133,40 @@ export function toHead(item: Item): RunHead {
     ...optional('publishedSeq', optionalNumber(item, 'publishedSeq')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...optional('blocked', payload(item, 'blocked') as StoredError | undefined),
+    ...optional('failedTurns', failedTurnsOf(item)),
   };
+}
+
+/** Attributes of `toGlance`. */
+export const glanceAttributes = [
+  ...['status', 'inboxCount', 'nextRunId', 'dueAtMs', 'dueSeq'],
+  ...['failedTurns', 'failedTurnCause', 'failedTurnAtMs'],
+] as const;
+
+export function toGlance(item: Item): RunGlance {
+  return {
+    runId: runIdOf(item),
+    status: text(item, 'status') as RunStatus,
+    inboxCount: number(item, 'inboxCount'),
+    ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
+    dueSeq: number(item, 'dueSeq'),
+    ...optional('failedTurns', failedTurnsOf(item)),
+  };
+}
+
+export const failedTurnAttributes = ({ cause, count, atMs }: FailedTurns): Record<string, Scalar> => ({
+  failedTurns: count,
+  failedTurnCause: cause,
+  failedTurnAtMs: atMs,
+});
+/** What a turn that ends well takes off the head. */
+export const troubleAttributes = ['blocked', 'failedTurns', 'failedTurnCause', 'failedTurnAtMs'] as const;
+
+function failedTurnsOf(item: Item): FailedTurns | undefined {
+  const count = optionalNumber(item, 'failedTurns');
+  if (count === undefined) return undefined;
+  return { cause: text(item, 'failedTurnCause'), count, atMs: number(item, 'failedTurnAtMs') };
 }
 
 export const blocksOf = (head: Item): number => optionalNumber(head, 'blocks') ?? 0;
@@ -238,7 +275,8 @@ export function toToken(item: Item): TokenRecord {
             writerId: text(item, 'settledBy'),
             atMs: settledAtMs,
             by: text(item, 'settledFrom') as Settlement['by'],
-            outcome: payload(item, 'outcome') as TokenOutcome,
+            // Missing where it cannot be read.
+            outcome: (payload(item, 'outcome') ?? { kind: 'abandoned' }) as TokenOutcome,
           },
         }),
   };
@@ -257,6 +295,8 @@ export function inboxItem(record: InboxRecord): Item {
     kind: record.kind,
     ...requestAttributes(record),
     atMs: record.atMs,
+    ...(record.sentDigest === undefined ? {} : { sentDigest: record.sentDigest }),
+    ...(record.position === undefined ? {} : { position: record.position }),
     ...(record.order === undefined ? {} : { order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
@@ -284,6 +324,8 @@ export function toInbox(item: Item): InboxRecord {
     runId: runIdOf(item),
     inboxId: item.sk.slice(inboxPrefix.length),
     atMs: number(item, 'atMs'),
+    ...optional('sentDigest', optionalText(item, 'sentDigest')),
+    ...optional('position', optionalNumber(item, 'position')),
     ...optional('order', optionalNumber(item, 'order')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     ...requestOf(item),
@@ -432,6 +474,20 @@ function tagsOf(item: Item): Readonly<Record<string, string>> | undefined {
   const stored = optionalText(item, 'tags');
   return stored === undefined ? undefined : (JSON.parse(stored) as Readonly<Record<string, string>>);
 }
+
+/** Of the items of a run, all attributes that hold no payload. */
+export const plainAttributes: Readonly<Record<'head' | 'token' | 'inbox', readonly string[]>> = {
+  head: [
+    ...['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs', 'startAtMs'],
+    ...['parentRunId', 'parentWaitId', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'],
+    ...['publishedSeq', 'dueAtMs'],
+  ],
+  token: [
+    ...['server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'childRunId', 'parentClose', 'pollErrors'],
+    ...['onCancel', 'onTimeout', 'dueAtMs', 'settledAtMs', 'settledBy', 'settledFrom'],
+  ],
+  inbox: ['kind', 'reason', 'name', 'atMs', 'position', 'order', 'dueAtMs'],
+};
 
 const runIdOf = (item: Item): RunId => item.pk.slice('run#'.length);
 

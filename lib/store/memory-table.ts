@@ -66,11 +66,12 @@ export class MemoryTable implements Table {
     return { ok: true };
   }
 
-  async get(key: Key): Promise<Item | undefined> {
-    return this.#find(key);
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    const item = this.#find(key);
+    return item === undefined ? undefined : only(item, attributes);
   }
 
-  async queryPartition(pk: string, skPrefix = '', after?: string): Promise<Item[]> {
+  async queryPartition(pk: string, skPrefix = '', after?: string, attributes?: readonly string[]): Promise<Item[]> {
     const items = this.#partitions.get(pk);
     if (items === undefined) return [];
     const start =
@@ -78,7 +79,8 @@ export class MemoryTable implements Table {
         ? items.firstIndex((item) => compareUtf8(item.sk, skPrefix) >= 0)
         : items.firstIndex((item) => compareUtf8(item.sk, after) > 0);
     const end = items.firstIndex((item) => compareUtf8(item.sk, skPrefix) >= 0 && !item.sk.startsWith(skPrefix));
-    return items.slice(start, end);
+    const found = items.slice(start, end);
+    return attributes === undefined ? found : found.map((item) => only(item, attributes));
   }
 
   async queryIndex(query: IndexQuery): Promise<IndexPage> {
@@ -136,6 +138,14 @@ export class MemoryTable implements Table {
     }
     rows.set(entry.row);
   }
+}
+
+/** The item with its key and, of its other attributes, only these. */
+function only(item: Item, attributes: readonly string[] | undefined): Item {
+  if (attributes === undefined) return item;
+  const picked: Record<string, Item[string]> = {};
+  for (const name of attributes) if (item[name] !== undefined) picked[name] = item[name];
+  return { ...picked, pk: item.pk, sk: item.sk };
 }
 
 function indexEntry(name: IndexName, item: Item): { partition: string; row: IndexRow } | undefined {

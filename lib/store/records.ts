@@ -36,6 +36,12 @@ export interface RunHead extends Marker {
   readonly endedAtMs?: EpochMs;
   /** Idempotency key of the start, if it had one. */
   readonly key?: string;
+  /** Of what a start with a key has sent. Missing for keys of the engine's own, and for runs of before. */
+  readonly sentDigest?: string;
+  /** Nothing of it happens before this run, or what that goes on as, has ended. */
+  readonly afterRunId?: RunId;
+  /** Why its input does not fit the workflow: of a run that another one has gone on as. It fails before any code runs. */
+  readonly inputError?: StoredError;
   /** The run is ended as failed at this instant. */
   readonly deadlineAtMs?: EpochMs;
   /** Nothing of it runs before. */
@@ -46,6 +52,8 @@ export interface RunHead extends Marker {
   readonly previousRunId?: RunId;
   /** The run that this one, `continued`, goes on as. */
   readonly nextRunId?: RunId;
+  /** A later run of the same chain, noted by whoever has walked far along it: a short cut, nothing depends on it. */
+  readonly laterRunId?: RunId;
   /** For lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
   /** Accepted signals, cancels and terminates. */
@@ -58,7 +66,24 @@ export interface RunHead extends Marker {
   readonly publishedSeq?: number;
   /** Why the run cannot go on until a fixed deploy, if so. */
   readonly blocked?: StoredError;
+  /** Turns in a row that threw, if the last one did. */
+  readonly failedTurns?: FailedTurns;
 }
+
+/** Turns of a run that threw in the same way, one after the other. */
+export interface FailedTurns {
+  /** Digest of where it was thrown. */
+  readonly cause: string;
+  readonly count: number;
+  /** The last time. */
+  readonly atMs: EpochMs;
+}
+
+/** What a head says without any payload: it can be read where its input cannot. */
+export type RunGlance = Pick<
+  RunHead,
+  'runId' | 'status' | 'inboxCount' | 'nextRunId' | 'dueAtMs' | 'dueSeq' | 'failedTurns'
+>;
 
 export type { Settlement, TokenOutcome };
 
@@ -148,6 +173,13 @@ export type InboxRecord = Marker & {
   readonly runId: RunId;
   readonly inboxId: string;
   readonly atMs: EpochMs;
+  /** Of what was sent under an id of the caller's. */
+  readonly sentDigest?: string;
+  /**
+   * How many requests the run had accepted when this one was sent: greater than that of every request accepted before.
+   * Missing on items of earlier versions.
+   */
+  readonly position?: number;
   /** Which of those that one process accepted in one millisecond came first. */
   readonly order?: number;
 } & InboxRequest;

@@ -1,7 +1,8 @@
-import type { StoredError } from '../base/errors.js';
+import pLimit from 'p-limit';
+import { isUnreadable, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
-import { dueShardsMin, startRoundsMax } from '../base/limits.js';
+import { dueShardsMin, readsInParallel, startRoundsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { encodeEvents } from '../history/codec.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle, RunOutcome } from '../history/event.js';
@@ -9,9 +10,11 @@ import * as items from './items.js';
 import { encodePayload } from './payload.js';
 import type {
   DueEntry,
+  FailedTurns,
   InboxRecord,
   LongStepRecord,
   RemoteCancel,
+  RunGlance,
   RunHead,
   RunName,
   RunPosition,
@@ -25,7 +28,7 @@ import type {
 } from './records.js';
 import { ServerStates } from './server-states.js';
 import { ShardedTable } from './sharded-table.js';
-import type { Condition, Item, Table, Update } from './table.js';
+import type { Condition, Item, Key, Table, Update } from './table.js';
 
 // The conditions of the protocol, each with its name.
 const itemExists: Condition = { kind: 'itemExists' };
@@ -34,6 +37,13 @@ const notSettled: Condition = { kind: 'absent', attribute: 'settledAtMs' };
 const isSettled: Condition = { kind: 'present', attribute: 'settledAtMs' };
 const hasDeadline: Condition = { kind: 'present', attribute: 'deadlineAtMs' };
 const noHandle: Condition = { kind: 'absent', attribute: 'handle' };
+const hasHandle: Condition = { kind: 'present', attribute: 'handle' };
+const hasEnded: Condition = { kind: 'present', attribute: 'endedAtMs' };
+const notTakenBeyond = (recorded: number): Condition => ({
+  kind: 'absentOrAtMost',
+  attribute: 'questionsTaken',
+  value: recorded,
+});
 const noForm: Condition = { kind: 'absent', attribute: 'form' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
 const generationIs = (generation: number): Condition => ({
@@ -46,6 +56,8 @@ const deadlineIs = (deadlineAtMs: EpochMs): Condition => ({
   attribute: 'deadlineAtMs',
   value: deadlineAtMs,
 });
+/** The deadline, if there is one, has not passed. */
+const notOverdue = (atMs: EpochMs): Condition => ({ kind: 'absentOrAbove', attribute: 'deadlineAtMs', value: atMs });
 const writerIs = (writerId: string): Condition => ({ kind: 'equals', attribute: 'writerId', value: writerId });
 const neverSaved: Condition = { kind: 'absent', attribute: 'revision' };
 const revisionIs = (revision: number): Condition => ({ kind: 'equals', attribute: 'revision', value: revision });
@@ -126,13 +138,19 @@ export class RunStore {
     return { created: result.old['writerId'] === writerId, head: items.toHead(result.old) };
   }
 
-  /** The head and a first signal, both or neither. False: the run is there already, and nothing was written. */
-  async createRunWithSignal(head: RunHead, writerId: string, signal: InboxRecord): Promise<boolean> {
+  /** The head and a first signal, both or neither. `created: false`: nothing was written; `head` is the one that was there. */
+  async createRunWithSignal(
+    head: RunHead,
+    writerId: string,
+    signal: InboxRecord,
+  ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
     const result = await this.#table.transact([
       { kind: 'put', item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
-      { kind: 'put', item: items.inboxItem(signal), conditions: [itemAbsent] },
+      { kind: 'put', item: items.inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] },
     ]);
-    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+    if (result.ok) return { created: true, head };
+    const old = result.refused[0]?.old;
+    return { created: old?.['writerId'] === writerId, head: old === undefined ? undefined : items.toHead(old) };
   }
 
   /** The run that an id of a caller points to. */
@@ -159,7 +177,13 @@ export class RunStore {
     return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
   }
 
-  /** A signal for a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
+  /** Notes on the head of a continued run that its chain has come to `laterRunId`. */
+  async noteLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
+    const set = { laterRunId };
+    await this.#table.write({ kind: 'update', key: items.headKey(runId), set, conditions: [itemExists] });
+  }
+
+  /** A request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
   async seedInbox(record: InboxRecord): Promise<void> {
     await this.#table.write({ kind: 'put', item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
   }
@@ -199,6 +223,58 @@ export class RunStore {
     return item === undefined ? undefined : items.toHead(item);
   }
 
+  /** What the head says without its payloads. */
+  async glanceAtRun(runId: RunId): Promise<RunGlance | undefined> {
+    const item = await this.#table.get(items.headKey(runId), items.glanceAttributes);
+    return item === undefined ? undefined : items.toGlance(item);
+  }
+
+  async isInInbox(runId: RunId, inboxId: string): Promise<boolean> {
+    return (await this.#table.get(items.inboxKey(runId, inboxId), ['kind'])) !== undefined;
+  }
+
+  /** Requests of a run, without what they hold, in the order of their ids. */
+  async readInboxKinds(runId: RunId): Promise<readonly InboxRecord[]> {
+    const found = await this.#table.queryPartition(
+      items.partitionOf(runId),
+      items.inboxPrefix,
+      undefined,
+      items.plainAttributes.inbox,
+    );
+    return found.map(items.toInbox);
+  }
+
+  /** Number of the last commit, whether it can be read or not. */
+  async readLastSeq(runId: RunId): Promise<number> {
+    const found = await this.#table.queryPartition(items.partitionOf(runId), items.commitPrefix, undefined, []);
+    return found.length;
+  }
+
+  /**
+   * The records of a run of which some cannot be read: commits that cannot are left out, of other items what holds no
+   * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
+   */
+  async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
+    const pk = items.partitionOf(runId);
+    const headItem = await this.#table.get(items.headKey(runId), items.plainAttributes.head);
+    if (headItem === undefined) return undefined;
+    const commitKeys = await this.#table.queryPartition(pk, items.commitPrefix, undefined, []);
+    const plainTokens = await this.#table.queryPartition(pk, items.tokenPrefix, undefined, items.plainAttributes.token);
+    const limit = pLimit(readsInParallel);
+    const readable = (key: Key): Promise<Item | undefined> => limit(() => orUnreadable(this.#table.get(key)));
+    const commits = await Promise.all(
+      commitKeys.map(async (key) => orUnreadable(readable(key).then((item) => item && items.toCommit(item)))),
+    );
+    const tokens = await Promise.all(
+      plainTokens.map(
+        async (plain) =>
+          (await orUnreadable(readable(plain).then((item) => item && items.toToken(item)))) ?? items.toToken(plain),
+      ),
+    );
+    const inbox = await this.readInboxKinds(runId);
+    return { head: items.toHead(headItem), commits: commits.filter((one) => one !== undefined), tokens, inbox };
+  }
+
   async readToken(runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {
     const item = await this.#table.get(items.tokenKey(runId, waitId));
     return item === undefined ? undefined : items.toToken(item);
@@ -220,10 +296,17 @@ export class RunStore {
     return result.ok || wroteIt(result.old, commit);
   }
 
-  /** Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. */
-  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number): Promise<boolean> {
+  /**
+   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. The run that
+   * it goes on as is named from here on: what is sent to this one is for that one.
+   */
+  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number, outcome: RunOutcome): Promise<boolean> {
     return this.#commitWithHead(runId, commit, {
-      set: { status: 'ending', dueSeq: commit.seq },
+      set: {
+        status: 'ending',
+        dueSeq: commit.seq,
+        ...(outcome.status === 'continued' ? { nextRunId: outcome.nextRunId } : {}),
+      },
       conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
     });
   }
@@ -251,7 +334,7 @@ export class RunStore {
         ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
         ...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),
       },
-      remove: ['blocked'],
+      remove: items.troubleAttributes,
       conditions: [
         itemExists,
         statusIs(end.seen.status),
@@ -320,22 +403,24 @@ export class RunStore {
   }
 
   /**
-   * Leaves the handle of an unwanted task on the closed item: with a marker, so that the run's end effects cancel it, or
-   * as that of an orphan.
+   * Leaves the handle of an unwanted task on the closed item: with a marker at `atMs`, so that the run's end effects cancel
+   * it, or as that of an orphan. Gives the token as it is now.
    */
   async leaveHandle(
     runId: RunId,
     waitId: WaitId,
     handle: RemoteTaskHandle,
     left: { readonly atMs: EpochMs; readonly forCancel: boolean },
-  ): Promise<void> {
-    await this.#updateToken(runId, waitId, {
+  ): Promise<TokenRecord | undefined> {
+    const { token } = await this.#updateToken(runId, waitId, {
       set: {
         handle: encodePayload(handle as unknown as JsonValue),
+        startedAtMs: left.atMs,
         ...(left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(runId, waitId, left.atMs)),
       },
       conditions: [itemExists, isSettled],
     });
+    return token;
   }
 
   /** Notes what came of an operator's request to cancel the remote task of a closed wait. */
@@ -350,7 +435,8 @@ export class RunStore {
   /**
    * Settles the token if it exists and has no settlement: the first settler wins, on every path.
    * `onlyWithoutHandle` is for `RemoteStartAmbiguous`: a handle that came meanwhile is better news. `onlyIfDeadlineIs` is
-   * for timeouts: a heartbeat may have moved the deadline. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
+   * for timeouts: a heartbeat may have moved the deadline. `onlyInTime` is for everything else that ends a wait: a deadline
+   * that has passed by the instant of the settlement has ended it, whether anybody has seen that or not. `onlyIfWriterIs` and `onlyIfDueIs` are for the failure
    * of a long step: another worker may have taken over, or be alive. `onlyWithoutForm` is for results that were not held
    * to the schema of a question.
    */
@@ -361,6 +447,7 @@ export class RunStore {
     options: {
       readonly onlyWithoutHandle?: boolean;
       readonly onlyIfDeadlineIs?: EpochMs;
+      readonly onlyInTime?: boolean;
       readonly onlyIfWriterIs?: string;
       readonly onlyIfDueIs?: EpochMs;
       readonly onlyWithoutForm?: boolean;
@@ -374,6 +461,7 @@ export class RunStore {
         notSettled,
         ...(options.onlyWithoutHandle === true ? [noHandle] : []),
         ...(options.onlyWithoutForm === true ? [noForm] : []),
+        ...(options.onlyInTime === true ? [notOverdue(settlement.atMs)] : []),
         ...(options.onlyIfDeadlineIs === undefined ? [] : [deadlineIs(options.onlyIfDeadlineIs)]),
         ...(options.onlyIfWriterIs === undefined ? [] : [writerIs(options.onlyIfWriterIs)]),
         ...(options.onlyIfDueIs === undefined ? [] : [dueStill(options.onlyIfDueIs)]),
@@ -405,15 +493,18 @@ export class RunStore {
     return token;
   }
 
-  /** Moves the deadline of a wait that has one and is open; its marker goes along, since the head's knows only the old one. */
+  /**
+   * Moves the deadline of a wait that has one, which has not passed, and is open; its marker goes along, since the head's
+   * knows only the old one.
+   */
   async moveDeadline(
     runId: RunId,
     waitId: WaitId,
-    deadlineAtMs: EpochMs,
+    { deadlineAtMs, nowMs }: { readonly deadlineAtMs: EpochMs; readonly nowMs: EpochMs },
   ): Promise<{ readonly moved: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await this.#updateToken(runId, waitId, {
       set: { deadlineAtMs, ...items.marker(runId, deadlineAtMs) },
-      conditions: [itemExists, notSettled, hasDeadline],
+      conditions: [itemExists, notSettled, hasDeadline, notOverdue(nowMs)],
     });
     return { moved: ok, token };
   }
@@ -505,7 +596,10 @@ export class RunStore {
 
   /** The history has the questions of the `recorded`-th recording: whoever sees them on the item need not wake the run. */
   async takeQuestions(runId: RunId, waitId: WaitId, recorded: number): Promise<void> {
-    await this.#updateToken(runId, waitId, { set: { questionsTaken: recorded }, conditions: [itemExists] });
+    await this.#updateToken(runId, waitId, {
+      set: { questionsTaken: recorded },
+      conditions: [itemExists, notTakenBeyond(recorded)],
+    });
   }
 
   // ----- long steps -----
@@ -599,8 +693,11 @@ export class RunStore {
 
   // ----- inbox -----
 
-  /** Accepts a request if the run is running; one that is known already stays accepted and changes nothing. */
-  async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'run_not_found' | 'run_ended'> {
+  /**
+   * Accepts a request if the run is running; one that is known already stays accepted and changes nothing. Its `position` is
+   * the count of requests that its sender has read on the head before: a transaction tells nobody which number it was given.
+   */
+  async putInbox(record: InboxRecord): Promise<'accepted' | 'known' | 'reused' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
       {
         kind: 'update',
@@ -612,12 +709,15 @@ export class RunStore {
     ]);
     if (result.ok) return 'accepted';
     const [head, inbox] = result.refused;
-    if (inbox !== undefined) return 'known';
-    if (head?.old !== undefined)
-      return (await this.#table.get(items.inboxKey(record.runId, record.inboxId))) === undefined
-        ? 'run_ended'
-        : 'known';
-    return 'run_not_found';
+    if (inbox !== undefined) return knownAs(inbox.old, record);
+    if (head?.old === undefined) return 'run_not_found';
+    return (await this.knownRequest(record)) ?? 'run_ended';
+  }
+
+  /** Whether a request of that id is there; `reused`: it has sent something else. */
+  async knownRequest(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
+    const known = await this.#table.get(items.inboxKey(record.runId, record.inboxId), ['kind', 'sentDigest']);
+    return known === undefined ? undefined : knownAs(known, record);
   }
 
   // ----- markers -----
@@ -640,7 +740,7 @@ export class RunStore {
         ...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),
         ...published(publishedSeq),
       },
-      remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+      remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
     return result.ok || result.old === undefined || items.blocksOf(result.old) <= blocks;
@@ -666,8 +766,19 @@ export class RunStore {
     return result.ok;
   }
 
-  async clearHeadMarker(runId: RunId, publishedSeq?: number): Promise<void> {
-    await this.#clearMarker(items.headKey(runId), published(publishedSeq));
+  /** Notes that a turn of a run has thrown, and how often in a row it was in this way. */
+  async noteFailedTurn(runId: RunId, failed: FailedTurns): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: items.headKey(runId),
+      set: items.failedTurnAttributes(failed),
+      conditions: [itemExists],
+    });
+  }
+
+  /** Removes the marker of a run that has ended, if it is the one that was read. */
+  async clearHeadMarker(runId: RunId, seenDueAtMs: EpochMs, publishedSeq?: number): Promise<void> {
+    await this.#clearMarker(items.headKey(runId), [hasEnded, dueStill(seenDueAtMs)], published(publishedSeq));
   }
 
   /** Has the sweep come back to a run that has ended, for the end effects that are left. */
@@ -676,7 +787,7 @@ export class RunStore {
       kind: 'update',
       key: items.headKey(runId),
       set: items.marker(runId, dueAtMs),
-      conditions: [itemExists],
+      conditions: [hasEnded],
     });
   }
 
@@ -690,30 +801,39 @@ export class RunStore {
     });
   }
 
-  /** With what became of its remote task, where that had not ended. `orphanedAtMs`: nobody waits for it, and it may be running. */
+  /**
+   * Removes the marker of a token if it is the one that was read, and says what became of its remote task, where that had
+   * not ended. `orphanedAtMs`: nobody waits for it, and it may be running. False: another marker stands, or a handle came
+   * that was not seen, and somebody has to look again.
+   */
   async clearTokenMarker(
     runId: RunId,
     waitId: WaitId,
+    seen: { readonly dueAtMs: EpochMs; readonly hasHandle: boolean },
     { cancel, orphanedAtMs }: { readonly cancel?: RemoteCancel; readonly orphanedAtMs?: EpochMs } = {},
-  ): Promise<void> {
-    await this.#clearMarker(items.tokenKey(runId, waitId), {
+  ): Promise<boolean> {
+    // A handle that is left in the very millisecond of the marker before changes no due instant.
+    const conditions = [dueStill(seen.dueAtMs), seen.hasHandle ? hasHandle : noHandle];
+    return this.#clearMarker(items.tokenKey(runId, waitId), conditions, {
       ...(cancel === undefined ? {} : items.cancelAttributes(cancel)),
       ...(orphanedAtMs === undefined ? {} : items.orphanAttributes(runId, waitId, orphanedAtMs)),
     });
   }
 
-  async clearInboxMarker(runId: RunId, inboxId: string): Promise<void> {
-    await this.#clearMarker(items.inboxKey(runId, inboxId));
+  async clearInboxMarker(runId: RunId, inboxId: string, seenDueAtMs: EpochMs): Promise<void> {
+    await this.#clearMarker(items.inboxKey(runId, inboxId), [dueStill(seenDueAtMs)]);
   }
 
-  async #clearMarker(key: { pk: string; sk: string }, set: Update['set'] = {}): Promise<void> {
-    await this.#table.write({
+  /** False: a marker stands. */
+  async #clearMarker(key: Key, conditions: readonly Condition[], set: Update['set'] = {}): Promise<boolean> {
+    const result = await this.#table.write({
       kind: 'update',
       key,
       ...(Object.keys(set).length === 0 ? {} : { set }),
       remove: items.markerAttributes,
-      conditions: [itemExists],
+      conditions,
     });
+    return result.ok || result.old?.['dueAtMs'] === undefined;
   }
 
   // ----- schedules -----
@@ -805,8 +925,24 @@ function toRecords(found: readonly Item[]): RunRecords | undefined {
   return head === undefined ? undefined : { head, commits, tokens, inbox };
 }
 
+/** What was read, or undefined where this deployment cannot read it. */
+async function orUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return undefined;
+  }
+}
+
 function published(publishedSeq: number | undefined): Record<string, number> {
   return publishedSeq === undefined ? {} : { publishedSeq };
+}
+
+/** A request that is there already. Items of before say nothing of what was sent. */
+function knownAs(old: Item | undefined, { sentDigest }: InboxRecord): 'known' | 'reused' {
+  const known = old?.['sentDigest'];
+  return known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused';
 }
 
 function withoutMarker(record: InboxRecord): InboxRecord {

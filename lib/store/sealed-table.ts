@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
-import { checkForm, keepingNewer } from './item-format.js';
-import { blobPartitionOf, payloadAttributes } from './items.js';
+import { checkForm, formAttribute, keepingNewer } from './item-format.js';
+import { checkAttributes, payloadsOf } from './item-limits.js';
+import { blobPartitionOf } from './items.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
 
 /** `a`: the chunks are the text. `u`: they are the base64 of its UTF-8, since a chunk must not end inside a character. */
 const reference = /^1b:([0-9a-f]{32}):([1-9][0-9]*):([au])$/;
 
 /**
- * What lies between the records and the table: payloads are encrypted if there is a cipher, and one that is too large
- * for an item is cut into chunks in a partition of its own, put before the item that refers to them. Readers of any
- * replica undo both. Payloads arrive here compressed. Items of a newer form than this version knows are neither read
- * nor written: `HISTORY_FORMAT_UNKNOWN` is thrown instead.
+ * What lies between the records and the table: payloads are encrypted if there is a cipher, and one for which its item
+ * has no room is cut into chunks in a partition of its own, put before the item that refers to them. How much room each
+ * attribute has does not depend on the others, so an update that knows nothing of its item makes none that is too large.
+ * Readers of any replica undo both. Payloads arrive here compressed. Items of a newer form than this version knows are
+ * neither read nor written: `HISTORY_FORMAT_UNKNOWN` is thrown instead.
  */
 export class SealedTable implements Table {
   readonly #table: Table;
@@ -53,14 +55,14 @@ export class SealedTable implements Table {
     }
   }
 
-  async get(key: Key): Promise<Item | undefined> {
-    const item = await this.#table.get(key);
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    const item = await this.#table.get(key, withForm(attributes));
     checkForm(item);
     return item === undefined ? undefined : this.#open(item);
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
-    const found = await this.#table.queryPartition(pk, skPrefix, after);
+  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+    const found = await this.#table.queryPartition(pk, skPrefix, after, withForm(attributes));
     found.forEach(checkForm);
     return Promise.all(found.map((item) => this.#open(item)));
   }
@@ -70,27 +72,26 @@ export class SealedTable implements Table {
   }
 
   async #seal(write: Write): Promise<Write> {
-    if (write.kind === 'put') {
-      const changed = await this.#sealAttributes(write.item.pk, write.item);
-      return changed === undefined ? write : { ...write, item: { ...write.item, ...changed } };
-    }
-    const changed = write.set === undefined ? undefined : await this.#sealAttributes(write.key.pk, write.set);
-    return changed === undefined ? write : { ...write, set: { ...write.set, ...changed } };
+    if (write.kind === 'put')
+      return { ...write, item: { ...write.item, ...(await this.#sealed(write.item, write.item)) } };
+    checkAttributes(write.key, write.increment ?? {});
+    return write.set === undefined ? write : { ...write, set: await this.#sealed(write.key, write.set) };
   }
 
-  async #sealAttributes(
-    pk: string,
-    attributes: Readonly<Record<string, Scalar | undefined>>,
-  ): Promise<Record<string, Scalar> | undefined> {
-    const changed: Record<string, Scalar> = {};
-    for (const name of payloadAttributes) {
+  async #sealed<Attributes extends Readonly<Record<string, Scalar | undefined>>>(
+    key: Key,
+    attributes: Attributes,
+  ): Promise<Attributes> {
+    let stored = attributes;
+    for (const [name, inlineBytes] of payloadsOf(key)) {
       const text = attributes[name];
       if (typeof text !== 'string') continue;
-      const sealed = this.#cipher === undefined ? text : await this.#cipher.seal(text, `${pk} ${name}`);
-      const stored = Buffer.byteLength(sealed) > chunkBytes ? await this.#putChunks(pk, sealed) : sealed;
-      if (stored !== text) changed[name] = stored;
+      const sealed = this.#cipher === undefined ? text : await this.#cipher.seal(text, contextOf(key, name));
+      const fits = Buffer.byteLength(sealed) <= inlineBytes;
+      stored = { ...stored, [name]: fits ? sealed : await this.#putChunks(key.pk, sealed) };
     }
-    return Object.keys(changed).length === 0 ? undefined : changed;
+    checkAttributes(key, stored);
+    return stored;
   }
 
   /** The id is a digest of the text: putting the same again changes nothing. */
@@ -117,52 +118,65 @@ export class SealedTable implements Table {
 
   async #open(item: Item): Promise<Item> {
     let changed: Record<string, Scalar | undefined> | undefined;
-    for (const name of payloadAttributes) {
+    for (const [name] of payloadsOf(item)) {
       const stored = item[name];
       if (typeof stored !== 'string') continue;
-      const text =
-        name === 'blocked' ? await this.#openNote(item.pk, stored) : await this.#openText(item.pk, name, stored);
+      const text = name === 'blocked' ? await this.#openNote(item, stored) : await this.#openText(item, name, stored);
       if (text !== stored) changed = { ...changed, [name]: text };
     }
     return changed === undefined ? item : { ...item, ...changed };
   }
 
   /** Why a run is blocked: written anew while it is, also by a deployment with the wrong key. It must not block the run itself. */
-  async #openNote(pk: string, stored: string): Promise<string | undefined> {
+  async #openNote(key: Key, stored: string): Promise<string | undefined> {
     try {
-      return await this.#openText(pk, 'blocked', stored);
+      return await this.#openText(key, 'blocked', stored);
     } catch (error) {
       if (!hasCode(error, 'PAYLOAD_UNREADABLE')) throw error;
       return undefined;
     }
   }
 
-  async #openText(pk: string, name: string, stored: string): Promise<string> {
+  async #openText(key: Key, name: string, stored: string): Promise<string> {
     const match = reference.exec(stored);
-    const sealed = match === null ? stored : await this.#readChunks(pk, match);
-    if (!isSealed(sealed)) return sealed;
-    if (this.#cipher === undefined) {
-      throw new EngineError(
-        'PAYLOAD_UNREADABLE',
-        'a stored payload cannot be read: it is encrypted, and no payload key is configured',
-      );
+    const sealed = match === null ? stored : await this.#readChunks(key.pk, match);
+    if (!isSealed(sealed)) {
+      if (this.#cipher?.refusesPlain !== true) return sealed;
+      throw unreadable('it is not encrypted, and this deployment refuses such');
     }
-    return this.#cipher.open(sealed, `${pk} ${name}`);
+    if (this.#cipher === undefined) throw unreadable('it is encrypted, and no payload key is configured');
+    return this.#cipher.open(sealed, contextOf(key, name), formerContextOf(key, name));
   }
 
   async #readChunks(pk: string, [, id = '', count, form]: RegExpExecArray): Promise<string> {
     const chunks = await this.#table.queryPartition(blobPartitionOf(pk), `${id}#`);
     if (chunks.length !== Number(count)) {
-      throw new EngineError(
-        'PAYLOAD_UNREADABLE',
-        `a stored payload cannot be read: ${chunks.length} of its ${count ?? ''} chunks are there`,
-      );
+      throw unreadable(`${chunks.length} of its ${count ?? ''} chunks are there`);
     }
     const text = chunks.map(({ chunk }) => String(chunk)).join('');
     return form === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;
   }
 }
 
+/** The form of an item is looked at whatever else is. */
+function withForm(attributes: readonly string[] | undefined): readonly string[] | undefined {
+  return attributes === undefined ? undefined : [...attributes, formAttribute];
+}
+
 function chunkKey(id: string, at: number): string {
   return `${id}#${String(at).padStart(4, '0')}`;
+}
+
+/** What a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
+function contextOf({ pk, sk }: Key, name: string): string {
+  return `${pk} ${sk} ${name}`;
+}
+
+/** As the versions before sealed: the item was left out. */
+function formerContextOf({ pk }: Key, name: string): string {
+  return `${pk} ${name}`;
+}
+
+function unreadable(why: string): EngineError {
+  return new EngineError('PAYLOAD_UNREADABLE', `a stored payload cannot be read: ${why}`);
 }

@@ -49,12 +49,12 @@ export class ShardedTable implements Table {
     return this.#table.transact(placed);
   }
 
-  get(key: Key): Promise<Item | undefined> {
-    return this.#table.get(key);
+  get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    return this.#table.get(key, attributes);
   }
 
-  queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
-    return this.#table.queryPartition(pk, skPrefix, after);
+  queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+    return this.#table.queryPartition(pk, skPrefix, after, attributes);
   }
 
   queryIndex(query: IndexQuery): Promise<IndexPage> {

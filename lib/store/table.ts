@@ -16,7 +16,9 @@ export type Condition =
   | { readonly kind: 'present'; readonly attribute: string }
   | { readonly kind: 'equals'; readonly attribute: string; readonly value: Scalar }
   /** Absent, or a number of at most `value`. */
-  | { readonly kind: 'absentOrAtMost'; readonly attribute: string; readonly value: number };
+  | { readonly kind: 'absentOrAtMost'; readonly attribute: string; readonly value: number }
+  /** Absent, or a number greater than `value`. */
+  | { readonly kind: 'absentOrAbove'; readonly attribute: string; readonly value: number };
 
 export interface Put {
   readonly kind: 'put';
@@ -92,13 +94,13 @@ export interface Table {
   write(write: Write): Promise<WriteResult>;
   /** All or nothing, at most 100 writes, each on another item. */
   transact(writes: readonly Write[]): Promise<TransactResult>;
-  /** Strongly consistent. */
-  get(key: Key): Promise<Item | undefined>;
+  /** Strongly consistent. `attributes`: beside the key only those; what else the item holds need not be readable. */
+  get(key: Key, attributes?: readonly string[]): Promise<Item | undefined>;
   /**
    * Items of the partition in order of `sk`, each read strongly consistent, but not a snapshot. `after`, which begins with
-   * the prefix if there is one: only those behind it, whether an item has this `sk` or not.
+   * the prefix if there is one: only those behind it, whether an item has this `sk` or not. `attributes` as with `get`.
    */
-  queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]>;
+  queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]>;
   /** Eventually consistent. */
   queryIndex(query: IndexQuery): Promise<IndexPage>;
 }

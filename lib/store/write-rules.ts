@@ -2,7 +2,13 @@
 
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
-import { itemMaxBytes, transactionMaxBytes, transactionMaxWrites } from '../base/limits.js';
+import {
+  itemMaxBytes,
+  partitionKeyMaxBytes,
+  sortKeyMaxBytes,
+  transactionMaxBytes,
+  transactionMaxWrites,
+} from '../base/limits.js';
 import { tableIndexes } from './table.js';
 import type { Condition, Item, Key, Scalar, Update, Write, WriteResult } from './table.js';
 
@@ -78,6 +84,10 @@ function holds(condition: Condition, old: Item | undefined): boolean {
       const value = old?.[condition.attribute];
       return value === undefined || (typeof value === 'number' && value <= condition.value);
     }
+    case 'absentOrAbove': {
+      const value = old?.[condition.attribute];
+      return value === undefined || (typeof value === 'number' && value > condition.value);
+    }
   }
 }
 
@@ -110,13 +120,20 @@ function updated(old: Item | undefined, write: Update): MutableItem {
 
 function assign(item: MutableItem, name: string, value: Scalar | undefined): void {
   if (value === undefined) return;
-  if (typeof value === 'number' && !Number.isFinite(value)) throw refuse(`"${name}" is not a finite number`);
+  if (typeof value === 'number' && !isStorable(value)) throw refuse(`"${name}" is not a number that can be stored`);
   // DynamoDB has no negative zero.
   item[name] = value === 0 ? 0 : value;
 }
 
+/** DynamoDB has no numbers beyond these. */
+function isStorable(value: number): boolean {
+  const size = Math.abs(value);
+  return value === 0 || (size >= 1e-130 && size < 1e126);
+}
+
 function checkItem(item: Item): void {
   if (item.pk === '' || item.sk === '') throw refuse('a key is not empty');
+  checkKeyBytes(item.pk, item.sk);
   for (const index of Object.values(tableIndexes)) {
     const [partition, sort] = [item[index.partition], item[index.sort]];
     if (partition !== undefined && (typeof partition !== 'string' || partition === '')) {
@@ -125,6 +142,7 @@ function checkItem(item: Item): void {
     if (sort !== undefined && (typeof sort !== index.sortType || sort === '')) {
       throw refuse(`"${index.sort}" is a ${index.sortType} that is not empty`);
     }
+    checkKeyBytes(partition, sort);
   }
   const bytes = itemBytes(item);
   if (bytes > itemMaxBytes) {
@@ -132,8 +150,15 @@ function checkItem(item: Item): void {
   }
 }
 
+function checkKeyBytes(partition: Scalar | undefined, sort: Scalar | undefined): void {
+  if (typeof partition === 'string' && utf8Bytes(partition) > partitionKeyMaxBytes)
+    throw refuse(`the partition of a key has at most ${partitionKeyMaxBytes} bytes`);
+  if (typeof sort === 'string' && utf8Bytes(sort) > sortKeyMaxBytes)
+    throw refuse(`the sort part of a key has at most ${sortKeyMaxBytes} bytes`);
+}
+
 /** Names and values as DynamoDB counts them; a number to within a few bytes. */
-function itemBytes(item: Item): number {
+export function itemBytes(item: Item): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) {
     bytes += utf8Bytes(name);

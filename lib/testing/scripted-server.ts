@@ -39,7 +39,7 @@ export interface ScriptedTask {
   readonly asksFirst?: readonly ScriptedQuestion[];
   /** What reads say before the end, in the words of the protocol: each from so long after the start on. Default `working`. */
   readonly states?: readonly { readonly from: Duration; readonly state: string }[];
-  /** Reads do not find the task before so long after the start, as behind a replica that lags; nor does who looks for it. */
+  /** Reads do not find the task before so long after the start, as behind a replica that lags; nor does who looks for it, nor a cancel. */
   readonly knownFrom?: Duration;
   /** Reads do not find the task from so long after the start on: the server has forgotten it. */
   readonly goneAfter?: Duration;
@@ -202,9 +202,10 @@ export class ScriptedServer implements RemoteTaskTransport {
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     this.cancels++;
     const task = this.#tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task?.script.refusesCancel === true)
+    if (task === undefined || !this.#knows(task)) return { kind: 'gone', error: noSuchTask };
+    if (task.script.refusesCancel === true)
       return { kind: 'refused', error: storedError('REMOTE_UNREACHABLE', 'the task cannot be cancelled') };
-    if (task !== undefined) task.cancelled = true;
+    task.cancelled = true;
     return { kind: 'done' };
   }
 

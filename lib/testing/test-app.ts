@@ -163,21 +163,29 @@ export class TestApp {
   }
 
   /**
-   * Runs everything until the run has ended, skipping time, and gives its outcome. Then replays its history and expects
-   * the same (`replay: false` leaves that out).
+   * Runs everything until the run has ended, skipping time, and gives its outcome; of one that goes on as another run, that
+   * of the last run (`follow: false`: its own). Then replays its history and expects the same (`replay: false` leaves that
+   * out).
    * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
    */
   async runToEnd(
     runId: RunId,
-    options: { readonly within?: Duration; readonly replay?: boolean } = {},
+    options: { readonly within?: Duration; readonly replay?: boolean; readonly follow?: boolean } = {},
   ): Promise<RunOutcome> {
+    let current = runId;
     const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
     for (;;) {
       await this.settleDown();
-      const run = await this.show(runId);
+      const run = await this.show(current);
       if (run.endedAtMs !== undefined && run.outcome !== undefined) {
-        if (options.replay !== false) await this.#expectCleanReplay(runId);
-        return run.outcome;
+        const { nextRunId } = run;
+        const isThere = nextRunId !== undefined && (await this.deps.store.readHead(nextRunId)) !== undefined;
+        if (options.follow === false || nextRunId === undefined || isThere) {
+          if (options.replay !== false) await this.#expectCleanReplay(current);
+          if (options.follow === false || nextRunId === undefined) return run.outcome;
+          current = nextRunId;
+          continue;
+        }
       }
       const nextAtMs = await this.#nextAtMs();
       if (run.blocked !== undefined) throw new Error(`the run is blocked: ${run.blocked.message}`);
@@ -230,7 +238,7 @@ export class TestApp {
 
   /** Asks the workflow as it stands. */
   async query(runId: RunId, name: string, input?: JsonValue): Promise<JsonValue | undefined> {
-    return queryRun(this.deps, runId, name, input);
+    return (await queryRun(this.deps, runId, name, input)).result;
   }
 
   /**

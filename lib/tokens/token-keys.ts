@@ -81,13 +81,21 @@ export class TokenKeys {
 
   /** Run id of a start with an idempotency key: the same put then dedupes, and the id cannot be guessed from the key. */
   keyedRunId(workflow: string, key: string): RunId {
-    const oldest = [...this.#keys.values()].at(-1) ?? this.#current;
-    return mac(oldest, 'run', `${workflow}\0${key}`).subarray(0, 16).toString('hex');
+    return mac(this.#oldest, 'run', `${workflow}\0${key}`).subarray(0, 16).toString('hex');
+  }
+
+  /** What was sent under a key, so that another content is noticed. Keyed: the content may be encrypted, and easy to guess. */
+  sentDigest(sent: string): string {
+    return mac(this.#oldest, 'sent', sent).toString('hex');
+  }
+
+  get #oldest(): TokenKey {
+    return [...this.#keys.values()].at(-1) ?? this.#current;
   }
 }
 
 /** The purpose is part of what is signed, so that a MAC made for one thing is worth nothing for another. */
-function mac(key: TokenKey, purpose: 'settle' | 'run', text: string): Buffer {
+function mac(key: TokenKey, purpose: 'settle' | 'run' | 'sent', text: string): Buffer {
   return createHmac('sha256', key.secret).update(`outwait/${purpose}/1\0${text}`).digest();
 }
 

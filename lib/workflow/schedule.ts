@@ -31,7 +31,11 @@ interface ScheduleOptions {
 export type ScheduleConfig = ScheduleOptions &
   (
     | {
-        /** Five fields, to the minute, such as `0 2 * * *`. */
+        /**
+         * Five fields, to the minute, such as `0 2 * * *`. Where clocks change, a fixed hour (no `*` or step in its field)
+         * comes once a day: a time that is left out runs at the first instant after it, one that comes twice the first
+         * time. Other hours run as often as they really come.
+         */
         readonly cron: string;
         /** IANA name; default UTC. */
         readonly timeZone?: string;
@@ -95,11 +99,32 @@ function isTimeZone(name: string): boolean {
 async function openCron(name: string, pattern: string, timeZone: string) {
   const { Cron } = await import('croner');
   try {
-    const cron = new Cron(pattern, { timezone: timeZone });
+    const cron = new Cron(withFixedMinutes(pattern), { timezone: timeZone, fixedTimeRule: 'no-wildcard' });
     return (atMs: number) => cron.nextRun(new Date(atMs))?.getTime();
   } catch (error) {
     throw invalid(`"${name}": ${error instanceof Error ? error.message : 'cron is not valid'}`);
   }
+}
+
+/**
+ * The library takes a pattern for fixed times if no field has a wildcard or a step. What says how often a time comes when
+ * the clocks change is the hour, so the minutes of a fixed hour are written out: `*\/30 2` is `0,30 2`.
+ */
+function withFixedMinutes(pattern: string): string {
+  const [minutes = '', hours = '', ...days] = pattern.trim().split(/\s+/);
+  if (/[*?/]/.test(hours)) return pattern;
+  return [minutes.split(',').map(writtenOut).join(','), hours, ...days].join(' ');
+}
+
+/** A wildcard or a range of minutes, with its step, as a list; anything else as it is. */
+function writtenOut(part: string): string {
+  const [, all, from, to, step] = /^(?:([*?])|([0-9]{1,2})-([0-9]{1,2}))(?:\/([0-9]{1,2}))?$/.exec(part) ?? [];
+  const first = all === undefined ? Number(from) : 0;
+  const last = all === undefined ? Number(to) : 59;
+  const by = Number(step ?? 1);
+  // What does not fit is for the library to refuse.
+  if (!(first <= last && last <= 59 && by >= 1)) return part;
+  return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, at) => first + at * by).join(',');
 }
 
 /**

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createDeps } from '../../lib/aws/deps.js';
-import { readEnv, readManagementAccess, readPayloadKeySources } from '../../lib/aws/env.js';
+import { readEnv, readManagementAccess, readManagementToken, readPayloadKeySources } from '../../lib/aws/env.js';
 import { createPayloadCipher, parseTokenKeys } from '../../lib/aws/keys.js';
 import { defineApp } from '../../lib/workflow/app.js';
 
+const managementToken = 'a-management-token-of-33-letters';
 const complete = {
   OUTWAIT_TABLE: 'outwait',
   OUTWAIT_TURN_QUEUE_URL: 'https://sqs.example.com/1/turn.fifo',
@@ -20,6 +21,7 @@ describe('the environment of a function', () => {
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
       tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
+      plainPayloads: 'read',
       dueShards: 16,
       logLevel: 'info',
     });
@@ -41,19 +43,50 @@ describe('the environment of a function', () => {
   });
 
   it('says who may use the management routes: nobody, the holder of a token, or whom an authorizer lets through', () => {
-    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: '' })).toEqual({ kind: 'token', token: undefined });
-    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: 'm1' })).toEqual({
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: '' })).toEqual({ kind: 'token', tokens: [] });
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: managementToken })).toEqual({
       kind: 'token',
-      token: { kind: 'text', text: 'm1' },
+      tokens: [{ kind: 'text', text: managementToken }],
     });
     expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN_SECRET: 'outwait/management' })).toEqual({
       kind: 'token',
-      token: { kind: 'secret', secretId: 'outwait/management' },
+      tokens: [{ kind: 'secret', secretId: 'outwait/management' }],
     });
     expect(readManagementAccess({ OUTWAIT_MANAGEMENT_ACCESS: 'authorizer' })).toEqual({ kind: 'authorizer' });
     expect(() => readManagementAccess({ OUTWAIT_MANAGEMENT_ACCESS: 'everybody' })).toThrow(
       'OUTWAIT_MANAGEMENT_ACCESS must be one of token, authorizer',
     );
+  });
+
+  it('F92 has one management token as it is, and more of them as a list of secrets', () => {
+    const withComma = 'one-half-of-a-token,the-other';
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: withComma })).toEqual({
+      kind: 'token',
+      tokens: [{ kind: 'text', text: withComma }],
+    });
+    expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN_SECRET: 'outwait/new, outwait/old' })).toEqual({
+      kind: 'token',
+      tokens: [
+        { kind: 'secret', secretId: 'outwait/new' },
+        { kind: 'secret', secretId: 'outwait/old' },
+      ],
+    });
+  });
+
+  it.each([
+    ['m', 'it has 1'],
+    ['x'.repeat(23), 'it has 23'],
+    ['a token with blanks in it, long enough', 'it has others'],
+    ['a-token-with-ümlauts-in-it', 'it has others'],
+    ['a-token-with-a\u0000-in-it-that-is-long', 'it has others'],
+  ])('F92 refuses at its start a management token that is short or cannot be sent: %j', (token, problem) => {
+    const refused = 'OUTWAIT_MANAGEMENT_TOKEN must have at least 24 characters, all of them visible ASCII; ' + problem;
+    expect(() => readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: token })).toThrow(refused);
+    expect(() => readManagementToken({ OUTWAIT_MANAGEMENT_TOKEN: token })).toThrow(refused);
+  });
+
+  it('F92 leaves white space around a token out, which no header carries', () => {
+    expect(readManagementToken({ OUTWAIT_MANAGEMENT_TOKEN: ` ${managementToken}\n` })).toBe(managementToken);
   });
 
   it('has a bus only where one is named', () => {
@@ -105,19 +138,32 @@ describe('keys of payloads', () => {
     expect(readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PAYLOAD_KMS_KEY: 'alias/a' })).toEqual({
       payloadKeys,
       payloadKmsKey: 'alias/a',
+      plainPayloads: 'read',
     });
     const empty = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: '', OUTWAIT_PAYLOAD_KMS_KEY: '' });
-    expect(empty).toEqual({ payloadKeys: undefined, payloadKmsKey: undefined });
+    expect(empty).toEqual({ payloadKeys: undefined, payloadKmsKey: undefined, plainPayloads: 'read' });
     expect(createPayloadCipher(empty, clock)).toBeUndefined();
   });
 
   it('of the configuration seal and open where there is no key of KMS', async () => {
     const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
     const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
-    expect(sealed).toMatch(/^1e:k1:/);
+    expect(sealed).toMatch(/^2e:k1:/);
     // The key of KMS seals from then on; nobody asks for it to read what is older.
     const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
     expect(await both?.open(sealed, 'run 1')).toBe('text');
+  });
+
+  it('F90 may be all that is read: what is in the clear is refused by a setting, which needs a key', () => {
+    const refuse = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PLAIN_PAYLOADS: 'refuse' });
+    expect(createPayloadCipher(refuse, clock)?.refusesPlain).toBe(true);
+    expect(createPayloadCipher({ ...refuse, plainPayloads: 'read' }, clock)?.refusesPlain).toBe(false);
+    expect(() => createPayloadCipher({ ...refuse, payloadKeys: undefined }, clock)).toThrow(
+      'payloads in the clear are to be refused, and no payload key is configured',
+    );
+    expect(() => readPayloadKeySources({ OUTWAIT_PLAIN_PAYLOADS: 'no' })).toThrow(
+      'OUTWAIT_PLAIN_PAYLOADS must be one of read, refuse',
+    );
   });
 
   it('are refused by position, without their text', () => {

@@ -13,13 +13,14 @@ import { aWorld } from '../http/world.js';
 const [first, second] = ['A'.repeat(64), 'B'.repeat(64)];
 const target = { runId: '0'.repeat(32), waitId: '1' };
 
-/** Secrets Manager with one secret, and a clock. */
-function aSecret(text: string | undefined) {
+/** Secrets Manager with one secret, under every name that is in no `others`, and a clock. */
+function aSecret(text: string | undefined, others: Readonly<Record<string, string>> = {}) {
   const secret = { text, isAway: false, reads: 0 };
   const clock = { atMs: 0, nowMs: () => clock.atMs };
   const aws: AwsSecrets = {
     readParameter: async () => undefined,
-    readSecret: async () => {
+    readSecret: async (name) => {
+      if (Object.hasOwn(others, name)) return others[name];
       secret.reads++;
       if (secret.isAway)
         throw new EngineError('REMOTE_UNREACHABLE', 'a secret of the server cannot be read (Throttled)');
@@ -123,32 +124,57 @@ describe('management requests', () => {
   const bearer = (token: string) => event({ authorization: `Bearer ${token}` });
   const getDeps: GetDeps = () => aWorld().deps;
 
-  it('need one of the tokens in the secret, so that one can be replaced while it is used', async () => {
-    const { secret, clock, aws } = aSecret('old');
-    const options = managementAccess(
-      { kind: 'token', token: { kind: 'secret', secretId: 'outwait/management' } },
-      clock,
-      aws,
-    );
-    const api = apiHandler(getDeps, options);
-    const statusOf = async (token: string) => (await api(bearer(token))).statusCode;
-    expect([await statusOf('old'), await statusOf('new')]).toEqual([200, 401]);
-    secret.text = 'new, old';
+  const [one, other, newer] = ['one', 'other', 'newer'].map((name) => `${name}-${'x'.repeat(24)}`) as [
+    string,
+    string,
+    string,
+  ];
+  const inSecrets = (...names: readonly string[]) =>
+    ({ kind: 'token', tokens: names.map((secretId) => ({ kind: 'secret' as const, secretId })) }) as const;
+
+  it('F92 need the token of one of the secrets, so that one can be replaced while the other is used', async () => {
+    const { secret, clock, aws } = aSecret(one, { 'outwait/spare': other });
+    const api = apiHandler(getDeps, managementAccess(inSecrets('outwait/management', 'outwait/spare'), clock, aws));
+    const statusesOf = async (...tokens: string[]) =>
+      Promise.all(tokens.map(async (token) => (await api(bearer(token))).statusCode));
+    expect(await statusesOf(one, other, newer)).toEqual([200, 200, 401]);
+    secret.text = `${newer}\n`;
     clock.atMs = 60_000;
-    expect([await statusOf('old'), await statusOf('new')]).toEqual([200, 200]);
-    secret.text = 'new';
-    clock.atMs = 120_000;
-    expect([await statusOf('old'), await statusOf('new'), await statusOf('new,old')]).toEqual([401, 200, 401]);
+    expect(await statusesOf(one, other, newer)).toEqual([401, 200, 200]);
+  });
+
+  it('F92 take a token with a comma as one, and no part of it', async () => {
+    const { clock, aws } = aSecret(`${one},${other}`);
+    const api = apiHandler(getDeps, managementAccess(inSecrets('outwait/management'), clock, aws));
+    const statuses = [`${one},${other}`, one, other, ','].map(async (token) => (await api(bearer(token))).statusCode);
+    expect(await Promise.all(statuses)).toEqual([200, 401, 401, 401]);
+  });
+
+  it('F92 are served to nobody while a secret holds a token that is too short, and say so', async () => {
+    const { secret, clock, aws } = aSecret('short', { 'outwait/spare': other });
+    const world = aWorld();
+    const api = apiHandler(
+      () => world.deps,
+      managementAccess(inSecrets('outwait/management', 'outwait/spare'), clock, aws),
+    );
+    expect([(await api(bearer('short'))).statusCode, (await api(bearer(other))).statusCode]).toEqual([500, 500]);
+    expect(world.lines.map(({ fields }) => (fields?.['error'] as Error).message)).toEqual(
+      Array(2).fill(
+        'the management token in a secret must have at least 24 characters, all of them visible ASCII; it has 5',
+      ),
+    );
+    secret.text = undefined;
+    clock.atMs = 60_000;
+    expect((await api(bearer(other))).statusCode).toBe(200);
   });
 
   it('are refused while the token is not there, and answered 503 while it cannot be read', async () => {
     const { secret, clock, aws } = aSecret(undefined);
-    const access = { kind: 'token', token: { kind: 'secret', secretId: 'x' } } as const;
-    const api = apiHandler(getDeps, managementAccess(access, clock, aws));
+    const api = apiHandler(getDeps, managementAccess(inSecrets('x'), clock, aws));
     expect((await api(bearer('undefined'))).statusCode).toBe(401);
     secret.isAway = true;
     expect((await api(bearer('x'))).statusCode).toBe(503);
-    const without = apiHandler(getDeps, managementAccess({ kind: 'token', token: undefined }, clock));
+    const without = apiHandler(getDeps, managementAccess(inSecrets(), clock));
     expect((await without(bearer('undefined'))).statusCode).toBe(401);
   });
 

@@ -46,7 +46,7 @@ describe('the topology', () => {
   });
 
   it('puts every path before an authorizer that the function asks a bearer token for, and no other', async () => {
-    const routes = createRoutes(aWorld().deps, { managementToken: () => undefined });
+    const routes = createRoutes(aWorld().deps, { managementTokens: () => [] });
     for (const { path, access } of httpPaths) {
       const url = new URL(path.replaceAll(/\{\w+\}/g, 'x'), 'https://api.example.com');
       const answers = await Promise.all(['GET', 'POST'].map(async (method) => routes.request(url, { method })));

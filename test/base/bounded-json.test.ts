@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBoundedJson } from '../../lib/base/bounded-json.js';
+import { parseBoundedJson, parseReplyJson } from '../../lib/base/bounded-json.js';
 
 describe('parseBoundedJson', () => {
   it.each([
@@ -67,4 +67,57 @@ describe('parseBoundedJson', () => {
     }
     expect(thrown).toMatchObject({ code: 'INPUT_INVALID', message: 'not valid JSON' });
   });
+});
+
+describe('F84 what is counted before parsing', () => {
+  const tooMany = 'JSON has more than 200000 keys, objects and arrays';
+
+  it.each([
+    ['objects', `[${'{},'.repeat(199_999)}0]`, `[${'{},'.repeat(200_000)}0]`],
+    ['arrays', `[${'[],'.repeat(199_999)}0]`, `[${'[],'.repeat(200_000)}0]`],
+    ['objects with a key', `[${'{"a":0},'.repeat(99_999)}0]`, `[${'{"a":0},'.repeat(100_000)}0]`],
+    ['keys', `{${'"a":0,'.repeat(199_998)}"b":0}`, `{${'"a":0,'.repeat(199_999)}"b":0}`],
+  ])('%s count', (_what, fits, doesNot) => {
+    expect(parseReplyJson(fits).value).toBeTypeOf('object');
+    expect(() => parseReplyJson(doesNot)).toThrow(tooMany);
+  });
+
+  it('F84 empty objects count in requests too', () => {
+    expect(() => parseBoundedJson(`[${'{},'.repeat(200_000)}0]`)).toThrow(tooMany);
+  });
+
+  it.each([
+    ['numbers', `[${'12.5,'.repeat(500_000)}0]`],
+    ['texts', `[${'"a",'.repeat(500_000)}0]`],
+    ['words', `[${'true,'.repeat(500_000)}0]`],
+  ])('%s are free: a table of 500,000 is honest', (_what, text) => {
+    expect(parseReplyJson(text).value).toHaveLength(500_001);
+    expect(parseBoundedJson(text)).toHaveLength(500_001);
+  });
+});
+
+describe('F10 a reply with a number that JavaScript does not hold', () => {
+  const long = `-1${'0'.repeat(309)}`;
+  it.each([
+    ['1e400', '', '1e400'],
+    ['{"a":[1,{"b c":[0,-1E+999]}]}', 'a[1]["b c"][1]', '-1E+999'],
+    ['{"a":{},"b":[[],{"x":"1e400","n":1.5e309}]}', 'b[1].n', '1.5e309'],
+    [`[${long}]`, '[0]', long.slice(0, 128)],
+    ['{"\\"1e400,":2,"n":1e400}', 'n', '1e400'],
+  ])('says where it stands, and how it was written: %s', (text, path, number) => {
+    expect(parseReplyJson(text).overflow).toEqual({ path, number });
+  });
+
+  it.each(['1e308', '["1e400"]', '{"1e400":0}', '[1e-400]', `[0.${'1'.repeat(400)}]`, '{"n":1e400,"n":1}'])(
+    'is not one with %s',
+    (text) => {
+      expect(parseReplyJson(text)).toEqual({ value: JSON.parse(text) as unknown });
+    },
+  );
+});
+
+it('F10 a reply keeps keys that have a meaning elsewhere, as keys of their own', () => {
+  const { value } = parseReplyJson('{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}}}');
+  expect(JSON.stringify(value)).toBe('{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}}}');
+  expect([(value as { admin?: unknown }).admin, Object.getPrototypeOf(value)]).toEqual([undefined, Object.prototype]);
 });

@@ -29,6 +29,7 @@ describe('the settings of a stack', () => {
     [{ app: 'a.ts', functions: { turn: { maxConcurrency: 1 } } }, 'outwait.functions.turn.maxConcurrency: '],
     [{ app: 'a.ts', functions: { turn: { memoryMb: 64 } } }, 'outwait.functions.turn.memoryMb: '],
     [{ app: 'a.ts', stackName: 'two words' }, 'outwait.stackName: '],
+    [{ app: 'a.ts', plainPayloads: 'no' }, 'outwait.plainPayloads: '],
     [{ app: 'a.ts', payloadKeyArn: 'alias/mine' }, 'outwait.payloadKeyArn: Invalid input: expected an ARN'],
     [
       { app: 'a.ts', tokenKeysSecretArn: `${arn('tokens')}-` },
@@ -272,6 +273,25 @@ describe('the settings of a stack', () => {
     );
   });
 
+  test('F92 take secrets of further management tokens, which count as well', () => {
+    const { template } = synthesize({
+      managementTokenSecretArn: arn('management'),
+      otherManagementTokenSecretArns: [arn('spare')],
+    });
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 29,
+      Environment: {
+        Variables: Match.objectLike({ OUTWAIT_MANAGEMENT_TOKEN_SECRET: `${arn('management')},${arn('spare')}` }),
+      },
+    });
+    expect(statementsOf(template, 'OutwaitApiFunction').map(resourceOf)).toEqual(
+      expect.arrayContaining([arn('management'), arn('spare')]),
+    );
+    expect(() => synthesize({ authorizer: { kind: 'iam' }, otherManagementTokenSecretArns: [arn('spare')] })).toThrow(
+      'otherManagementTokens have no effect beside an authorizer',
+    );
+  });
+
   test('take a table that is there, such as a restored one', () => {
     const { template } = synthesize({ tableName: 'restored' });
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
@@ -358,6 +378,15 @@ describe('a key for payloads', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ OUTWAIT_PAYLOAD_KMS_KEY: payloadKeyArn }) },
     });
+  });
+
+  test('F90 may be all that functions read', () => {
+    const payloadKeyArn = 'arn:aws:kms:eu-west-1:111111111111:key/1';
+    const { template } = synthesize({ payloadKeyArn, plainPayloads: 'refuse' });
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ OUTWAIT_PLAIN_PAYLOADS: 'refuse' }) },
+    });
+    expect(() => synthesize({ plainPayloads: 'refuse' })).toThrow('plainPayloads: refuse needs a payloadKey');
   });
 
   test('lets every function make and open data keys, and nothing more', () => {

@@ -186,6 +186,11 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
         ['absentOrAtMost, at', { kind: 'absentOrAtMost', attribute: 'number', value: 5 }, true, true],
         ['absentOrAtMost, above', { kind: 'absentOrAtMost', attribute: 'number', value: 6 }, true, true],
         ['absentOrAtMost, of an absent attribute', { kind: 'absentOrAtMost', attribute: 'none', value: 0 }, true, true],
+        ['absentOrAbove, below', { kind: 'absentOrAbove', attribute: 'number', value: 4 }, true, true],
+        ['absentOrAbove, at', { kind: 'absentOrAbove', attribute: 'number', value: 5 }, false, true],
+        ['absentOrAbove, above', { kind: 'absentOrAbove', attribute: 'number', value: 6 }, false, true],
+        ['absentOrAbove, of an absent attribute', { kind: 'absentOrAbove', attribute: 'none', value: 9 }, true, true],
+        ['absentOrAbove, of a word', { kind: 'absentOrAbove', attribute: 'word', value: 0 }, false, true],
         ['absentOrAtMost, of a word', { kind: 'absentOrAtMost', attribute: 'word', value: 9 }, false, true],
       ];
       it.each(cases)('%s', async (_, condition, onItem, onNothing) => {

@@ -76,7 +76,7 @@ describe('encrypted payloads', () => {
     const dump = JSON.stringify([...run.items.values()]);
     expect(dump).not.toMatch(/secret-of/);
     expect(dump).not.toContain(Buffer.from('secret-of').toString('base64').slice(0, 11));
-    expect(dump).toContain('1e:k1:');
+    expect(dump).toContain('2e:k1:');
     const { events } = await run.app.history(run.runId);
     expect(JSON.stringify(events)).toContain('secret-of-signal');
   });
@@ -88,7 +88,7 @@ describe('encrypted payloads', () => {
     await run.app.settle(token, 'x');
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'secret-of-result' });
     const stored = JSON.stringify([...run.items.values()]);
-    expect([stored.includes('1e:k1:'), stored.includes('1e:k2:')]).toEqual([true, true]);
+    expect([stored.includes('2e:k1:'), stored.includes('2e:k2:')]).toEqual([true, true]);
   });
 
   it.each([
@@ -179,7 +179,7 @@ describe('encrypted payloads', () => {
     const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
     await upToToken(run);
     const item = run.items.get(`run#${run.runId} h#0000000001`);
-    const [name, stored] = Object.entries(item ?? {}).find(([, value]) => String(value).startsWith('1e:')) ?? [];
+    const [name, stored] = Object.entries(item ?? {}).find(([, value]) => String(value).startsWith('2e:')) ?? [];
     if (item === undefined || name === undefined) throw new Error('the commit is not encrypted');
     await run.table.write({ kind: 'put', item: { ...item, [name]: change(String(stored)) }, conditions: [] });
     await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
@@ -193,6 +193,25 @@ describe('encrypted payloads', () => {
     const theirs = run.items.get(`run#${other} h#0000000002`);
     if (mine === undefined || theirs === undefined) throw new Error('both runs must have a second commit');
     await run.table.write({ kind: 'put', item: { ...theirs, pk: mine.pk, sk: mine.sk }, conditions: [] });
+    await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+  });
+
+  it.each([
+    ['two commits', 'events', 'h#0000000002', 'h#0000000003'],
+    ['the outcomes of two waits', 'outcome', 't#2', 't#4'],
+  ])('F90 that were swapped between two items of a run are refused: %s', async (_, attribute, one, other) => {
+    const run = await encrypted(createCipher(namedKeyring([key('k1', 1)])));
+    await run.app.settle(await upToToken(run), 'x');
+    await run.app.runToEnd(run.runId);
+    const [first, second] = [one, other].map((sk) => run.items.get(`run#${run.runId} ${sk}`));
+    if (first === undefined || second === undefined) throw new Error('both items must be there');
+    for (const [item, from] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const swapped = { ...item, [attribute]: from[attribute] };
+      await run.table.write({ kind: 'put', item: swapped, conditions: [] });
+    }
     await expect(run.app.show(run.runId)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
   });
 });

@@ -230,8 +230,8 @@ describe('a run whose turns have little time left', () => {
     const deps = { ...app.deps, bus };
     const { runId } = await startRun(deps, { workflow: 'flow', input: null });
     // Too little for a step, which may take 30 s.
-    await runTurn(deps, { runId }, { remainingMs: () => 12_000 });
-    await runTurn(deps, { runId }, { remainingMs: () => 12_000 });
+    await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
+    await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
     expect(typesOf(bus.events)).toEqual(['RunStarted']);
     expect(await deps.store.readHead(runId)).toMatchObject({ publishedSeq: 1, dueAtMs: startMs });
   });

@@ -3,6 +3,7 @@ import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testin
 import { describe, expect, it } from 'vitest';
 import type { CancelReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../../lib/operations/remote-tasks.js';
+import { stopRemote } from '../../lib/operations/stop-remote.js';
 import { aFlow, started, startMs, WatchedServer, type Started } from './support.js';
 
 const page = { orphaned: true, limit: 100 } as const;
@@ -140,7 +141,7 @@ describe('a task whose wait ends first', () => {
     answer();
     await turn;
     // As the end effects of that owner do.
-    await store.clearTokenMarker(run.runId, '1');
+    await store.clearTokenMarker(run.runId, '1', { dueAtMs: startMs, hasHandle: cancels === 0 });
     expect(reports.starts).toHaveLength(1);
     expect(reports.cancels).toBe(cancels);
     expect(await orphansOf(run)).toHaveLength(1 - cancels);
@@ -189,6 +190,123 @@ describe('the list of remote tasks (GB-32)', () => {
       after = nextAfter;
     } while (after !== undefined);
     expect(seen.sort()).toEqual(['1', '2', '3']);
+  });
+});
+
+describe('a task that its server does not know yet', () => {
+  const lagging = { never: true, knownFrom: { seconds: 30 } } as const;
+  const isCancelled = async (reports: WatchedServer): Promise<boolean> => {
+    const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 'task-1' } as const;
+    return (await reports.get(handle)).kind === 'ended';
+  };
+
+  it('F07 is asked again to stop within the grace that reads have, and then stops', async () => {
+    const reports = new WatchedServer({ task: lagging });
+    const run = await started(calling({}), { reports });
+    await run.app.pass({ seconds: 2 });
+    await run.app.cancel(run.runId);
+    await run.app.pass({ seconds: 10 });
+    expect(reports.cancels).toBeGreaterThan(0);
+    expect(await run.app.deps.store.readToken(run.runId, '1')).not.toHaveProperty('cancel');
+    await run.app.pass({ minutes: 3 });
+    expect(await isCancelled(reports)).toBe(true);
+    expect(await run.app.deps.store.readToken(run.runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await orphansOf(run)).toEqual([]);
+    const { cancels } = reports;
+    await run.app.pass({ hours: 1 });
+    expect(reports.cancels).toBe(cancels);
+  });
+
+  it('F07 is asked again when it loses a race, while the run goes on', async () => {
+    const reports = new WatchedServer({ task: lagging });
+    const flow = aFlow(async (ctx) => {
+      await ctx.race<unknown>([
+        async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
+        async (c) => c.sleep({ seconds: 1 }),
+      ]);
+      await ctx.sleep({ days: 1 });
+    });
+    const run = await started(flow, { reports });
+    await run.app.pass({ minutes: 3 });
+    expect(await isCancelled(reports)).toBe(true);
+  });
+
+  it('F07 is gone after that, and nobody asks for ever', async () => {
+    const reports = new WatchedServer({ task: { never: true, goneAfter: { seconds: 0 } } });
+    const run = await started(calling({}), { reports });
+    await run.app.pass({ seconds: 2 });
+    await run.app.cancel(run.runId);
+    await run.app.pass({ minutes: 5 });
+    const { cancels } = reports;
+    expect(cancels).toBeGreaterThan(1);
+    await run.app.pass({ hours: 1 });
+    expect(reports.cancels).toBe(cancels);
+    expect(await orphansOf(run)).toEqual([]);
+  });
+
+  it('F07 is gone at the first word of it where it started long ago', async () => {
+    const reports = new WatchedServer({ task: { never: true, goneAfter: { minutes: 4 } } });
+    const run = await started(calling({}), { reports });
+    await run.app.pass({ seconds: 270 });
+    await run.app.cancel(run.runId);
+    await run.app.pass({ hours: 1 });
+    expect(reports.cancels).toBe(1);
+  });
+
+  it('F07 is asked again where its start was answered after its wait had ended', async () => {
+    let answer: () => void = () => undefined;
+    class SlowServer extends WatchedServer {
+      override async start(request: StartRequest): Promise<StartReply> {
+        const reply = await super.start(request);
+        await new Promise<void>((resolve) => (answer = resolve));
+        return reply;
+      }
+      override async cancel(handle: Parameters<WatchedServer['cancel']>[0]): Promise<CancelReply> {
+        const scripted = await super.cancel(handle);
+        return this.cancels === 1 ? { kind: 'gone', error: { code: 'REMOTE_UNREACHABLE', message: 'no' } } : scripted;
+      }
+    }
+    const reports = new SlowServer();
+    const run = await started(calling({}), { reports });
+    const turn = run.app.settleDown();
+    for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
+    // Another owner has ended the run long before this one, which was frozen, hears of its task.
+    const close = { writerId: 'w', atMs: startMs - 600_000, outcome: 'run_ended' } as const;
+    await run.app.deps.store.close(run.runId, '1', close);
+    answer();
+    await turn;
+    expect(reports.cancels).toBe(1);
+    const token = (await run.app.deps.store.readToken(run.runId, '1'))!;
+    expect(token.handle?.taskId).toBe('task-1');
+    const unknown = { kind: 'gone', error: { code: 'REMOTE_UNREACHABLE', message: 'no' } } as const;
+    reports.cancel = async () => unknown;
+    expect(await stopRemote(run.app.deps, token, () => true)).toBe('later');
+    await run.app.pass({ minutes: 1 });
+    expect(await stopRemote(run.app.deps, token, () => true)).toMatchObject({ cancel: { kind: 'sent' } });
+  });
+
+  it('F07 is not called cancelled when an operator asks too early', async () => {
+    const reports = new WatchedServer({ task: lagging });
+    const run = await started(calling({}), { reports });
+    await run.app.pass({ seconds: 2 });
+    expect(await cancelRemoteTask(run.app.deps, run.runId, '1')).toMatchObject({
+      cancelled: false,
+      reason: 'unanswered',
+      error: { message: 'no such task' },
+    });
+    await run.app.pass({ minutes: 1 });
+    expect(await cancelRemoteTask(run.app.deps, run.runId, '1')).toEqual({ cancelled: true });
+  });
+
+  it('F07 stays an orphan when an operator asks too early', async () => {
+    const reports = new WatchedServer({ task: lagging });
+    const run = await started(calling({ timeout: { seconds: 5 }, onTimeout: 'leave' }), { reports });
+    await run.app.runToEnd(run.runId);
+    expect((await cancelRemoteTask(run.app.deps, run.runId, '1')).cancelled).toBe(false);
+    expect(await orphansOf(run)).toHaveLength(1);
+    await run.app.pass({ minutes: 1 });
+    expect((await cancelRemoteTask(run.app.deps, run.runId, '1')).cancelled).toBe(true);
+    expect(await orphansOf(run)).toEqual([]);
   });
 });
 

@@ -178,6 +178,17 @@ describe('a schedule (EN 22)', () => {
     expect(await runs(app)).toEqual(['2026-01-01T00:30:00.000Z completed']);
   });
 
+  it('F86 keeps a tick that the table would not take, for however long', async () => {
+    const app = scheduled({ name: 'hourly', every: { hours: 1 } });
+    const { store } = app.deps;
+    const createRun = store.createRun.bind(store);
+    store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+    await app.pass({ hours: 1, minutes: 30 });
+    store.createRun = createRun;
+    await app.pass({ minutes: 5 });
+    expect(await runs(app)).toEqual(['2026-01-01T01:00:00.000Z completed']);
+  });
+
   it('with jitter begins each run a while after its tick, the same for every sweep (EN-22)', async () => {
     const begins = async (): Promise<readonly number[]> => {
       const app = scheduled({ name: 'quarterly', jitter: { minutes: 10 } });

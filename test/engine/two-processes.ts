@@ -14,8 +14,6 @@ import { RunStore } from '../../lib/store/run-store.js';
 import { CountingTable, type Reading } from '../../bench/counting-table.js';
 import { anApp, type Flow } from './support.js';
 
-const limits = { remainingMs: () => turnTimeoutMs };
-
 /** Two processes with memories of their own on one table, and the turns that a test has them run. No queue: a test says which process has a turn, and for what. */
 export class TwoProcesses {
   readonly table = new CountingTable(new MemoryTable());
@@ -37,9 +35,10 @@ export class TwoProcesses {
   }
 
   /** A turn, and what it read. */
-  async turn(deps: Deps, news?: News, key = 'run'): Promise<Reading> {
+  async turn(deps: Deps, news?: News, key = 'run', leftMs = turnTimeoutMs): Promise<Reading> {
     this.table.take();
-    await runTurn(deps, { runId: this.#id(key), ...(news === undefined ? {} : { news: [news] }) }, limits);
+    const message = { runId: this.#id(key), ...(news === undefined ? {} : { news: [news] }) };
+    await runTurn(deps, message, { remainingMs: () => leftMs });
     return this.table.take();
   }
 

@@ -76,10 +76,10 @@ describe('the api function', () => {
     const world = aWorld();
     const event = get;
     const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer s3cret' } };
-    const configured = apiHandler(() => world.deps, { managementToken: () => 's3cret' });
+    const configured = apiHandler(() => world.deps, { managementTokens: () => ['s3cret'] });
     expect((await configured(event)).statusCode).toBe(401);
     expect((await configured(withToken)).statusCode).toBe(200);
-    const forgotten = apiHandler(() => world.deps, { managementToken: () => undefined });
+    const forgotten = apiHandler(() => world.deps, { managementTokens: () => [] });
     expect((await forgotten(withToken)).statusCode).toBe(401);
   });
 
@@ -438,6 +438,36 @@ describe('the schedule function', () => {
       world.queues.turn.deleteMessage(sent.receiptHandle);
     }
     expect(woken.sort()).toEqual(runs.filter((runId) => shardOf(runId) !== unreadable).sort());
+  });
+
+  it('F86 starts what the clock says when a partition of the due index cannot be read, and then throws', async () => {
+    const nightly = defineWorkflow({ name: 'nightly', run: async () => null });
+    const world = aWorld([nightly]);
+    const app = defineApp({
+      workflows: [nightly],
+      schedules: [{ name: 'each-minute', workflow: nightly, every: { minutes: 1 } }],
+    });
+    const deps = { ...world.deps, app };
+    world.deps.store.listDue = async () => {
+      throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+    };
+    await expect(scheduleHandler(() => deps)(scheduled)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(world.queues.turn.receive(10)).toHaveLength(1);
+  });
+
+  it('F86 sweeps what is due when no schedule can be read', async () => {
+    const world = aWorld();
+    const runId = await aRun(world);
+    const [lost] = world.queues.turn.receive(1);
+    world.queues.turn.deleteMessage(lost!.receiptHandle);
+    const nightly = defineWorkflow({ name: 'nightly', run: async () => null });
+    const schedules = [{ name: 'each-minute', workflow: nightly, every: { minutes: 1 } }];
+    const deps = { ...world.deps, app: defineApp({ workflows: [nightly], schedules }) };
+    world.deps.store.readSchedule = async () => {
+      throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+    };
+    await scheduleHandler(() => deps)(scheduled);
+    expect(world.queues.turn.receive(1)[0]).toMatchObject({ groupId: runId });
   });
 
   it('throws when the store does not answer, so that the event is repeated', async () => {

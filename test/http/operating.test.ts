@@ -88,7 +88,11 @@ describe('POST /runs/{id}/signals/{name}', () => {
     const { say, show, client, runId } = await talking();
     expect(await say({ payload: 'hello', key: 's-1' })).toMatchObject({ status: 202, body: { accepted: true } });
     const before = client.world.dump();
-    expect(await say({ payload: 'again', key: 's-1' })).toMatchObject({ status: 202, body: { accepted: true } });
+    expect(await say({ payload: 'hello', key: 's-1' })).toMatchObject({ status: 202, body: { accepted: true } });
+    expect(await say({ payload: 'again', key: 's-1' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'KEY_REUSED' } },
+    });
     expect(client.world.dump()).toBe(before);
     expect(await show()).toMatchObject({ waits: [{ kind: 'external', name: 'approval' }] });
     expect((await client.ask('POST', `/runs/${runId}/queries/said`)).body).toMatchObject({ result: { said: 'hello' } });
@@ -358,7 +362,7 @@ describe('GET /runs/{id}/history in pages', () => {
 });
 
 it('every one of these routes asks for the management token', async () => {
-  const { ask } = aClient(undefined, { managementToken: () => 's3cret' });
+  const { ask } = aClient(undefined, { managementTokens: () => ['s3cret'] });
   for (const [method, path] of [
     ['GET', 'why'],
     ['POST', 'pause'],

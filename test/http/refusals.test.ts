@@ -64,7 +64,7 @@ describe('a request that is refused for its token', () => {
   });
 
   it('of the management counts as one of those, also without any, and never beside another metric (I14)', async () => {
-    const { client, lines } = aCountedClient({ managementToken: () => 'right' });
+    const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
     const asked = (headers: Record<string, string>) => client.ask('GET', '/runs', { headers });
     expect((await asked({ authorization: 'Bearer right' })).status).toBe(200);
     expect(lines).toEqual([]);
@@ -75,13 +75,13 @@ describe('a request that is refused for its token', () => {
   });
 
   it('is not counted when the token itself could not be read: that is our failure', async () => {
-    const { client, lines } = aCountedClient({ managementToken: () => Promise.reject(new Error('no secret')) });
+    const { client, lines } = aCountedClient({ managementTokens: () => Promise.reject(new Error('no secret')) });
     expect((await client.ask('GET', '/runs', { headers: { authorization: 'Bearer right' } })).status).toBe(500);
     expect(lines).toEqual([]);
   });
 
   it('on a path that is none, or with a method that is none, is nobody who tries a token', async () => {
-    const { client, lines } = aCountedClient({ managementToken: () => 'right' });
+    const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
     const statuses = [
       (await client.ask('GET', '/admin')).status,
       (await client.ask('GET', '/activities/external/canary/complete')).status,

@@ -17,7 +17,7 @@ describe('GET /remote-tasks', () => {
   });
 
   it('needs the management token (GB-32)', async () => {
-    const client = aClient(undefined, { managementToken: () => 'secret' });
+    const client = aClient(undefined, { managementTokens: () => ['secret'] });
     for (const path of ['/remote-tasks', '/remote-tasks?orphaned=true'])
       expect((await client.ask('GET', path)).status).toBe(401);
     const paths = [`/runs/${someId}/waits/1/cancel-remote`, `/runs/${someId}/waits/1/poll`];

@@ -401,11 +401,11 @@ describe('routes that are not there', () => {
 });
 
 describe('access', () => {
-  const token = () => 'a-management-token';
+  const token = () => ['a-management-token'];
   const bearer = (text: string) => ({ headers: { authorization: text } });
 
   it('asks for the bearer token on the management routes only', async () => {
-    const client = aClient(aWorld(), { managementToken: token });
+    const client = aClient(aWorld(), { managementTokens: token });
     const refused = await client.ask('GET', '/runs');
     expect([refused.status, refused.headers.get('www-authenticate'), errorOf(refused).code]).toEqual([
       401,
@@ -435,12 +435,12 @@ describe('access', () => {
     'Bearer a-management-token x',
     'a-management-token',
   ])('refuses "%s"', async (header) => {
-    const client = aClient(aWorld(), { managementToken: token });
+    const client = aClient(aWorld(), { managementTokens: token });
     expect((await client.ask('GET', '/runs', bearer(header))).status).toBe(401);
   });
 
   it('refuses everybody when a token is asked for and none is set', async () => {
-    const client = aClient(aWorld(), { managementToken: () => undefined });
+    const client = aClient(aWorld(), { managementTokens: () => [] });
     expect((await client.ask('GET', '/runs')).status).toBe(401);
     expect((await client.ask('GET', '/runs', bearer('Bearer undefined'))).status).toBe(401);
   });
@@ -449,7 +449,8 @@ describe('access', () => {
     [{ host: '127.0.0.1:4000' }, 200],
     [{ host: 'localhost:4000' }, 200],
     [{ host: '[::1]:4000' }, 200],
-    [{ host: '127.0.0.1:4000', origin: 'http://localhost:3000' }, 200],
+    [{ host: '127.0.0.1:4000', 'sec-fetch-site': 'same-origin' }, 200],
+    [{ host: '127.0.0.1:4000', 'sec-fetch-site': 'none' }, 200],
     [{ host: 'evil.example.com' }, 403],
     [{ host: '127.0.0.1.evil.example.com' }, 403],
     [{}, 403],
@@ -460,6 +461,79 @@ describe('access', () => {
     const client = aClient(aWorld(), { loopbackOnly: true });
     const answer = await client.ask('GET', '/healthz', { headers });
     expect(answer.status).toBe(status);
+  });
+
+  it.each([
+    [{ host: '127.0.0.1:4000', origin: 'http://127.0.0.1:4000' }, 200],
+    [{ host: '[::1]:4000', origin: 'http://[::1]:4000' }, 200],
+    [{ host: 'LOCALHOST', origin: 'http://localhost' }, 200],
+    [{ host: '127.0.0.1:4000', origin: 'http://127.0.0.1:3000' }, 403],
+    [{ host: '127.0.0.1:4000', origin: 'http://127.0.0.1' }, 403],
+    [{ host: '127.0.0.1:4000', origin: 'http://localhost:4000' }, 403],
+    [{ host: '127.0.0.1:4000', origin: 'https://127.0.0.1:4000' }, 403],
+    [{ host: '127.0.0.1:4000', origin: 'http://127.0.0.1:4000.evil.example.com' }, 403],
+    [{ host: '127.0.0.1:4000', origin: 'null' }, 403],
+    [{ host: '127.0.0.1:4000', origin: '' }, 403],
+    [{ host: '127.0.0.1:4000', 'sec-fetch-site': 'same-site' }, 403],
+  ])('F95 lets pages of this very host and port alone in: %j gives %i', async (headers, status) => {
+    const client = aClient(aWorld(), { loopbackOnly: true });
+    expect((await client.ask('GET', '/healthz', { headers })).status).toBe(status);
+  });
+
+  describe('F95 with an origin that is let in', () => {
+    const page = { host: '127.0.0.1:4000', origin: 'http://localhost:3000', 'sec-fetch-site': 'cross-site' };
+    const client = aClient(aWorld(), { loopbackOnly: true, allowedOrigins: ['http://localhost:3000'] });
+    const headersOf = (answer: { readonly headers: Headers }) =>
+      Object.fromEntries([...answer.headers].filter(([name]) => /^access-control-|^vary$/.test(name)));
+
+    it('its pages may read answers, refusals too', async () => {
+      for (const [path, status] of [
+        ['/healthz', 200],
+        ['/nowhere', 404],
+        [`/runs/${'0'.repeat(32)}`, 404],
+      ] as const) {
+        const answer = await client.ask('GET', path, { headers: page });
+        expect([answer.status, headersOf(answer)]).toEqual([
+          status,
+          {
+            'access-control-allow-origin': page.origin,
+            'access-control-expose-headers': 'retry-after',
+            vary: 'origin',
+          },
+        ]);
+      }
+    });
+
+    it('is told before a request what it may send', async () => {
+      const preflight = { ...page, 'access-control-request-method': 'POST' };
+      const answer = await client.ask('OPTIONS', '/runs', { headers: preflight });
+      expect([answer.status, headersOf(answer)]).toEqual([
+        204,
+        {
+          'access-control-allow-headers': 'authorization, content-type, idempotency-key',
+          'access-control-allow-methods': 'GET, POST',
+          'access-control-allow-origin': page.origin,
+          'access-control-allow-private-network': 'true',
+          'access-control-max-age': '600',
+          vary: 'origin',
+        },
+      ]);
+    });
+
+    it('no other one is, and none of them by another name of this machine', async () => {
+      for (const headers of [
+        { ...page, origin: 'http://localhost:3001' },
+        { ...page, origin: 'null' },
+        { ...page, host: 'evil.example.com' },
+      ]) {
+        const preflight = { ...headers, 'access-control-request-method': 'POST' };
+        for (const answer of [
+          await client.ask('GET', '/healthz', { headers }),
+          await client.ask('OPTIONS', '/runs', { headers: preflight }),
+        ])
+          expect([answer.status, headersOf(answer)]).toEqual([403, {}]);
+      }
+    });
   });
 });
 

@@ -161,7 +161,7 @@ describe('@modelcontextprotocol/server-everything 2026.8.31, MCP 2025-11-25', ()
     expect((await transport().get(handle)).kind).toBe('working');
     expect(await client.cancel(handle)).toEqual({ kind: 'done' });
     expect(await client.get(handle)).toMatchObject({ end: { error: { code: 'REMOTE_TASK_CANCELLED' } } });
-    expect(await client.cancel(handle)).toEqual({ kind: 'done' });
+    expect(await client.cancel(handle)).toMatchObject({ kind: 'gone' });
   });
 
   it('MCP-58: a task whose session the server does not know is missing', async () => {

@@ -169,6 +169,38 @@ describe('outwait dev without the database', () => {
     expect(ended).toEqual({ code: 1, stdout: '', stderr: 'outwait: there is no configuration at nowhere.ts\n' });
   });
 
+  it('F92 refuses a management token that is too short, before anything else', async () => {
+    const ended = await runCli(['dev', '--port', '0', '--store', 'memory'], {
+      cwd: app.folder,
+      env: { OUTWAIT_MANAGEMENT_TOKEN: 's3cret' },
+    });
+    expect(ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'outwait: OUTWAIT_MANAGEMENT_TOKEN must have at least 24 characters, all of them visible ASCII; it has 6\n',
+    });
+  });
+
+  it.each(['null', '*', 'localhost:3000', 'http://localhost:3000/page', 'ftp://localhost', 'http://a@localhost'])(
+    'F95 refuses %s as an origin to let in',
+    async (origin) => {
+      const ended = await failedDev('--store', 'memory', '--allow-origin', origin);
+      expect([ended.code, ended.stdout]).toEqual([2, '']);
+      expect(ended.stderr).toContain('It must be the origin of a page, for example http://localhost:3000.');
+    },
+  );
+
+  it('F95 lets pages of the origins in that are named', async () => {
+    const dev = await startDev([
+      ...['--store', 'memory', '--allow-origin', 'http://localhost:3000/', '--allow-origin', 'https://my.example.com'],
+    ]);
+    const statuses = ['http://localhost:3000', 'https://my.example.com', 'http://localhost:3001'].map(
+      async (origin) => (await fetch(`${dev.url}/runs`, { headers: { origin } })).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200, 403]);
+  });
+
   it('refuses a folder of a newer version', async () => {
     const dev = await startDev(['--store', 'memory']);
     await dev.end('SIGTERM');

@@ -28,7 +28,12 @@ const naps = defineWorkflow({
 
 async function anEngine(
   table = new MemoryTable(),
-  options: { port?: number; managementToken?: string; app?: ReturnType<typeof defineApp> } = {},
+  options: {
+    port?: number;
+    managementToken?: string;
+    allowedOrigins?: readonly string[];
+    app?: ReturnType<typeof defineApp>;
+  } = {},
 ) {
   const engine = await startLocalEngine({
     app: defineApp({ workflows: [steps, naps] }),
@@ -141,7 +146,19 @@ describe('the local engine (EN-13)', () => {
     expect(new URL(engine.url).hostname).toBe('127.0.0.1');
     for (const path of ['/runs', '/local/stats']) {
       expect((await fetch(engine.url + path, { headers: { origin: 'https://evil.example.com' } })).status).toBe(403);
-      expect((await fetch(engine.url + path, { headers: { origin: 'http://localhost:3000' } })).status).toBe(200);
+      expect((await fetch(engine.url + path, { headers: { origin: engine.url } })).status).toBe(200);
+    }
+  });
+
+  it('F95 answers pages of another local port only where they are let in', async () => {
+    const origin = 'http://localhost:3000';
+    const [closed, open] = [await anEngine(), await anEngine(undefined, { allowedOrigins: [origin] })];
+    for (const path of ['/runs', '/local/stats']) {
+      expect((await fetch(closed.url + path, { headers: { origin } })).status).toBe(403);
+      const answer = await fetch(open.url + path, { headers: { origin } });
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
+      const preflight = { origin, 'access-control-request-method': 'GET' };
+      expect((await fetch(open.url + path, { method: 'OPTIONS', headers: preflight })).status).toBe(204);
     }
   });
 

@@ -82,8 +82,9 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `if (!(await this.#deps.store.commitEnding(runId, { seq, writerId, events: ending }, inboxCount)))
-            return this.#keepResults(events);
+        find: `const write = () => this.#deps.store.commitEnding(runId, commit, inboxCount, outcome);
+          if (!(await this.#decide(write, events))) return false;
+          this.#work.abandonSteps();
           await finishRun(this.#deps, runId, this.#options.limits);
           return true;`,
         replace: `await Promise.all(
@@ -114,10 +115,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         find: `return this.#commitWithHead(runId, commit, {
-          set: { status: 'ending', dueSeq: commit.seq },`,
+          set: { status: 'ending',`,
         replace: `if (!(await this.commit(runId, commit))) return false;
           const head: Omit<Update, 'kind' | 'key'> = {
-          set: { status: 'ending', dueSeq: commit.seq },`,
+          set: { status: 'ending',`,
       },
       {
         find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
@@ -151,7 +152,7 @@ export const mutants: readonly Mutant[] = [
     name: 'no-close',
     rule: 'waits are closed before the terminal commit',
     file: endRun,
-    edits: [{ find: 'await closeWaits(deps, runId, [...state.openTokens.keys()], records.tokens);', replace: '' }],
+    edits: [{ find: 'await closeWaits(deps, runId, [...waitIds], records.tokens);', replace: '' }],
     caughtBy: rules('ending', 'end effects'),
   },
   {
@@ -207,7 +208,12 @@ export const mutants: readonly Mutant[] = [
     name: 'ended-run-not-cleaned',
     rule: 'a turn of an ended run does the end effects and clears every marker',
     file: runTurn,
-    edits: [{ find: 'if (state.ended) { await afterEnd(deps, runId, options.limits);', replace: 'if (state.ended) {' }],
+    edits: [
+      {
+        find: 'if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);',
+        replace: 'void isMarked;',
+      },
+    ],
     caughtBy: rules('ending', 'end effects'),
   },
   {
@@ -229,9 +235,9 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));',
+        find: 'const terminate = this.#known.requests.find(isTerminate); if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate)); if (this.#head',
         replace:
-          'if (terminate !== undefined && workflow === undefined) return this.#end(this.#takeIn(), terminated(terminate));',
+          'const terminate = this.#known.requests.find(isTerminate); if (terminate !== undefined && workflow === undefined) return this.#end(this.#takeIn(), terminated(terminate)); if (this.#head',
       },
       { find: 'if (terminate !== undefined) return this.#end(events, terminated(terminate));', replace: '' },
     ],
@@ -242,7 +248,7 @@ export const mutants: readonly Mutant[] = [
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
     file: turn,
-    edits: [{ find: 'await this.#commit(this.#takeIn());', replace: '{}' }],
+    edits: [{ find: 'if (!committed) this.#work.takeBack(events);', replace: '' }],
     caughtBy: rules('ending', 'results kept'),
   },
   {
@@ -256,7 +262,9 @@ export const mutants: readonly Mutant[] = [
     name: 'signals-not-handed-on',
     rule: 'unread signals go on with the run',
     file: endRun,
-    edits: [{ find: 'await deps.store.seedInbox({ ...signal, runId: nextRunId });', replace: 'void signal;' }],
+    edits: [
+      { find: 'await deps.store.seedInbox({ ...item, runId, position });', replace: 'void position; void item;' },
+    ],
     caughtBy: simulation('continue as new with signals', 20),
   },
   {
@@ -270,7 +278,12 @@ export const mutants: readonly Mutant[] = [
     name: 'child-not-stopped',
     rule: 'a child that nobody waits for is stopped',
     file: endRun,
-    edits: [{ find: 'if (token.child !== undefined) await stopChild(deps, token, token.child);', replace: '' }],
+    edits: [
+      {
+        find: 'if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;',
+        replace: '',
+      },
+    ],
     caughtBy: simulation('cancel with children', 20),
   },
   {
@@ -300,11 +313,11 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#deps.random.hex(16), events })',
-        replace: 'this.#deps.store.commit(this.#head.runId, { seq, writerId: this.#options.turnId, events })',
+        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
+        replace: 'const commit = { seq, writerId: this.#head.runId, events };',
       },
     ],
-    caughtBy: rules('committing', 'fresh writer id'),
+    caughtBy: rules('committing', 'writer id: a turn'),
   },
 
   // ----- markers -----
@@ -314,10 +327,9 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events); return true;',
+        find: 'this.#state.applyCommit(seq, events);',
         replace: `this.#state.applyCommit(seq, events);
-          await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));
-          return true;`,
+          await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));`,
       },
     ],
     caughtBy: rules('markers', 'markers last'),
@@ -328,10 +340,9 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events); return true;',
+        find: 'this.#state.applyCommit(seq, events);',
         replace: `this.#state.applyCommit(seq, events);
-          await this.#deps.store.setHeadMarker(this.#head.runId, { seq, dueAtMs: this.#nextDueAtMs(), blocks: this.#head.blocks });
-          return true;`,
+          await this.#deps.store.setHeadMarker(this.#head.runId, { seq, dueAtMs: this.#nextDueAtMs(), blocks: this.#head.blocks });`,
       },
     ],
     caughtBy: rules('markers', 'head marker kept until quiet'),
@@ -342,9 +353,9 @@ export const mutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+        find: `remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
           conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],`,
-        replace: `remove: ['blocked', ...(dueAtMs === undefined ? items.markerAttributes : [])],
+        replace: `remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
           conditions: [itemExists, noBlockSince(blocks)],`,
       },
     ],
@@ -499,14 +510,19 @@ export const mutants: readonly Mutant[] = [
     name: 'unstored-handle-forgotten',
     rule: 'the task of a handle that no store takes is cancelled',
     file: takeHandle,
-    edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' }` }],
+    edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' as const }` }],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'handle-stored-once',
     rule: 'a handle in hand is stored again when the store fails',
     file: takeHandle,
-    edits: [{ find: 'if (attempt < storeHandleTries)', replace: 'if (attempt < 1)' }],
+    edits: [
+      {
+        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);',
+        replace: 'return await deps.store.storeHandle(runId, wait.waitId, started);',
+      },
+    ],
     caughtBy: rules('starting', 'handle in hand'),
   },
   {
@@ -649,8 +665,8 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'this.#abandon.abort(); await this.#outsideDone();',
-        replace: 'this.#abandon.abort(); await this.#outsideDone(); this.#keep(workflow, execution);',
+        find: "await this.#work.allEnd('outside');",
+        replace: "await this.#work.allEnd('outside'); this.#keep(workflow, execution);",
       },
     ],
     caughtBy: rules('remembering', 'what did not get into the log'),
@@ -854,11 +870,10 @@ export const mutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'const seq = this.#state.seq + 1; const committed = await this.#deps.store.commit(',
-        replace: `const seq = this.#state.seq + 1;
+        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
+        replace: `const commit = { seq, writerId: this.#deps.random.hex(16), events };
           this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, (waitId) => this.#tokens.get(waitId)?.settlement));
-          await this.#outbox?.publish();
-          const committed = await this.#deps.store.commit(`,
+          await this.#outbox?.publish();`,
       },
       {
         find: 'this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));',
@@ -908,7 +923,7 @@ export const mutants: readonly Mutant[] = [
     name: 'marker-that-stays-of-older-commit',
     rule: 'a marker that stays since an event is not published is that of the log as it is now',
     file: turn,
-    edits: [{ find: 'isNew || isToStay || blocked !== undefined', replace: 'isNew || blocked !== undefined' }],
+    edits: [{ find: 'isNew || isOlder || blocked !== undefined', replace: 'isNew || blocked !== undefined' }],
     caughtBy: rules('publishing', 'not for an older owner'),
   },
   {

@@ -1,3 +1,225 @@
-import type { Mutant } from './mutant.js';
+import { type Mutant, rules } from './mutant.js';
 
-export const namesMutants: readonly Mutant[] = [];
+const mutant = (name: string, rule: string, file: string, find: string, replace: string, test: string): Mutant => ({
+  name,
+  rule,
+  file,
+  edits: [{ find, replace }],
+  caughtBy: rules('names', test),
+});
+
+export const namesMutants: readonly Mutant[] = [
+  mutant(
+    'names-chain-not-followed',
+    'F11: an id points along what its run goes on as',
+    'lib/operations/chain.ts',
+    "head.status === 'continued'; links++",
+    'links < 1; links++',
+    'F11 an id points along the chain',
+  ),
+  mutant(
+    'names-coming-run-has-ended',
+    'F11: a next run that is not there yet is under way',
+    'lib/operations/chain.ts',
+    'if (next === undefined) return { head, isUnderWay: true };',
+    'if (next === undefined) return { head, isUnderWay: false };',
+    'F11 a next run that is still to come is under way',
+  ),
+  mutant(
+    'names-replacing-does-not-rest',
+    'F13: a run that replaces another does nothing before that has ended',
+    'lib/operations/turn.ts',
+    'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+    '',
+    'F13 a run that replaces another rests until that has ended',
+  ),
+  mutant(
+    'names-replacing-does-not-say-whom',
+    'F13: the head of a run that replaces another names it',
+    'lib/operations/start-named-run.ts',
+    'replacedRunId === undefined ? {} : { afterRunId: replacedRunId }',
+    'replacedRunId === undefined ? {} : {}',
+    'F13 a run that replaces another rests until that has ended',
+  ),
+  {
+    name: 'names-terminate-before-rest',
+    rule: 'F13: a terminate of a run that rests waits too',
+    file: 'lib/operations/turn.ts',
+    edits: [
+      {
+        find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+        replace:
+          'if (lookAtMs !== undefined && !newInbox(this.#known).some(isTerminate)) return this.#restBehind(lookAtMs);',
+      },
+    ],
+    caughtBy: rules('names', 'F13 a terminate of a run that rests waits too'),
+  },
+  mutant(
+    'names-rest-does-not-ask',
+    'F13: the run that rests asks the other one to end',
+    'lib/operations/replaced-run.ts',
+    '  await terminateReplaced(deps, chain.head.runId);',
+    '',
+    'F13 the run that rests asks again',
+  ),
+  mutant(
+    'names-rest-until-own-deadline',
+    'F13: the marker of a run that rests is its next look, not its deadline',
+    'lib/operations/turn.ts',
+    'await this.#restUntil(lookAtMs, Infinity);',
+    'await this.#restUntil(lookAtMs);',
+    'F13 a marker brings a resting run back',
+  ),
+  mutant(
+    'names-start-or-signal-first-run-only',
+    'F12: a start with a signal reaches what the run of its key has gone on as',
+    'lib/operations/send-to-inbox.ts',
+    'if (nextRunId === undefined) return answer;',
+    "if (nextRunId === undefined || record.kind === 'signal') return answer;",
+    'F12 a start with a signal reaches the live run',
+  ),
+  mutant(
+    'names-result-of-first-run',
+    'F14: the result of a run that has gone on is that of the last',
+    'lib/operations/await-outcome.ts',
+    'const { outcome } = await showRun(deps, lastRunId);',
+    'const { outcome } = await showRun(deps, runId);',
+    'F14 a result is that of the last run',
+  ),
+  mutant(
+    'names-readers-stay-with-first-run',
+    'F14: queries and waits are those of the last run',
+    'lib/operations/chain.ts',
+    "if (records?.head.status !== 'continued') return records;",
+    'if (records !== undefined) return records;',
+    'F14 a result is that of the last run',
+  ),
+  mutant(
+    'names-start-digest-ignored',
+    'F24: a known key with another content is refused',
+    'lib/operations/start-run.ts',
+    'if (known !== undefined && sentDigest !== undefined && known !== sentDigest)',
+    'if (false)',
+    'F24 a key stands for what was sent',
+  ),
+  mutant(
+    'names-start-race-not-compared',
+    'F24: who loses the put of the head is compared with what is there',
+    'lib/operations/start-run.ts',
+    'if (!created) return sameStart(found, sentDigest);',
+    'if (!created) return sameStart(found, undefined);',
+    'F24 the second of two starts at once is told',
+  ),
+  mutant(
+    'names-request-digest-ignored',
+    'F24: a signal with a known key and another payload is refused',
+    'lib/store/run-store.ts',
+    "known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused'",
+    "known === undefined || sentDigest !== undefined ? 'known' : 'reused'",
+    'F24 a signal with a known key stands for its payload',
+  ),
+  mutant(
+    'names-request-kind-ignored',
+    'F24: a request id is one request, of one kind',
+    'lib/operations/send-to-inbox.ts',
+    '  if (isUsed)',
+    '  if (isUsed && id === "")',
+    'F24 a request id stands for its kind',
+  ),
+  mutant(
+    'names-tick-compared',
+    'F24: a tick of a schedule is its key, whatever a deploy has made of the input',
+    'lib/operations/tick-schedules.ts',
+    'await startUnderOwnKey(this.#deps, {',
+    "await (await import('./start-run.js')).startRun(this.#deps, {",
+    'F24 a tick of a schedule is found by its key alone',
+  ),
+  mutant(
+    'names-invisible',
+    'F25: no control and no invisible characters',
+    'lib/base/name.ts',
+    'if (found !== undefined)',
+    'if (found === "x")',
+    'F25 a name has nothing that cannot be seen',
+  ),
+  mutant(
+    'names-blank',
+    'F25: something can be seen',
+    'lib/base/name.ts',
+    'if (blank.test(name))',
+    'if (blank.test("x"))',
+    'F25 a name has nothing that cannot be seen',
+  ),
+  mutant(
+    'schemas-may-throw',
+    'F21: a schema that throws refuses its input',
+    'lib/base/validate.ts',
+    `return isThenable(answer) ? Promise.resolve(answer).then(readAnswer, schemaThrew) : readAnswer(answer);
+  } catch (error) {
+    return schemaThrew(error);`,
+    `return isThenable(answer) ? Promise.resolve(answer).then(readAnswer, schemaThrew) : readAnswer(answer);
+  } catch (error) {
+    throw error;`,
+    'F21 a schema that throws refuses the input',
+  ),
+  mutant(
+    'getters-may-throw',
+    'F21: a getter of an error that throws is no field of it',
+    'lib/base/errors.ts',
+    `?.[field];
+  } catch {
+    return undefined;`,
+    `?.[field];
+  } catch (error) {
+    throw error;`,
+    'F21 a getter that throws is no field',
+  ),
+  mutant(
+    'next-input-unchecked',
+    'F22: the input of the next run goes through the schema',
+    'lib/operations/end-run.ts',
+    'workflow === undefined ? given : await validInput(deps, workflow, given)',
+    'given',
+    'F22 the input of the next run goes through the schema',
+  ),
+  mutant(
+    'next-input-error-ignored',
+    'F22: a next run whose input does not fit fails',
+    'lib/operations/turn.ts',
+    'if (this.#state.seq === 0 && this.#head.inputError !== undefined)',
+    'if (this.#state.seq < 0 && this.#head.inputError !== undefined)',
+    'F22 a next run whose input does not fit fails',
+  ),
+  mutant(
+    'cron-lists-are-intervals',
+    'F20: a list of hours is fixed times',
+    'lib/workflow/schedule.ts',
+    ", fixedTimeRule: 'no-wildcard' }",
+    ' }',
+    'F20 minutes of a fixed hour are fixed times',
+  ),
+  mutant(
+    'cron-minutes-are-intervals',
+    'F20: the minutes of a fixed hour are fixed times, however they are written',
+    'lib/workflow/schedule.ts',
+    'new Cron(withFixedMinutes(pattern)',
+    'new Cron(pattern',
+    'F20 minutes of a fixed hour are fixed times',
+  ),
+  mutant(
+    'sweep-before-schedules',
+    'F86: schedules do not wait for the due index',
+    'lib/aws/schedule-handler.ts',
+    'await Promise.allSettled([fanOutDue(deps), tickSchedules(deps)])',
+    'await Promise.allSettled([fanOutDue(deps), fanOutDue(deps).then(() => tickSchedules(deps))])',
+    'F86 schedules go on when what is due cannot be read',
+  ),
+  mutant(
+    'tick-given-up-with-the-table',
+    'F86: a tick is kept while the table is away',
+    'lib/operations/tick-schedules.ts',
+    "if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;",
+    '',
+    'F86 a tick is kept while the table is away',
+  ),
+];

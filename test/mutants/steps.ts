@@ -1,3 +1,259 @@
-import type { Mutant } from './mutant.js';
+import { rules, type Mutant } from './mutant.js';
 
-export const stepsMutants: readonly Mutant[] = [];
+const turn = 'lib/operations/turn.ts';
+const turnWork = 'lib/operations/turn-work.ts';
+const runTurn = 'lib/operations/run-turn.ts';
+const runStep = 'lib/operations/run-step.ts';
+const runLongStep = 'lib/operations/run-long-step.ts';
+const takeHandle = 'lib/operations/take-handle.ts';
+const startRemoteTask = 'lib/operations/start-remote-task.ts';
+const inHand = (name: string): Mutant['caughtBy'] => rules('in-hand', name);
+const stepTime = (name: string): Mutant['caughtBy'] => rules('step-time', name);
+
+export const stepsMutants: readonly Mutant[] = [
+  {
+    name: 'commit-tried-once',
+    rule: 'F02: a commit that the store turns away is tried again while there is time',
+    file: turn,
+    edits: [{ find: 'const committed = await this.#persist(write);', replace: 'const committed = await write();' }],
+    caughtBy: inHand('F02 is no attempt of the step'),
+  },
+  {
+    name: 'given-up-by-throwing',
+    rule: 'F02: a turn that gives up alive hands over: its message does not come again',
+    file: runTurn,
+    edits: [
+      {
+        find: 'if (isInHand) return giveUp(deps, runId, work, error);',
+        replace: 'if (isInHand) throw (error as Error).cause;',
+      },
+    ],
+    caughtBy: inHand('F02 for longer than the turn has time: handed over without a strike'),
+  },
+  {
+    name: 'unharmed-not-said',
+    rule: 'F02: the turn that gives up says which starts nobody died of',
+    file: runTurn,
+    edits: [{ find: 'await handOver(deps, runId, work.unharmed());', replace: 'await handOver(deps, runId, []);' }],
+    caughtBy: inHand('F02 of an attempt that was announced'),
+  },
+  {
+    name: 'unharmed-for-good',
+    rule: 'F02: ... of the very start that it is about, not of a later one',
+    file: turn,
+    edits: [{ find: '&& start.begun === begun', replace: '' }],
+    caughtBy: inHand('F02 only a process that died counts'),
+  },
+  {
+    name: 'at-most-once-unharmed',
+    rule: 'F02: a step that may run at most once and has run is not made again',
+    file: turn,
+    edits: [{ find: 'this.#work.begun(wait, !policy.atMostOnce);', replace: 'this.#work.begun(wait, true);' }],
+    caughtBy: inHand('F02 does not have a step that may run at most once run again'),
+  },
+  {
+    name: 'never-begun-is-a-strike',
+    rule: 'F02: a start that was recorded and not made is none',
+    file: turn,
+    edits: [
+      {
+        find: 'await wakeForRest(this.#deps, runId, this.#work.unharmed());',
+        replace: 'await wakeForRest(this.#deps, runId, []);',
+      },
+    ],
+    caughtBy: inHand('F02 a step that may run at most once and was announced'),
+  },
+  {
+    name: 'steps-of-lost-pass-dropped',
+    rule: 'F02: a step under way outlives a pass that lost its commit',
+    file: turnWork,
+    edits: [
+      {
+        find: 'this.abandonSteps((waitId, attempt) => stepAt(state, waitId, attempt) !== undefined);',
+        replace: 'this.abandonSteps();',
+      },
+    ],
+    caughtBy: inHand('F02 a pass whose commit was lost'),
+  },
+  {
+    name: 'paused-with-work-in-hand',
+    rule: 'F02: what is under way is recorded before a run rests',
+    file: turn,
+    edits: [
+      {
+        find: 'return (await this.#recordInHand()) && this.#pause(pausedUntil);',
+        replace: 'return this.#pause(pausedUntil);',
+      },
+    ],
+    caughtBy: stepTime('F02 a pass that lost its commit to a pause'),
+  },
+  {
+    name: 'long-step-beats-end-early',
+    rule: 'F02: ... and keeps its claim meanwhile',
+    file: runLongStep,
+    edits: [
+      {
+        find: 'return await record(deps, token, claim, ended, persist);',
+        replace: "done.abort('done'); return await record(deps, token, claim, ended, persist);",
+      },
+    ],
+    caughtBy: inHand('F02 for 6 minutes: it ran once'),
+  },
+  {
+    name: 'long-step-handed-over-with-strike',
+    rule: 'F02: a worker that gives up alive is no strike',
+    file: runLongStep,
+    edits: [{ find: 'isUnharmed && !command.policy.atMostOnce ? 1 : 0', replace: '0' }],
+    caughtBy: inHand('F02 for longer than its worker has time'),
+  },
+  {
+    name: 'long-step-at-most-twice',
+    rule: 'F02: ... but one that may run at most once has run',
+    file: runLongStep,
+    edits: [{ find: 'isUnharmed && !command.policy.atMostOnce ? 1 : 0', replace: 'isUnharmed ? 1 : 0' }],
+    caughtBy: inHand('F02 and that may run at most once'),
+  },
+  {
+    name: 'effect-tried-once',
+    rule: 'F88: an effect that the store turns away is tried again beside the others',
+    file: 'lib/operations/issue-token.ts',
+    edits: [{ find: 'await persist(() => deps.store.putToken(fresh));', replace: 'await deps.store.putToken(fresh);' }],
+    caughtBy: inHand('F88 an effect that the store turns away is tried again'),
+  },
+  {
+    name: 'broken-effect-drops-results',
+    rule: 'F88: what is under way ends and is committed before the turn throws',
+    file: turn,
+    edits: [
+      {
+        find: 'if (this.#work.underWay > 0) await this.#someEffect();',
+        replace:
+          'if (this.#effectError !== undefined) throw this.#effectError; if (this.#work.underWay > 0) await this.#someEffect();',
+      },
+    ],
+    caughtBy: inHand('F88 what an effect breaks on'),
+  },
+  {
+    name: 'findable-task-cancelled',
+    rule: 'F03: a task that the next owner finds again is not cancelled',
+    file: takeHandle,
+    edits: [
+      {
+        find: 'const isLost = !(isFoundAgain && isStoreTrouble(error));',
+        replace: 'const isLost = isStoreTrouble(error);',
+      },
+    ],
+    caughtBy: inHand('F03 for longer than a turn has time, by a server that dedupes'),
+  },
+  {
+    name: 'unwanted-step-goes-on',
+    rule: 'F15: the signal of a step aborts when nobody waits for it any more',
+    file: turn,
+    edits: [
+      {
+        find: 'this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);',
+        replace: '',
+      },
+    ],
+    caughtBy: stepTime('F15 aborts when its race is over'),
+  },
+  {
+    name: 'aborted-before-commit',
+    rule: 'F15: ... and not before that is in the log',
+    file: turn,
+    edits: [
+      {
+        find: 'for (const event of events) await execution.apply(event);',
+        replace:
+          'for (const event of events) await execution.apply(event); this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);',
+      },
+    ],
+    caughtBy: stepTime('F15 does not abort before'),
+  },
+  {
+    name: 'attempt-beyond-deadline',
+    rule: 'F16: the deadline of a step ends an attempt',
+    file: runStep,
+    edits: [
+      { find: 'deps.delay(Math.min(timeoutMs, leftMs), done.signal)', replace: 'deps.delay(timeoutMs, done.signal)' },
+    ],
+    caughtBy: stepTime('F16 ends an attempt that is under way'),
+  },
+  {
+    name: 'begun-after-deadline',
+    rule: 'F16: no attempt begins after it',
+    file: turn,
+    edits: [
+      {
+        find: 'if (deadlineAtMs !== undefined && deadlineAtMs <= atMs) {',
+        replace: 'if (deadlineAtMs !== undefined && deadlineAtMs <= 0) {',
+      },
+    ],
+    caughtBy: stepTime('F16 begins no attempt after it'),
+  },
+  {
+    name: 'run-timeout-once-per-turn',
+    rule: 'F17: a run ends at its deadline, in the middle of a turn too',
+    file: turn,
+    edits: [{ find: 'if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));', replace: '' }],
+    caughtBy: stepTime('F17 ends it within a turn'),
+  },
+  {
+    name: 'past-instants-waited-for',
+    rule: 'F17: no loop without a wait',
+    file: turn,
+    edits: [
+      {
+        find: '.filter((atMs) => atMs > this.#lookedAtMs)',
+        replace: '.map((atMs) => Math.max(atMs, this.#lookedAtMs + 1))',
+      },
+    ],
+    caughtBy: stepTime('F17 no instant that nobody can act on'),
+  },
+  {
+    name: 'retry-after-uncapped',
+    rule: 'F23: the pause that an error asks for is a day at most',
+    file: runStep,
+    edits: [{ find: 'Math.min(Math.max(0, retryAfterMs), stepRetryAfterMaxMs)', replace: 'Math.max(0, retryAfterMs)' }],
+    caughtBy: stepTime('F23 is a day at most'),
+  },
+  {
+    name: 'getter-breaks-turn',
+    rule: 'F23: what throws at a look is not there',
+    file: runStep,
+    edits: [
+      {
+        find: "const retryAfterMs = propertyOf(thrown, 'retryAfterMs');",
+        replace: 'const { retryAfterMs } = thrown as { retryAfterMs?: unknown };',
+      },
+    ],
+    caughtBy: stepTime('F23 is none when the error throws'),
+  },
+  {
+    name: 'start-with-too-little-time',
+    rule: 'F91: a start is not begun unless the sum of its limits fits',
+    file: turn,
+    edits: [{ find: 'if (this.#options.limits.remainingMs() < startReserveMs) return false;', replace: '' }],
+    caughtBy: stepTime('F91 a start that does not fit'),
+  },
+  {
+    name: 'call-with-too-little-time',
+    rule: 'F91: ... nor its call, when the claim took longer than it may',
+    file: startRemoteTask,
+    edits: [{ find: 'if (!hasTimeForCall(start)) return putOff(deps, start, attempt, target, token);', replace: '' }],
+    caughtBy: stepTime('F91 a claim that took longer'),
+  },
+  {
+    name: 'cancel-with-too-little-time',
+    rule: 'F91: ... nor a cancel',
+    file: 'lib/operations/end-run.ts',
+    edits: [
+      {
+        find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
+        replace: 'void isToBeFound;',
+      },
+      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
+    ],
+    caughtBy: stepTime('F91 a cancel that does not fit'),
+  },
+];

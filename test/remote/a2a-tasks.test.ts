@@ -190,7 +190,7 @@ describe('reads', () => {
 
 describe('cancel', () => {
   it.each([
-    [-32001, 'done'],
+    [-32001, 'gone'],
     [-32002, 'refused'],
     [-32004, 'refused'],
     [-32603, 'retry'],

@@ -68,7 +68,11 @@ describe('exchangeOf', () => {
       reply(200, 'text/event-stream', 'data: {"id":"7","result":{}}\n\n'),
       violation('"jsonrpc" is not "2.0"'),
     ],
-    ['cut JSON in a stream', reply(200, 'text/event-stream', 'data: {"jsonrpc":\n\n'), violation('not valid JSON')],
+    [
+      'cut JSON in a stream',
+      reply(200, 'text/event-stream', 'data: {"jsonrpc":"2.0","id":"7",\n\n'),
+      violation('not valid JSON'),
+    ],
   ])('reads %s', (_name, http, expected) => {
     expect(exchangeOf(http, '7', nowMs)).toEqual(expected);
   });

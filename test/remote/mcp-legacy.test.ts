@@ -374,6 +374,36 @@ describe('a lost session', () => {
     expect((await transport.start(startOf('simulate'))).kind).toBe('retry');
   });
 
+  it.each([
+    ['400 with -32000 and no word of a session', 'unknown', rpcError(-32000, 'quota', { status: 400, id: null })],
+    ['the same as an answer to the call', 'unknown', rpcError(-32000, 'quota', { status: 400 })],
+    ['a word of a session in an answer to the call', 'unknown', rpcError(-32000, 'no bank session', { status: 400 })],
+    ['404 with an answer to the call', 'refused', rpcError(-32001, 'no such report', { status: 404 })],
+  ] as const)('F94 a start is sent once, %s: %s', async (_name, kind, answer) => {
+    const { transport, methods } = await legacyPeer({ 'tools/call': [answer, { task: legacyTask }] });
+    expect((await transport.start(startOf('simulate'))).kind).toBe(kind);
+    expect(methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
+  it.each([
+    'Bad Request: No valid session ID provided',
+    'Bad Request: Mcp-Session-Id header is required',
+    'Bad Request: Server not initialized',
+  ])('F94 a start is sent again where nobody has read it: %s', async (message) => {
+    const lost = rpcError(-32000, message, { status: 400, id: null });
+    const { transport, methods } = await legacyPeer({ 'tools/call': [lost, { task: legacyTask }] });
+    expect((await transport.start(startOf('simulate'))).kind).toBe('started');
+    expect(methods().filter((method) => method === 'tools/call')).toHaveLength(2);
+  });
+
+  it('F94 the next start has a session of its own, where it may have been the session', async () => {
+    const doubtful = rpcError(-32000, 'unknown session', { status: 400 });
+    const { transport, methods } = await legacyPeer({ 'tools/call': [doubtful, { task: legacyTask }] });
+    await transport.start(startOf('simulate'));
+    expect((await transport.start(startOf('simulate'))).kind).toBe('started');
+    expect(methods().filter((method) => method === 'initialize')).toHaveLength(2);
+  });
+
   it('400 with -32000 to a server without sessions is an error like any other', async () => {
     const { transport, methods } = await legacyPeer({ 'tasks/get': rpcError(-32000, 'no', { status: 400 }) });
     expect((await transport.get(statelessHandle)).kind).toBe('unreadable');
@@ -384,8 +414,8 @@ describe('a lost session', () => {
 describe('cancels and answers over 2025-11-25', () => {
   it.each([
     ['a task that is cancelled now', { ...legacyTask, status: 'cancelled' }, 'done'],
-    ['MCP-57: an ended task', rpcError(-32602, 'already ended'), 'done'],
-    ['a task that is gone with its session', httpStatus(404), 'done'],
+    ['MCP-57: an ended task', rpcError(-32602, 'already ended'), 'gone'],
+    ['a task that is gone with its session', httpStatus(404), 'gone'],
     ['a server in trouble', httpStatus(503), 'retry'],
   ] as const)('%s: %#', async (_name, answer, kind) => {
     const { transport } = await legacyPeer({ 'tasks/cancel': answer });

@@ -438,7 +438,7 @@ describe('answers', () => {
 
   it.each([
     ['the question is no longer open', open('other'), 'done'],
-    ['the task is gone', rpcError(-32602, 'unknown task'), 'done'],
+    ['F07 the server knows no such task, perhaps not yet', rpcError(-32602, 'unknown task'), 'retry'],
     ['the task has ended', { taskId: 't1', status: 'completed', result: {} }, 'done'],
     ['the answer does not please', open('approve'), 'refused'],
     ['nobody knows', httpStatus(503), 'retry'],
@@ -552,7 +552,7 @@ describe('reads and cancels over 2026-07-28', () => {
     });
   });
 
-  it('MCP-44: a cancel is asked for once; a task that is gone needs none', async () => {
+  it('MCP-44: a cancel is asked for once; of a task that is unknown it is told so', async () => {
     const { transport, methods } = await aPeer(
       { 'tasks/cancel': [{}, rpcError(-32602, 'unknown'), httpStatus(503)] },
       pinned,
@@ -562,7 +562,7 @@ describe('reads and cancels over 2026-07-28', () => {
       await transport.cancel(modernHandle),
       await transport.cancel(modernHandle),
     ];
-    expect(replies.map(({ kind }) => kind)).toEqual(['done', 'done', 'retry']);
+    expect(replies.map(({ kind }) => kind)).toEqual(['done', 'gone', 'retry']);
     expect(methods()).toHaveLength(3);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HistoryEvent } from '../../lib/history/event.js';
 import {
   asked,
   cancelRequested,
@@ -134,6 +135,50 @@ describe('a cancel', () => {
       { settlements: { 1: { kind: 'completed', result: 'late', isError: false } } },
     );
     expect(execution.status).toEqual({ kind: 'ended', outcome: { status: 'completed', result: 'cancelled' } });
+  });
+
+  it.each<[string, boolean, Run, readonly HistoryEvent[]]>([
+    [
+      'that rejects a wait was heard',
+      true,
+      async (ctx) => ctx.sleep({ minutes: 1 }),
+      [timerStarted('1'), cancelRequested()],
+    ],
+    [
+      'that finds shielded waits only was not',
+      false,
+      async (ctx) => ctx.shield(async (inner) => inner.sleep({ minutes: 1 })),
+      [timerStarted('1'), cancelRequested()],
+    ],
+    [
+      'that a later wait takes was heard',
+      true,
+      async (ctx) => {
+        await ctx.shield(async (inner) => inner.sleep({ minutes: 1 }));
+        await ctx.sleep({ minutes: 1 });
+      },
+      [timerStarted('1'), cancelRequested(), timerFired('1')],
+    ],
+    [
+      'that comes with what makes the run go on as a new one was not',
+      false,
+      async (ctx) => {
+        await ctx.sleep({ minutes: 1 });
+        await ctx.continueAsNew();
+      },
+      [timerStarted('1'), timerFired('1'), cancelRequested()],
+    ],
+    [
+      'that no wait takes before the run goes on as a new one was not',
+      false,
+      async (ctx) => {
+        await ctx.shield(async (inner) => inner.sleep({ minutes: 1 }));
+        await ctx.continueAsNew();
+      },
+      [timerStarted('1'), cancelRequested(), timerFired('1')],
+    ],
+  ])('%s', async (_, wasHeard, run, events) => {
+    expect((await replay(run, [runStarted(), ...events])).wasCancelHeard).toBe(wasHeard);
   });
 
   it('has its closed waits recorded all the same, so that the order on replay is the same', async () => {

@@ -1,4 +1,9 @@
 import { expect, test } from 'vitest';
+import { turnTimeoutMs } from '../../lib/base/limits.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { signalRun } from '../../lib/operations/send-to-inbox.js';
+import { WarmRuns } from '../../lib/operations/warm-runs.js';
+import { aFlow, started, startMs } from '../engine/support.js';
 import { call, play, type Line, type Scene } from './scene.js';
 
 // The log: what is in it was decided once, and whoever thinks otherwise reads it again.
@@ -45,4 +50,38 @@ test('fresh writer id: a turn does not take its own earlier commit, applied late
   expect(outcome).toEqual({ status: 'completed', result: 'after pushed 1' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
+});
+
+test('writer id: a turn does not take what another has committed for its own', async () => {
+  const ran: string[] = [];
+  const { app, runId } = await started(
+    aFlow(async (ctx) => {
+      const won = await Promise.race([
+        ctx.signal('go').then(() => 'signal'),
+        ctx.sleep({ seconds: 1 }).then(() => 'timer'),
+      ]);
+      return ctx.step(`after ${won}`, () => ran.push(won));
+    }),
+  );
+  const { deps } = app;
+  const limits = { remainingMs: () => turnTimeoutMs };
+  await runTurn(deps, { runId }, limits);
+  app.clock.moveTo(startMs + 1_000);
+  let isFirst = true;
+  const store = new Proxy(deps.store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (name === 'commit' && isFirst) {
+          isFirst = false;
+          await signalRun(deps, runId, { name: 'go' });
+          await runTurn({ ...deps, warmRuns: new WarmRuns() }, { runId }, limits);
+        }
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  await runTurn({ ...deps, store, warmRuns: new WarmRuns() }, { runId }, limits);
+  expect(ran).toEqual(['signal']);
 });

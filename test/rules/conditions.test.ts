@@ -80,13 +80,13 @@ test('createRun only if there is no head: the one that is there stands, and its 
 
 test('createRunWithSignal only if neither is there: both are put or none', async () => {
   const scene = await withHead();
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w2', signal))).toBe(false);
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w1', signal))).toBe(true);
+  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w2', signal))).toMatchObject({ created: false });
+  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: true });
   const seeded = new Scene();
   await seeded.store.seedInbox(signal);
-  expect(await seeded.refused(seeded.store.createRunWithSignal(head, 'w1', signal))).toBe(false);
+  expect(await seeded.refused(seeded.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: false });
   const fresh = new Scene();
-  expect(await fresh.store.createRunWithSignal(head, 'w1', signal)).toBe(true);
+  expect(await fresh.store.createRunWithSignal(head, 'w1', signal)).toMatchObject({ created: true });
   expect(await fresh.store.readRun(runId)).toMatchObject({ head: { inboxCount: 1 }, inbox: [{ inboxId: 'signal-1' }] });
 });
 
@@ -122,16 +122,28 @@ test('commit only if its number is free: its own writer is told that it is in th
 
 test('commitEnding only of a running run with the inbox as seen', async () => {
   const scene = await withHead({ inboxCount: 2 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 1))).toBe(false);
-  expect(await scene.refused(scene.store.commitEnding(other, commitOf(1, 'w1'), 0))).toBe(false);
-  expect(await scene.store.commitEnding(runId, commitOf(1, 'w1'), 2)).toBe(true);
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 1, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.refused(scene.store.commitEnding(other, commitOf(1, 'w1'), 0, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' })).toBe(true);
   expect(await scene.store.readHead(runId)).toMatchObject({ status: 'ending', dueSeq: 1 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2))).toBe(false);
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2))).toBe(true);
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2))).toBe(false);
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2, { status: 'completed' }))).toBe(
+    false,
+  );
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' }))).toBe(
+    true,
+  );
+  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2, { status: 'completed' }))).toBe(
+    false,
+  );
   const overtaken = await withHead();
   await overtaken.store.commit(runId, commitOf(1, 'w1'));
-  expect(await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0))).toBe(false);
+  expect(
+    await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0, { status: 'completed' })),
+  ).toBe(false);
 });
 
 test('commitEnd only of a run that is as it was seen: it gives the head its last word', async () => {
@@ -158,7 +170,7 @@ test('commitEnd only of a run that is as it was seen: it gives the head its last
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 2 }))).toBe(true);
 
   const ending = await withHead();
-  await ending.store.commitEnding(runId, commitOf(1, 'w1'), 0);
+  await ending.store.commitEnding(runId, commitOf(1, 'w1'), 0, { status: 'completed' });
   const outcome = { status: 'completed' } as const;
   const last = (seen: { status: 'running'; inboxCount: number } | { status: 'ending' }) =>
     ending.store.commitEnd(head, commitOf(2, 'w2'), { outcome, endedAtMs: 70, seen });
@@ -214,7 +226,7 @@ test('leaveHandle only on a settled item: with a marker to be cancelled, or as t
   const open = await withToken();
   await open.refused(open.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true }));
   const toCancel = await withToken({}, 500);
-  await toCancel.store.clearTokenMarker(runId, '1');
+  await toCancel.store.clearTokenMarker(runId, '1', { dueAtMs: 500, hasHandle: false });
   await toCancel.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true });
   expect(await toCancel.due()).toEqual(['token 600']);
   expect((await toCancel.store.listOrphans(10)).rows).toEqual([]);
@@ -292,7 +304,7 @@ test('close only what has no settlement: without an item it leaves a tombstone',
 });
 
 test('moveDeadline only of a wait that is open and has one: its marker goes along', async () => {
-  const move = (scene: Scene) => scene.store.moveDeadline(runId, '1', 950);
+  const move = (scene: Scene) => scene.store.moveDeadline(runId, '1', { deadlineAtMs: 950, nowMs: 1 });
   const absent = new Scene();
   expect(await absent.refused(move(absent))).toEqual({ moved: false, token: undefined });
   const settled = await withToken({}, 500);
@@ -469,7 +481,7 @@ test('setPublished only forward, and never a head of its own', async () => {
 test('markers are set and cleared only where there is an item', async () => {
   const absent = new Scene();
   await absent.refused(absent.store.markEndedHead(runId, 50));
-  await absent.refused(absent.store.clearHeadMarker(runId));
+  await absent.refused(absent.store.clearHeadMarker(runId, 50));
 });
 
 test('saveSchedule only from the revision that was read', async () => {

@@ -10,12 +10,16 @@ import { play, type Line } from './scene.js';
 
 // Deadlines: a wait ends at the one that it has, and only whoever works on it can move it.
 
-/** What a holder of the token does at that second, and nobody stands in its way. */
+/** What a holder of the token does at that second, and nobody stands in its way. Its replica's clock is a second behind. */
 function heartbeatAt(world: World, runId: string, seconds: number, extendByMs: number): void {
   world.atSecond(seconds, () => {
     const { tokens } = world;
     const token = tokens.settleToken({ runId, waitId: '1' });
-    const deps = { tokens, clock: { nowMs: () => world.nowMs }, store: new RunStore(new SealedTable(world.table)) };
+    const deps = {
+      tokens,
+      clock: { nowMs: () => world.nowMs - 1000 },
+      store: new RunStore(new SealedTable(world.table)),
+    };
     void heartbeatToken(deps as never, { token, extendByMs });
   });
 }
@@ -31,7 +35,7 @@ const extendedInTime = async (script: readonly Line[]) =>
       );
     },
     callers: (world, runId) => {
-      heartbeatAt(world, runId, 200, 130_000);
+      heartbeatAt(world, runId, 200, 131_000);
       heartbeatAt(world, runId, 330.5, 600_000);
       world.settleAt(700, runId, '1', 'done');
     },

@@ -102,7 +102,7 @@ function waiting(more: Partial<TokenRecord>, events: readonly HistoryEvent[] = [
   const state = new RunState();
   const requested = { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'reports', name: 't' } as const;
   state.applyCommit(1, [{ ...requested, digest: '', deadlineAtMs: 9 }, ...events]);
-  const known = { state, tokens: new Map([['1', { ...token, ...more }]]), inbox: new Map(), isWaitedFor: () => true };
+  const known = { state, tokens: new Map([['1', { ...token, ...more }]]), requests: [], isWaitedFor: () => true };
   return known as Parameters<typeof newHandles>[0];
 }
 const listed = (...list: RemoteQuestion[]) => ({ questions: { list, recorded: 1, taken: 0 } });

@@ -1,7 +1,10 @@
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type RemoteCall } from 'outwait';
 import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import type { FindReply, PollReply } from '../../lib/remote/transport.js';
+import { listRemoteTasks } from '../../lib/operations/remote-tasks.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
+import type { CancelReply, FindReply, PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 
 // Remote tasks that nobody knows, and those that nobody waits for any more.
 
@@ -91,3 +94,57 @@ test('found only without handle: a task that is found does not replace the one t
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
   expect(reports.cancels).toBe(0);
 });
+
+test('F06 marker that was read: the handle that a frozen start leaves later is not without one', async () => {
+  await handleLeftDuringEndEffects(1_000);
+});
+
+test('F06 marker that was read: the handle that a frozen start leaves in the same millisecond is not without one', async () => {
+  await handleLeftDuringEndEffects(0);
+});
+
+async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
+  // Another owner ends the run while the start is under way, and its end effects have read the token without a handle.
+  let started: () => void = () => undefined;
+  const isStarted = new Promise<void>((resolve) => (started = resolve));
+  let answer: () => void = () => undefined;
+  const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+  class Slow extends ScriptedServer {
+    constructor() {
+      super({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+    }
+    override async start(request: StartRequest): Promise<StartReply> {
+      started();
+      await isAnswered;
+      return super.start(request);
+    }
+    override async cancel(handle: Parameters<ScriptedServer['cancel']>[0]): Promise<CancelReply> {
+      const reply = await super.cancel(handle);
+      if (this.cancels > 1) return reply;
+      return { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'status 503' } };
+    }
+  }
+  const reports = new Slow();
+  const { app, runId } = await calling(reports);
+  const { store } = app.deps;
+  const limits = { remainingMs: () => 60_000 };
+  const frozen = runTurn(app.deps, { runId }, limits);
+  await isStarted;
+  await requestStop(app.deps, { runId, kind: 'terminate' });
+  const clearTokenMarker = store.clearTokenMarker.bind(store);
+  store.clearTokenMarker = async (...given) => {
+    store.clearTokenMarker = clearTokenMarker;
+    app.clock.moveTo(app.clock.nowMs() + laterMs);
+    answer();
+    await frozen;
+    return clearTokenMarker(...given);
+  };
+  await runTurn(app.deps, { runId }, limits);
+  expect(await store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' }, dueAtMs: app.clock.nowMs() });
+
+  await app.pass({ minutes: 5 });
+  expect(reports.cancels).toBe(2);
+  expect((await store.readToken(runId, '1'))?.dueAtMs).toBeUndefined();
+  expect((await store.readHead(runId))?.dueAtMs).toBeUndefined();
+  expect((await listRemoteTasks(app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
+}

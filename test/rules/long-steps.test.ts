@@ -99,6 +99,12 @@ test('long step failure: one of a worker that was taken over is not recorded', a
         at: /^update t#1 writerId,stepFailures/,
         what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 },
       },
+      // All of it is frozen, so it beats no more.
+      {
+        who: 'worker 1',
+        at: 'update t#1 dueAtMs',
+        what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 },
+      },
     ],
   });
   const [, second = [0, 0], third = [0, 0]] = attemptsIn(world);

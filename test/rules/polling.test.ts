@@ -213,7 +213,7 @@ test('poll of a settled wait: it reads nothing, and wakes the run only while its
   await task.settle(100);
   expect(await task.poll(hopTo(100))).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
-  await task.store.clearTokenMarker(runId, '1');
+  await task.store.clearTokenMarker(runId, '1', { dueAtMs: at(100), hasHandle: true });
   expect(await task.poll()).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
 });
@@ -226,7 +226,7 @@ test('poll of what is no remote task: before its deadline nothing is done', asyn
     ...{ runId, waitId: '1', attempt: 1, writerId: 'w', createdAtMs: startMs },
     ...{ deadlineAtMs: at(200), pollErrors: 0 },
   });
-  await task.store.moveDeadline(runId, '1', at(300));
+  await task.store.moveDeadline(runId, '1', { deadlineAtMs: at(300), nowMs: at(0) });
   task.nowS = 299;
   expect(await task.poll({ ...poke, dueAtMs: at(300) })).toBe('stale');
   task.nowS = 300;

@@ -1,4 +1,9 @@
 import { expect, test } from 'vitest';
+import { EngineError } from '../../lib/base/errors.js';
+import { turnTimeoutMs } from '../../lib/base/limits.js';
+import { startRemoteTask, type StartAttempt } from '../../lib/operations/start-remote-task.js';
+import type { Settlement, TokenRecord } from '../../lib/store/records.js';
+import { aFlow, started, startMs, WatchedServer } from '../engine/support.js';
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
 
 // Starting a remote task: at most one towards a server that does not recognise a repeat, and none that nobody knows of.
@@ -83,16 +88,62 @@ test('numbered attempts: only the one who put the item calls a server that does 
 });
 
 test('numbered attempts: the one who called does not call again when it reads again', async () => {
-  // No write of the handle is answered, so the turn cancels the task and drops what it knows.
-  const { world, outcome, violations, unplayed } = await play({
-    run: async (ctx) => call(ctx, 'r1'),
-    dedupes: false,
-    script: Array.from({ length: 6 }, () => ({ who: 'turn 1', at: 'update t#1 handle', what: 'lateApply' as const })),
-  });
-  expect(world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
-  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
-  expect(violations).toBe('');
-  expect(unplayed).toEqual([]);
+  const server = new WatchedServer({ dedupes: false });
+  const run = await started(
+    aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'r1' })),
+    { reports: server },
+  );
+  const { deps } = run.app;
+  const settled: unknown[] = [];
+  const methods: Record<string, unknown> = {
+    putToken: async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
+    // Nobody learns of the task but its starter, who cancels it.
+    storeHandle: async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
+    settle: async (_: string, __: string, { outcome }: Settlement) => {
+      settled.push(outcome);
+      return { settled: true };
+    },
+  };
+  const store = new Proxy(deps.store, { get: (_, name) => methods[String(name)] });
+  const attempt: StartAttempt = {
+    runId: run.runId,
+    wait: {
+      kind: 'remoteTask',
+      waitId: '1',
+      name: 'r1',
+      server: 'reports',
+      requestedAtMs: startMs,
+      deadlineAtMs: Infinity,
+      failedAttempts: 0,
+      rounds: 0,
+      watch: false,
+      asked: new Map(),
+      answers: new Map(),
+    },
+    command: {
+      kind: 'startRemoteTask',
+      waitId: '1',
+      server: 'reports',
+      name: 'r1',
+      request: { kind: 'tool', tool: 'r1', arguments: {} },
+      digest: '',
+      timeoutMs: 1,
+      retrySafe: false,
+      onCancel: 'cancel',
+      onTimeout: 'cancel',
+      answersQuestions: false,
+      watch: false,
+    },
+    turnId: 'turn',
+    called: new Set(),
+    limits: { remainingMs: () => turnTimeoutMs },
+    persist: (request) => request(),
+  };
+  await expect(startRemoteTask({ ...deps, store }, attempt)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  await startRemoteTask({ ...deps, store }, attempt);
+  expect(server.startedAtMs).toHaveLength(1);
+  expect(server.cancels).toBe(1);
+  expect(settled).toMatchObject([{ error: { code: 'REMOTE_START_AMBIGUOUS' } }]);
 });
 
 test('handle in hand: a write of the handle that gets no answer is made again, and the task is kept', async () => {

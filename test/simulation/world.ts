@@ -570,18 +570,18 @@ export class World {
           kind: 'write',
           apply: () => this.table.transact(writes),
         }),
-      get: (key) => {
+      get: (key, attributes) => {
         // Where nobody spreads markers further, no throw of the dice goes to a read that tells nothing.
-        if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key);
+        if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key, attributes);
         const tag = key.pk === 'due' ? 'get due' : `get ${key.sk}`;
-        return this.#operate(process, { tag, kind: 'read', apply: () => this.table.get(key) });
+        return this.#operate(process, { tag, kind: 'read', apply: () => this.table.get(key, attributes) });
       },
-      queryPartition: async (pk, skPrefix, after) => {
+      queryPartition: async (pk, skPrefix, after, attributes) => {
         if (skPrefix !== undefined)
           return this.#operate(process, {
             tag: `query ${skPrefix}`,
             kind: 'read',
-            apply: () => this.table.queryPartition(pk, skPrefix, after),
+            apply: () => this.table.queryPartition(pk, skPrefix, after, attributes),
           });
         // Consistent, but no snapshot: head and commits first, inbox and tokens a moment later.
         const first = await this.#operate(process, {
@@ -869,7 +869,10 @@ export class World {
 
   #task(handle: RemoteTaskHandle): RemoteTask {
     const task = this.remote.tasks.find(({ taskId }) => taskId === handle.taskId);
-    if (task === undefined) throw new Error(`the remote never had the task ${handle.taskId}`);
+    if (task === undefined) {
+      this.fail('unknown-task', handle.taskId);
+      throw new Error(`the remote never had the task ${handle.taskId}`);
+    }
     return task;
   }
 

@@ -39,7 +39,7 @@ describe('payloads under data keys of KMS', () => {
     const sealing = createCipher(keyring());
     const sealed = await Promise.all(['a', 'b', 'c'].map(async (text) => sealing.seal(text, 'run 1')));
     expect(new Set(sealed.map((text) => text.split(':').slice(0, 2).join(':'))).size).toBe(1);
-    expect(sealed[0]).toMatch(/^1k:[A-Za-z0-9+/]+=*:[A-Za-z0-9+/]+=*$/);
+    expect(sealed[0]).toMatch(/^2k:[A-Za-z0-9+/]+=*:[A-Za-z0-9+/]+=*$/);
     const opening = createCipher(keyring());
     expect(await Promise.all(sealed.map(async (text) => opening.open(text, 'run 1')))).toEqual(['a', 'b', 'c']);
     expect([kms.count('GenerateDataKey'), kms.count('Decrypt')]).toEqual([1, 1]);
@@ -49,13 +49,13 @@ describe('payloads under data keys of KMS', () => {
     const [one, two] = [createCipher(keyring()), createCipher(keyring())];
     const sealed = await one.seal('text', 'run 1');
     const other = await two.seal('text', 'run 1');
-    const swapped = `1k:${other.split(':')[1] ?? ''}:${sealed.split(':')[2] ?? ''}`;
+    const swapped = `2k:${other.split(':')[1] ?? ''}:${sealed.split(':')[2] ?? ''}`;
     for (const [text, context] of [
       [sealed, 'run 2'],
       [swapped, 'run 1'],
       [`${sealed.slice(0, -8)}AAAAAAA=`, 'run 1'],
-      ['1k:AAAA:AAAA', 'run 1'],
-      ['1k:AAAA', 'run 1'],
+      ['2k:AAAA:AAAA', 'run 1'],
+      ['2k:AAAA', 'run 1'],
     ] as const) {
       await expect(createCipher(keyring()).open(text, context)).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
     }
@@ -131,7 +131,7 @@ describe('payloads under data keys of KMS', () => {
     const cipher = createCipher(keyring(), named());
     expect(await cipher.open(old, 'run 1')).toBe('old');
     const sealed = await cipher.seal('new', 'run 1');
-    expect(sealed).toMatch(/^1k:/);
+    expect(sealed).toMatch(/^2k:/);
     await expect(createCipher(named()).open(sealed, 'run 1')).rejects.toThrow(
       'it is sealed under a key of KMS, and none is configured',
     );
@@ -218,7 +218,7 @@ describe('a run whose payloads are under KMS', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'secret-of-remote' });
     const dump = JSON.stringify([...items.values()]);
     expect(dump).not.toMatch(/secret-of/);
-    expect(dump).toContain('"1k:');
+    expect(dump).toContain('"2k:');
   });
 
   it('is skipped with a warning, as are its polls, while KMS refuses; another run goes on (S0-63)', async () => {

@@ -45,7 +45,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
     value: fc.oneof(numbers, words, fc.constant('a')),
   }),
   fc.record({
-    kind: fc.constant('absentOrAtMost' as const),
+    kind: fc.constantFrom('absentOrAtMost' as const, 'absentOrAbove' as const),
     attribute: fc.constantFrom('count', 'word', 'dueAtMs'),
     value: numbers,
   }),

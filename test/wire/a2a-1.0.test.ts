@@ -480,7 +480,7 @@ describe('what came in place of a result', () => {
 
   it.each([
     [{ kind: 'result', result: {} }, 'done'],
-    [error(200, -32001), 'done'],
+    [error(200, -32001), 'gone'],
     [error(200, -32002), 'refused'],
     [error(200, -32004), 'refused'],
     [error(401, -32001), 'retry'],

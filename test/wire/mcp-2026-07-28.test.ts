@@ -354,7 +354,7 @@ describe('what came in place of a result', () => {
 
   it.each([
     [{ kind: 'result', result: { resultType: 'complete' } }, 'done'],
-    [rpc(200, -32602), 'done'],
+    [rpc(200, -32602), 'gone'],
     [rpc(401, -32602), 'retry'],
     [rpc(502, -32602), 'retry'],
     [rpc(404, -32601), 'retry'],

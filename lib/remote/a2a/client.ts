@@ -6,6 +6,7 @@ import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../end
 import type { TransportDeps } from '../transport-deps.js';
 import type { Exchange } from '../exchange.js';
 import { rpcRequest } from '../json-rpc.js';
+import { isUsableId, unusableId } from '../handle.js';
 import { remoteError } from '../remote-error.js';
 import type {
   AdoptedTask,
@@ -22,7 +23,7 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import { answerTrouble, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { answerTrouble, beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor } from './call.js';
@@ -158,6 +159,8 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async adopt(task: AdoptedTask): Promise<StartReply> {
+    const { taskId, contextId } = task;
+    if (!isUsableId(taskId) || !(contextId === undefined || isUsableId(contextId))) return unusableId;
     return this.#endpoint.converse('GetTask', async (send) => {
       const found = await this.#interfaces.forStart(send);
       const { exchange, origin } = await this.#perform(send, found, { kind: 'get', taskId: task.taskId });
@@ -167,7 +170,8 @@ export class A2aTransport implements RemoteTaskTransport {
 
   async watch(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void> {
     const found = await this.#interfaceToWatch(handle);
-    if (found === undefined || signal.aborted) return;
+    if (found === undefined || signal.aborted || !canBeNamed({ kind: 'subscribe', taskId: handle.taskId }, found.to))
+      return;
     const { to, extensions } = found;
     const call = callFor(to, { kind: 'subscribe', taskId: handle.taskId }, extensions);
     const rpcId = 'url' in call ? undefined : this.#deps.random.hex(16);
@@ -228,6 +232,8 @@ export class A2aTransport implements RemoteTaskTransport {
   async #call(send: Send, found: FoundInterface, operation: A2aOperation, options: object) {
     if (found.kind === 'none') return { exchange: found.trouble, origin: originOf(this.#endpoint.server, nowhere) };
     const { to, card } = found;
+    if (operation.kind !== 'send' && !canBeNamed(operation, to))
+      return { exchange: unnameable, origin: originOf(this.#endpoint.server, to) };
     const call = callFor(to, operation, this.#extensionsFor(card));
     const { exchange } = await send(call, { ...options, url: to.url });
     return { exchange, origin: originOf(this.#endpoint.server, to) };
@@ -240,6 +246,19 @@ export class A2aTransport implements RemoteTaskTransport {
       : extensions;
   }
 }
+
+/** A URL holds well-formed text only. Ids that are none are no longer taken, but older handles may have one. */
+function canBeNamed(operation: A2aOperation, { binding }: A2aInterface): boolean {
+  return binding !== 'HTTP+JSON' || !('taskId' in operation) || operation.taskId.isWellFormed();
+}
+
+/** As the agent would answer: it has no task that it could be asked for by such an id. */
+const unnameable: Exchange = {
+  kind: 'rpc_error',
+  status: 404,
+  code: taskNotFound,
+  message: 'the id of the task is no well-formed text, which no URL holds',
+};
 
 /** Of a call that was not made. */
 const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
@@ -267,7 +286,9 @@ function ignored(): Exchange {
 
 /** What came of SendMessage. Pure. */
 export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): StartReply {
-  return exchange.kind === 'result' ? readSendResult(exchange.result, origin, contextId) : startTrouble(exchange);
+  return exchange.kind === 'result'
+    ? readSendResult(exchange.result, origin, contextId)
+    : (beyondLimits(exchange) ?? startTrouble(exchange));
 }
 
 /** What came of GetTask. Pure. */

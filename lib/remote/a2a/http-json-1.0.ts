@@ -1,6 +1,6 @@
 // A2A 1.0 over HTTP+JSON (section 11): what is sent, and what an answer says. Pure.
 
-import { JsonBeyondLimits, parseBoundedJson } from '../../base/bounded-json.js';
+import { JsonBeyondLimits, parseReplyJson, type ReplyJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
@@ -67,8 +67,7 @@ export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
   const body = bodyOf(reply);
-  if (status >= 200 && status < 300)
-    return body.kind === 'json' ? { kind: 'result', result: body.value } : { kind: 'unusable', error: body.error };
+  if (status >= 200 && status < 300) return body.kind === 'json' ? resultOf(body) : { ...body, kind: 'unusable' };
   const wait = waitIn(reply, nowMs);
   const error = body.kind === 'json' ? errorIn(body.value) : undefined;
   if (error === undefined) return { kind: 'http_error', status, ...wait };
@@ -76,15 +75,20 @@ export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
 }
 
 type Body =
-  { readonly kind: 'json'; readonly value: JsonValue } | { readonly kind: 'none'; readonly error: StoredError };
+  | ({ readonly kind: 'json' } & ReplyJson)
+  | { readonly kind: 'none'; readonly error: StoredError; readonly isBeyondLimits?: true };
+
+function resultOf({ value, overflow }: ReplyJson): Exchange {
+  return { kind: 'result', result: value, ...(overflow === undefined ? {} : { overflow }) };
+}
 
 function bodyOf(reply: Extract<HttpReply, { kind: 'reply' }>): Body {
   try {
-    if (isJsonReply(reply)) return { kind: 'json', value: parseBoundedJson(reply.text) };
+    if (isJsonReply(reply)) return { kind: 'json', ...parseReplyJson(reply.text) };
   } catch (thrown) {
     if (thrown instanceof JsonBeyondLimits) {
       const problem = `the answer cannot be read: ${thrown.message}`;
-      return { kind: 'none', error: remoteError('PAYLOAD_TOO_LARGE', problem) };
+      return { kind: 'none', error: remoteError('PAYLOAD_TOO_LARGE', problem), isBeyondLimits: true };
     }
   }
   return { kind: 'none', error: violationError('the body is not JSON') };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureTextBytes, questionPartsMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { isUsableId } from '../handle.js';
 import type { RemoteAnswer, RemoteQuestion } from '../transport.js';
 import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';
@@ -45,7 +46,7 @@ function asked(status: JsonObject, otherwise: string): Omit<RemoteQuestion, 'kin
 function keyOf(status: JsonObject): string {
   const { message, timestamp = null } = status;
   const messageId = isJsonObject(message) ? message['messageId'] : undefined;
-  if (typeof messageId === 'string' && messageId !== '' && utf8Bytes(messageId) <= remoteIdMaxBytes) return messageId;
+  if (isUsableId(messageId)) return messageId;
   const known = canonicalJson({ state: status['state'] ?? null, timestamp, parts: partsOf(message) });
   return createHash('sha256').update(known).digest('hex').slice(0, 32);
 }

@@ -1,4 +1,4 @@
-import { parseBoundedJson } from '../../base/bounded-json.js';
+import { parseReplyJson } from '../../base/bounded-json.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteErrorTextBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -65,7 +65,7 @@ export class TaskStream {
       return reply.kind === 'result' ? streamItem(reply.result) : undefined;
     }
     try {
-      return streamItem(parseBoundedJson(data));
+      return streamItem(parseReplyJson(data).value);
     } catch {
       return undefined;
     }

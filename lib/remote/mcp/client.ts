@@ -4,6 +4,7 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
 import { RemoteEndpoint } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
+import { isUsableId, unusableId } from '../handle.js';
 import { remoteError } from '../remote-error.js';
 import type {
   AdoptedTask,
@@ -103,6 +104,7 @@ export class McpTransport implements RemoteTaskTransport {
   }
 
   async adopt({ taskId, answersQuestions = false }: AdoptedTask): Promise<StartReply> {
+    if (!isUsableId(taskId)) return unusableId;
     const untilMs = this.#clock.nowMs() + requestTimeoutMs;
     const found = await this.#revision.find(untilMs);
     if (found.kind === 'unready') return notStarted(found);

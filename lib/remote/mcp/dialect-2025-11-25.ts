@@ -5,7 +5,7 @@ import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
-import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import {
   notStarted,
   outlasted,
@@ -18,11 +18,11 @@ import {
 import type { LegacySessions, NoSession } from './legacy-sessions.js';
 import { ToolCache } from './tool-cache.js';
 import {
-  isSessionLost,
   legacyWire,
   readCallResult,
   readTask,
   readTaskResult,
+  sessionLost,
   taskCall,
   toolsCall,
   toolsList,
@@ -61,9 +61,15 @@ export class LegacyDialect implements McpDialect {
       'tools/call',
       async (send) => {
         const make = (under: Session): WireCall => toolsCall(call, asTask, under);
-        const answered = await this.#sendUnder(session, make, startsOn(send), untilMs);
+        const answered = await this.#sendUnder(session, make, startsOn(send), untilMs, 'once');
         if (answered.kind === 'unready') return withoutSession(answered);
         if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
+        const { exchange, session: under } = answered;
+        if (exchange.kind !== 'result' && sessionLost(answered, under) === 'perhaps') {
+          // The tool may have run, so the call is not sent again. If it was the session, the next call has another one.
+          this.#sessions.forget(under);
+          return { kind: 'unknown', error: startTrouble(exchange).error };
+        }
         return this.#readStart(answered, asTask);
       },
       untilMs,
@@ -81,6 +87,8 @@ export class LegacyDialect implements McpDialect {
 
   #readStart({ exchange, session }: UnderSession, asTask: boolean): StartReply | OtherRevision {
     if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session);
+    const beyond = beyondLimits(exchange);
+    if (beyond !== undefined) return beyond;
     const reply = startTrouble(exchange);
     if (isErrorOf(exchange, modernCodes)) return { kind: 'other_revision', error: reply.error };
     return asTask ? reply : outlasted(reply);
@@ -108,7 +116,7 @@ export class LegacyDialect implements McpDialect {
         const answered = await this.#askFor(handle, 'tasks/cancel', send, untilMs);
         switch (answered.kind) {
           case 'lost':
-            return { kind: 'done' };
+            return { kind: 'gone', error: answered.error };
           case 'unready':
             return { kind: 'retry', ...reasonOf(answered) };
           case 'answered':
@@ -151,19 +159,27 @@ export class LegacyDialect implements McpDialect {
     return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send, untilMs);
   }
 
-  /** Sends under a session; when that is lost, once more under a new one. A lost session rejects before anything runs. */
+  /**
+   * Sends under a session; when that is lost, once more under a new one. A lost session rejects before anything runs.
+   * `once`: what may have been carried out is not sent again.
+   */
   async #sendUnder(
     first: Session,
     make: (session: Session) => WireCall,
     send: Send,
     untilMs: EpochMs,
+    repeats: 'once' | 'freely' = 'freely',
   ): Promise<UnderSession | Lost | NoSession> {
+    const isLost = (answered: Answered, session: Session): boolean => {
+      const lost = sessionLost(answered, session);
+      return lost === 'surely' || (lost === 'perhaps' && repeats === 'freely');
+    };
     const answered = await send(make(first));
-    if (!isSessionLost(answered, first)) return { kind: 'answered', session: first, ...answered };
+    if (!isLost(answered, first)) return { kind: 'answered', session: first, ...answered };
     const session = await this.#sessions.renewed(first, untilMs);
     if (session.kind === 'unready') return session;
     const again = await send(make(session));
-    if (!isSessionLost(again, session)) return { kind: 'answered', session, ...again };
+    if (!isLost(again, session)) return { kind: 'answered', session, ...again };
     const problem = 'the server does not know the session, and not the one that was opened in its place either';
     const details = 'status' in again.exchange ? { status: again.exchange.status } : {};
     return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem, details) };

@@ -7,7 +7,7 @@ import type { TransportDeps } from '../transport-deps.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
-import { cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { notStarted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
 import { supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
@@ -121,7 +121,9 @@ export class ModernDialect implements McpDialect {
       const read = await send(tasksGet({ ...handle, answersQuestions: true }));
       const task = classifyPoll(read.exchange, handle);
       switch (task.kind) {
+        // Its replicas may lag. If the task is gone, reads find that out, and the end of the call ends this too.
         case 'missing':
+          return { kind: 'retry', error: task.error };
         case 'ended':
           return { kind: 'done' };
         case 'working':
@@ -163,7 +165,7 @@ function startTroubleOf(exchange: RpcError) {
 export function classifyStart(exchange: Exchange, server: string, answersQuestions = false): StartReply {
   return exchange.kind === 'result'
     ? readCallResult(exchange.result, server, answersQuestions)
-    : startTrouble(exchange);
+    : (beyondLimits(exchange) ?? startTrouble(exchange));
 }
 
 /** What came of `tasks/get`. Pure. */
@@ -183,5 +185,6 @@ export function classifyAnswer(exchange: Exchange): AnswerReply {
   if (exchange.kind === 'result') return { kind: 'done' };
   if (isErrorOf(exchange, [methodUnknownCode, missingCapabilityCode]))
     return { kind: 'refused', error: startTroubleOf(exchange) };
-  return cancelTrouble(exchange, []);
+  const { error, ...wait } = pollTrouble(exchange);
+  return { ...wait, kind: 'retry', error };
 }

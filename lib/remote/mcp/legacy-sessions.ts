@@ -41,10 +41,16 @@ export class LegacySessions {
   }
 
   /** A session in the place of one that the server no longer knows. */
-  async renewed({ id }: Session, untilMs: EpochMs): Promise<Session | NoSession> {
+  async renewed(session: Session, untilMs: EpochMs): Promise<Session | NoSession> {
+    const { id } = session;
     if (id !== undefined && this.#lost.size < lostSessionsMax) this.#lost.add(id);
-    if (this.#current?.id === id) this.#current = undefined;
+    this.forget(session);
     return this.current(untilMs);
+  }
+
+  /** What is started from now on has another session; tasks of this one are asked for under it as before. */
+  forget({ id }: Session): void {
+    if (this.#current?.id === id) this.#current = undefined;
   }
 
   async #open(untilMs: EpochMs | undefined): Promise<Session | NoSession> {

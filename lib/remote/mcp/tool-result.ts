@@ -1,6 +1,7 @@
 // The result of a tool, common to all revisions. Pure.
 
 import { parseBoundedJson } from '../../base/bounded-json.js';
+import { disguisedTaskMaxChars } from '../../base/limits.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { unknown } from '../remote-error.js';
 import type { StartReply } from '../transport.js';
@@ -30,7 +31,7 @@ function textAsJson(content: JsonValue | undefined): JsonValue | undefined {
   const [item, ...more] = Array.isArray(content) ? (content as readonly JsonValue[]) : [];
   if (more.length > 0 || !isJsonObject(item) || typeof item['text'] !== 'string') return undefined;
   const text = item['text'].trim();
-  if (!text.startsWith('{')) return undefined;
+  if (!text.startsWith('{') || text.length > disguisedTaskMaxChars) return undefined;
   try {
     return parseBoundedJson(text);
   } catch {

@@ -101,13 +101,23 @@ export function readInitialize(result: JsonValue, sessionId: string | undefined)
   };
 }
 
-/** Servers made with the first SDK answer 400 with -32000 where the revision says 404. */
-export function isSessionLost({ exchange }: Answered, { id }: Session): boolean {
-  if (id === undefined) return false;
-  if (exchange.kind === 'http_error') return exchange.status === 404;
-  if (exchange.kind !== 'rpc_error') return false;
-  const { status, code } = exchange;
-  return (status === 404 && code !== methodUnknownCode) || (status === 400 && code === -32000);
+/**
+ * Whether an answer says that the session is lost. `surely`: nobody has looked at the request. `perhaps`: the request may
+ * have been carried out, so only what can be repeated may be sent again. Servers made with the first SDK answer 400 with
+ * -32000 where the revision says 404; others have the same code for trouble of their own.
+ */
+export function sessionLost({ exchange }: Answered, { id }: Session): 'surely' | 'perhaps' | 'no' {
+  if (id === undefined) return 'no';
+  if (exchange.kind === 'http_error') return exchange.status === 404 ? 'surely' : 'no';
+  if (exchange.kind !== 'rpc_error') return 'no';
+  const { status, code, unaddressed = false } = exchange;
+  if (status === 404 && code !== methodUnknownCode) return unaddressed || saysSession(exchange) ? 'surely' : 'no';
+  if (status !== 400 || code !== -32000) return 'no';
+  return unaddressed && saysSession(exchange) ? 'surely' : 'perhaps';
+}
+
+function saysSession({ message }: { readonly message: string }): boolean {
+  return /session|not initialized/i.test(message);
 }
 
 /** The result of a `tools/call`. A task is followed however the call was made, and some tools answer at once all the same. */

@@ -54,8 +54,21 @@ export function compileTransaction(
   };
 }
 
-export function compileGet(tableName: string, { pk, sk }: Key): GetItemCommandInput {
-  return { TableName: tableName, Key: toAttributes({ pk, sk }), ConsistentRead: true };
+export function compileGet(tableName: string, { pk, sk }: Key, attributes?: readonly string[]): GetItemCommandInput {
+  const expression = new Expression();
+  return {
+    TableName: tableName,
+    Key: toAttributes({ pk, sk }),
+    ConsistentRead: true,
+    ...projectionOf(attributes, expression),
+    ...(attributes === undefined ? {} : expression.aliases()),
+  };
+}
+
+function projectionOf(attributes: readonly string[] | undefined, expression: Expression) {
+  if (attributes === undefined) return {};
+  const names = new Set(['pk', 'sk', ...attributes]);
+  return { ProjectionExpression: [...names].map((name) => expression.name(name)).join(', ') };
 }
 
 /** One page; `startKey` is the `LastEvaluatedKey` of the page before. */
@@ -64,6 +77,7 @@ export function compilePartitionQuery(
   pk: string,
   skPrefix: string | undefined,
   startKey: Attributes | undefined,
+  attributes?: readonly string[],
 ): QueryCommandInput {
   const expression = new Expression();
   const clauses = [`${expression.name('pk')} = ${expression.value(pk)}`];
@@ -74,6 +88,7 @@ export function compilePartitionQuery(
     TableName: tableName,
     ConsistentRead: true,
     KeyConditionExpression: clauses.join(' AND '),
+    ...projectionOf(attributes, expression),
     ...expression.aliases(),
     ...(startKey === undefined ? {} : { ExclusiveStartKey: startKey }),
   };
@@ -162,6 +177,10 @@ function clauseOf(condition: Condition, expression: Expression): string {
     case 'absentOrAtMost': {
       const name = expression.name(condition.attribute);
       return `(attribute_not_exists(${name}) OR ${name} <= ${expression.value(condition.value)})`;
+    }
+    case 'absentOrAbove': {
+      const name = expression.name(condition.attribute);
+      return `(attribute_not_exists(${name}) OR ${name} > ${expression.value(condition.value)})`;
     }
   }
 }

@@ -10,7 +10,6 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { EngineError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
-import { storeConflictAttempts, storeConflictBackoffBaseMs, storeConflictBackoffMaxMs } from '../../base/limits.js';
 import { formatCursor, type IndexPosition } from '../index-cursor.js';
 import { type IndexPage, type IndexQuery, type Item, type Key, type Table, tableIndexes } from '../table.js';
 import type { Put, TransactResult, Update, Write, WriteResult } from '../table.js';
@@ -24,6 +23,7 @@ import {
   compileTransaction,
   compileUpdate,
 } from './compile.js';
+import { whileInConflict } from './conflicts.js';
 import { cancelledResult, conflictError, type Fate, isConflict, storeError, watchAttempts } from './failures.js';
 
 export interface DynamoDbTableOptions {
@@ -36,7 +36,7 @@ export interface DynamoDbTableOptions {
 
 /**
  * The table in DynamoDB. Repeats of one request are the SDK's, with the same bytes; a write that meets another
- * transaction is repeated here, up to 6 attempts with full jitter.
+ * transaction is repeated here, with full jitter, for as long as a request may take.
  */
 export class DynamoDbTable implements Table {
   readonly #client: DynamoDBClient;
@@ -77,19 +77,19 @@ export class DynamoDbTable implements Table {
     });
   }
 
-  async get(key: Key): Promise<Item | undefined> {
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
     const { Item: found } = await this.#read(() =>
-      this.#client.send(new GetItemCommand(compileGet(this.#tableName, key))),
+      this.#client.send(new GetItemCommand(compileGet(this.#tableName, key, attributes))),
     );
     return found === undefined ? undefined : fromAttributes(found);
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string): Promise<Item[]> {
+  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
     const items: Item[] = [];
     // As if a page had ended there: DynamoDB does not ask for an item with the key that a page starts behind.
     let startKey = after === undefined ? undefined : toAttributes({ pk, sk: after });
     do {
-      const input = compilePartitionQuery(this.#tableName, pk, skPrefix, startKey);
+      const input = compilePartitionQuery(this.#tableName, pk, skPrefix, startKey, attributes);
       const page = await this.#read(() => this.#client.send(new QueryCommand(input)));
       items.push(...(page.Items ?? []).map(fromAttributes));
       startKey = page.LastEvaluatedKey;
@@ -134,17 +134,19 @@ export class DynamoDbTable implements Table {
 
   async #repeated<Result>(send: (fate: Fate) => Promise<Result | 'conflict'>): Promise<Result> {
     const fate: Fate = { unknown: false };
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const result = await send(fate);
-        if (result !== 'conflict') return result;
-      } catch (error) {
-        if (!isConflict(error)) throw storeError(error, fate);
-      }
-      if (attempt === storeConflictAttempts) throw conflictError(fate);
-      const ceilingMs = Math.min(storeConflictBackoffMaxMs, storeConflictBackoffBaseMs * 2 ** attempt);
-      await this.#delay(this.#random.fraction() * ceilingMs);
-    }
+    const result = await whileInConflict(
+      async () => {
+        try {
+          return await send(fate);
+        } catch (error) {
+          if (isConflict(error)) return 'conflict';
+          throw storeError(error, fate);
+        }
+      },
+      { random: this.#random, delay: this.#delay },
+    );
+    if (result === 'conflict') throw conflictError(fate);
+    return result;
   }
 }
 

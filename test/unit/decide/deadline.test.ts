@@ -21,7 +21,15 @@ describe('a wait is due', () => {
   });
 
   it('when its next attempt is due', () => {
-    const step = { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 0, failedAttempts: 1, interrupted: 0 } as const;
+    const step = {
+      kind: 'step',
+      waitId: '1',
+      name: 'a',
+      requestedAtMs: 0,
+      failedAttempts: 1,
+      begun: 0,
+      interrupted: 0,
+    } as const;
     expect(waitDueAtMs({ ...step, retryAtMs: 70 })).toBe(70);
     expect(waitDueAtMs(step)).toBeUndefined();
   });

@@ -1,0 +1,71 @@
+import { EngineError } from '../lib/base/errors.js';
+import { whileInConflict, type Patience } from '../lib/store/dynamodb/conflicts.js';
+import { keyOf } from '../lib/store/write-rules.js';
+import type {
+  IndexPage,
+  IndexQuery,
+  Item,
+  Key,
+  Table,
+  TransactResult,
+  Write,
+  WriteResult,
+} from '../lib/store/table.js';
+
+/**
+ * A table with the conflicts of DynamoDB: a write is refused while a transaction on one of its items is under way, and a
+ * transaction while any other write of them is. Each takes 10 to 20 ms. What is refused is sent again as `DynamoDbTable`
+ * does it.
+ */
+export class ConflictingTable implements Table {
+  attempts = 0;
+  readonly #table: Table;
+  readonly #patience: Patience;
+  readonly #underWay = new Set<string>();
+
+  constructor(table: Table, patience: Patience) {
+    this.#table = table;
+    this.#patience = patience;
+  }
+
+  write(write: Write): Promise<WriteResult> {
+    return this.#held([write], false, () => this.#table.write(write));
+  }
+
+  transact(writes: readonly Write[]): Promise<TransactResult> {
+    return this.#held(writes, true, () => this.#table.transact(writes));
+  }
+
+  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    await this.#patience.delay(5);
+    return this.#table.get(key, attributes);
+  }
+
+  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+    await this.#patience.delay(5);
+    return this.#table.queryPartition(pk, skPrefix, after, attributes);
+  }
+
+  queryIndex(query: IndexQuery): Promise<IndexPage> {
+    return this.#table.queryIndex(query);
+  }
+
+  async #held<Result>(writes: readonly Write[], isTransaction: boolean, apply: () => Promise<Result>): Promise<Result> {
+    const keys = writes.map((write) => `${keyOf(write).pk} ${keyOf(write).sk}`);
+    const result = await whileInConflict(async () => {
+      this.attempts += 1;
+      if (keys.some((key) => this.#underWay.has(key))) {
+        await this.#patience.delay(5);
+        return 'conflict';
+      }
+      if (isTransaction) for (const key of keys) this.#underWay.add(key);
+      await this.#patience.delay(10 + 10 * this.#patience.random.fraction());
+      const applied = await apply();
+      if (isTransaction) for (const key of keys) this.#underWay.delete(key);
+      return applied;
+    }, this.#patience);
+    if (result === 'conflict')
+      throw new EngineError('STORE_UNAVAILABLE', 'the items are being written by other transactions');
+    return result;
+  }
+}

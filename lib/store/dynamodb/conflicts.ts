@@ -1,0 +1,29 @@
+import type { Random } from '../../base/ids.js';
+import { storeConflictBackoffBaseMs, storeConflictBackoffMaxMs, storeConflictPatienceMs } from '../../base/limits.js';
+
+export interface Patience {
+  readonly random: Random;
+  /** Resolves after `delayMs`. */
+  readonly delay: (delayMs: number) => Promise<void>;
+}
+
+/**
+ * Sends a write that met another transaction on its items again, with full jitter, until the pauses would be longer than a
+ * request may take. The first pauses are short: a turn that meets one signal is through at once. Later ones grow with
+ * what is met, so that many senders do not keep each other, and the turn of the run, from the item.
+ */
+export async function whileInConflict<Result>(
+  send: () => Promise<Result | 'conflict'>,
+  { random, delay }: Patience,
+): Promise<Result | 'conflict'> {
+  let pausedMs = 0;
+  for (let attempt = 1; ; attempt++) {
+    const result = await send();
+    if (result !== 'conflict') return result;
+    const ceilingMs = Math.min(storeConflictBackoffMaxMs, storeConflictBackoffBaseMs * 2 ** attempt);
+    const delayMs = random.fraction() * ceilingMs;
+    pausedMs += delayMs;
+    if (pausedMs > storeConflictPatienceMs) return 'conflict';
+    await delay(delayMs);
+  }
+}

@@ -1,0 +1,214 @@
+// What every item of the table may hold at most, attribute by attribute, so that no write can make one that DynamoDB
+// refuses: an update does not know what else is on its item, and need not.
+
+import { EngineError } from '../base/errors.js';
+import { utf8Bytes } from '../base/json.js';
+import { idempotencyKeyMaxBytes, failureTextBytes } from '../base/limits.js';
+import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './items.js';
+import type { Key, Scalar } from './table.js';
+
+const KiB = 1024;
+
+/** Of a payload: so much of its stored form, sealed, is on the item itself; a larger one is in chunks, and only a reference to them. */
+interface PayloadRoom {
+  readonly inlineBytes: number;
+}
+/** Of a text: its length in UTF-8. What is validated before keeps it. */
+interface TextRoom {
+  readonly maxBytes: number;
+}
+export type Room = PayloadRoom | TextRoom | 'number';
+
+const payload = (inlineBytes: number): PayloadRoom => ({ inlineBytes });
+const text = (maxBytes: number): TextRoom => ({ maxBytes });
+
+/** An id of a run or of a writer, in hex. */
+const id = text(128);
+/** A word of ours. */
+const word = text(32);
+/** A name in the configuration of the app: of a workflow, a server, a schedule. */
+const name = text(64);
+/** A number of digits; DynamoDB counts two of them as a byte. */
+const number = 'number';
+
+const common = { format: number } as const satisfies Record<string, Room>;
+const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<string, Room>;
+const listed = { listPartition: word, listSort: text(128) } as const satisfies Record<string, Room>;
+
+/**
+ * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit beside one of up
+ * to 300 KiB that an earlier version left on the item: it gave each attribute as much.
+ */
+export const itemLimits = {
+  head: {
+    ...common,
+    ...markers,
+    ...listed,
+    writerId: id,
+    workflow: name,
+    /** 64 characters of any script. */
+    version: text(192),
+    status: word,
+    input: payload(300 * KiB),
+    seed: id,
+    createdAtMs: number,
+    endedAtMs: number,
+    key: text(idempotencyKeyMaxBytes),
+    deadlineAtMs: number,
+    startAtMs: number,
+    parentRunId: id,
+    parentWaitId: word,
+    previousRunId: id,
+    nextRunId: id,
+    /** As JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
+    tags: text(20 * KiB),
+    inboxCount: number,
+    dueSeq: number,
+    blocks: number,
+    publishedSeq: number,
+    afterRunId: id,
+    laterRunId: id,
+    sentDigest: text(64),
+    inputError: payload(16 * KiB),
+    failedTurns: number,
+    failedTurnCause: word,
+    failedTurnAtMs: number,
+    blocked: payload(16 * KiB),
+  },
+  commit: { ...common, writerId: id, events: payload(300 * KiB) },
+  inbox: {
+    ...common,
+    ...markers,
+    kind: word,
+    reason: text(failureTextBytes),
+    /** 128 characters of any script. */
+    name: text(384),
+    payload: payload(300 * KiB),
+    atMs: number,
+    order: number,
+    position: number,
+    sentDigest: text(64),
+  },
+  token: {
+    ...common,
+    ...markers,
+    ...listed,
+    server: name,
+    attempt: number,
+    writerId: id,
+    createdAtMs: number,
+    deadlineAtMs: number,
+    childRunId: id,
+    parentClose: word,
+    pollErrors: number,
+    onCancel: word,
+    onTimeout: word,
+    answersQuestions: number,
+    form: payload(24 * KiB),
+    stepFailures: number,
+    stepStrikes: number,
+    stepSinceMs: number,
+    stepError: payload(8 * KiB),
+    stepProgress: payload(24 * KiB),
+    handle: payload(8 * KiB),
+    startedAtMs: number,
+    pollHintMs: number,
+    questions: payload(24 * KiB),
+    questionsRecorded: number,
+    questionsRound: number,
+    questionsTaken: number,
+    sighted: word,
+    sightings: number,
+    sightedAtMs: number,
+    ttlMs: number,
+    cancelled: word,
+    cancelledAtMs: number,
+    settledAtMs: number,
+    settledBy: id,
+    settledFrom: word,
+    outcome: payload(64 * KiB),
+  },
+  /** Where an id of a caller points. */
+  name: { ...common, runId: id, generation: number },
+  schedule: {
+    ...common,
+    revision: number,
+    fromMs: number,
+    tickAtMs: number,
+    runId: id,
+    startingTickAtMs: number,
+    startingSinceMs: number,
+    waitingTickAtMs: number,
+    pausedAtMs: number,
+  },
+  /** State, rate and slots of a server. */
+  server: {
+    ...common,
+    failures: number,
+    failedAtMs: number,
+    openUntilMs: number,
+    probeUntilMs: number,
+    trips: number,
+    holdUntilMs: number,
+    minute: number,
+    requests: number,
+    holder: text(128),
+    untilMs: number,
+  },
+  /** How many partitions the due index has. */
+  due: { ...common, shards: number },
+} as const satisfies Record<string, Readonly<Record<string, Room>>>;
+
+export type ItemKind = keyof typeof itemLimits;
+
+const rooms: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
+
+/** Which kind of item is at a key. */
+export function itemKindOf({ pk, sk }: Key): ItemKind {
+  if (pk.startsWith('run#')) {
+    if (sk === headSk) return 'head';
+    if (sk.startsWith(commitPrefix)) return 'commit';
+    if (sk.startsWith(inboxPrefix)) return 'inbox';
+    if (sk.startsWith(tokenPrefix)) return 'token';
+  }
+  if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('schedule#')) return 'schedule';
+  if (pk.startsWith('server#')) return 'server';
+  if (pk === 'due') return 'due';
+  throw new EngineError('INTERNAL', `there is no kind of item at ${pk} ${sk}`);
+}
+
+/** The names of the payloads of an item, each with the bytes of it that the item has room for. */
+export function payloadsOf(key: Key): readonly (readonly [name: string, inlineBytes: number])[] {
+  return payloads.get(itemKindOf(key)) ?? [];
+}
+
+const payloads: ReadonlyMap<string, readonly (readonly [string, number])[]> = new Map(
+  Object.entries(rooms).map(([kind, ofKind]) => [
+    kind,
+    Object.entries(ofKind).flatMap(([attribute, room]) =>
+      typeof room === 'object' && 'inlineBytes' in room ? [[attribute, room.inlineBytes] as const] : [],
+    ),
+  ]),
+);
+
+/**
+ * Throws EngineError `INTERNAL` for an attribute that its kind of item does not have: it would be in no sum.
+ * `PAYLOAD_TOO_LARGE` for a value that has no room. Payloads come sealed, and as references where they are too large.
+ */
+export function checkAttributes(key: Key, attributes: Readonly<Record<string, Scalar | undefined>>): void {
+  const kind = itemKindOf(key);
+  for (const [attribute, value] of Object.entries(attributes)) {
+    if (value === undefined || attribute === 'pk' || attribute === 'sk') continue;
+    const room = Object.hasOwn(rooms[kind], attribute) ? rooms[kind][attribute] : undefined;
+    if (room === undefined || (typeof value === 'number') !== (room === 'number'))
+      throw new EngineError('INTERNAL', `a ${kind} has no ${typeof value} "${attribute}"`);
+    if (typeof value === 'number' || room === 'number') continue;
+    const maxBytes = 'maxBytes' in room ? room.maxBytes : room.inlineBytes;
+    // No text has more than three bytes for each of its units.
+    if (value.length * 3 <= maxBytes) continue;
+    const bytes = utf8Bytes(value);
+    if (bytes > maxBytes)
+      throw new EngineError('PAYLOAD_TOO_LARGE', `"${attribute}" of a ${kind} holds ${maxBytes} bytes, got ${bytes}`);
+  }
+}

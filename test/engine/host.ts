@@ -1,0 +1,139 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
+import { EngineError } from '../../lib/base/errors.js';
+import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs } from '../../lib/base/limits.js';
+import type { Deps } from '../../lib/operations/deps.js';
+import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { handleWork } from '../../lib/operations/handle-work.js';
+import { runLongStep } from '../../lib/operations/run-long-step.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { oneTurnFor } from '../../lib/queue/one-turn.js';
+import { MemoryQueues } from '../../lib/queue/memory-queues.js';
+import type { ReceivedMessage } from '../../lib/queue/memory-queue.js';
+import type { StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
+import { startMs, type Started } from './support.js';
+
+/** A call of the store, by the name of its method. */
+export interface StoreCall {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  /** Since the first instant of the test. */
+  readonly atS: number;
+}
+
+/** `deps` with a store that turns away the calls that `refuses` names, as one that is throttled does. */
+export function throttled(deps: Deps, refuses: (call: StoreCall) => boolean): Deps {
+  const store = new Proxy(deps.store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown =>
+        refuses({ method: String(name), args, atS: (deps.clock.nowMs() - startMs) / 1_000 })
+          ? Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'))
+          : Reflect.apply(value, target, args);
+    },
+  });
+  return { ...deps, store };
+}
+
+/** Types of the events that a call of `commit`, or of one with an end, would write. */
+export function eventsOf({ method, args }: StoreCall): readonly string[] {
+  if (!method.startsWith('commit')) return [];
+  return (args[1] as { events: readonly { type: string }[] }).events.map(({ type }) => type);
+}
+
+/**
+ * Runs everything as Lambda and SQS would: functions with their timeouts, messages that are given back and come again,
+ * counted, a sweep each minute. Time passes when nobody has anything to do before.
+ */
+export class Host {
+  readonly #run: Started;
+  readonly #deps: Deps;
+  readonly #queues: MemoryQueues;
+  #lastSweepAtMs: number;
+  #underWay = 0;
+  turns = 0;
+
+  constructor(run: Started, deps: Deps) {
+    this.#run = run;
+    this.#deps = deps;
+    const { queues } = run.app.deps;
+    if (!(queues instanceof MemoryQueues)) throw new TypeError('the host needs the queues of a test app');
+    this.#queues = queues;
+    this.#lastSweepAtMs = run.app.clock.nowMs();
+  }
+
+  /** Until the run has ended, or so long after the first instant of the test. */
+  async toEnd(untilS = 3_600): Promise<Started> {
+    const { app, runId } = this.#run;
+    for (;;) {
+      this.#receive();
+      for (let round = 0; round < 10; round++) await eventLoop();
+      if (this.#underWay === 0 && (await app.show(runId)).endedAtMs !== undefined) return this.#run;
+      const nowMs = app.clock.nowMs();
+      const instants = [
+        app.clock.nextDelayAtMs(),
+        this.#queues.nextChangeAtMs(),
+        this.#lastSweepAtMs + sweepIntervalMs,
+      ];
+      const nextAtMs = Math.min(...instants.filter((atMs) => atMs !== undefined && atMs > nowMs).map(Number));
+      if (instants.some((atMs) => atMs !== undefined && atMs <= nowMs) && this.#receive() > 0) continue;
+      if (nextAtMs > startMs + untilS * 1_000) return this.#run;
+      app.clock.moveTo(nextAtMs);
+      if (nextAtMs < this.#lastSweepAtMs + sweepIntervalMs) continue;
+      this.#lastSweepAtMs = nextAtMs;
+      await fanOutDue(app.deps);
+    }
+  }
+
+  #receive(): number {
+    const { turn, work, step } = this.#queues;
+    const turns = turn.receive(10);
+    const others = [
+      ...work.receive(10).map((message) => {
+        this.#handle(work, [message], () => handleWork(this.#deps, JSON.parse(message.body) as WorkMessage));
+      }),
+      ...step.receive(10).map((message) => {
+        this.#handle(step, [message], () => this.#step(message));
+      }),
+    ];
+    // All of one run.
+    if (turns.length > 0) this.#handle(turn, turns, () => this.#turn(turns));
+    return turns.length + others.length;
+  }
+
+  async #turn(messages: readonly ReceivedMessage[]): Promise<void> {
+    this.turns++;
+    const message = oneTurnFor(messages.map(({ body }) => JSON.parse(body) as TurnMessage));
+    if (message === undefined) return;
+    const deliveryCount = Math.max(...messages.map(({ receiveCount }) => receiveCount));
+    await runTurn(this.#deps, message, { remainingMs: this.#timer(turnTimeoutMs), deliveryCount });
+  }
+
+  async #step({ body }: ReceivedMessage): Promise<void> {
+    await runLongStep(this.#deps, JSON.parse(body) as StepMessage, { remainingMs: this.#timer(stepFunctionTimeoutMs) });
+  }
+
+  #timer(timeoutMs: number): () => number {
+    const { clock } = this.#run.app;
+    const endsAtMs = clock.nowMs() + timeoutMs;
+    return () => endsAtMs - clock.nowMs();
+  }
+
+  #handle(
+    queue: { deleteMessage(receiptHandle: string): unknown },
+    messages: readonly ReceivedMessage[],
+    work: () => Promise<unknown>,
+  ): void {
+    this.#underWay++;
+    work()
+      .then(
+        () => {
+          for (const { receiptHandle } of messages) queue.deleteMessage(receiptHandle);
+        },
+        () => undefined,
+      )
+      .finally(() => {
+        this.#underWay--;
+      });
+  }
+}
