@@ -26,13 +26,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'poll-times-out-regardless',
     rule: 'a poll ends a wait only if its deadline is the one that was read',
-    file: pollTask,
-    edits: [
-      {
-        find: `by === 'timeout' && deadlineAtMs !== undefined ? { onlyIfDeadlineIs: deadlineAtMs } : {}`,
-        replace: '{}',
-      },
-    ],
+    file: 'lib/operations/settle-in-time.ts',
+    edits: [{ find: 'settlement, { onlyIfDeadlineIs: deadlineAtMs }', replace: 'settlement, {}' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
@@ -122,8 +117,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: stopRemote,
     edits: [
       {
-        find: `if (handle === 'unknown') return givesUp ? {} : 'later';`,
-        replace: `if (handle === 'unknown') return {};`,
+        find: `if (found === 'unknown') return givesUp ? {} : 'later';`,
+        replace: `if (found === 'unknown') return {};`,
       },
     ],
     caughtBy: rules('letting-go', 'lost start asked for again'),
@@ -134,8 +129,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: stopRemote,
     edits: [
       {
-        find: `if (handle === 'unknown') return givesUp ? {} : 'later';`,
-        replace: `if (handle === 'unknown') return 'later';`,
+        find: `if (found === 'unknown') return givesUp ? {} : 'later';`,
+        replace: `if (found === 'unknown') return 'later';`,
       },
     ],
     caughtBy: rules('letting-go', 'lost start asked for a day'),
@@ -422,8 +417,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: 'item: items.inboxItem(signal), conditions: [itemAbsent]',
-        replace: 'item: items.inboxItem(signal), conditions: []',
+        find: 'item: items.inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent]',
+        replace: 'item: items.inboxItem({ ...signal, position: 0 }), conditions: []',
       },
     ],
     caughtBy: rules('conditions', 'createRunWithSignal only if'),
@@ -432,12 +427,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'own-signalled-run-not-recognised',
     rule: '... by whoever made it, as its own',
     file: runStore,
-    edits: [
-      {
-        find: `item: items.inboxItem(signal), conditions: [itemAbsent] }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
-        replace: 'item: items.inboxItem(signal), conditions: [itemAbsent] }]); return result.ok;',
-      },
-    ],
+    edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
     caughtBy: rules('conditions', 'createRunWithSignal only if'),
   },
   {
@@ -539,7 +529,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'ending-with-older-marker',
     rule: 'an ending says from which commit the marker is',
     file: runStore,
-    edits: [{ find: `set: { status: 'ending', dueSeq: commit.seq }`, replace: `set: { status: 'ending' }` }],
+    edits: [{ find: `status: 'ending', dueSeq: commit.seq,`, replace: `status: 'ending',` }],
     caughtBy: rules('conditions', 'commitEnding only'),
   },
   {
@@ -576,7 +566,7 @@ export const untestedMutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: `remove: ['blocked'], conditions: [ itemExists, statusIs(end.seen.status)`,
+        find: 'remove: items.troubleAttributes, conditions: [ itemExists, statusIs(end.seen.status)',
         replace: 'conditions: [itemExists, statusIs(end.seen.status)',
       },
     ],
@@ -741,14 +731,24 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'deadline-of-settled',
     rule: 'the deadline of a settled wait stays',
     file: runStore,
-    edits: [{ find: '[itemExists, notSettled, hasDeadline]', replace: '[itemExists, hasDeadline]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, hasDeadline, notOverdue(nowMs)]',
+        replace: '[itemExists, hasDeadline, notOverdue(nowMs)]',
+      },
+    ],
     caughtBy: rules('conditions', 'moveDeadline only'),
   },
   {
     name: 'deadline-where-none-was',
     rule: '... and a wait without one gets none',
     file: runStore,
-    edits: [{ find: '[itemExists, notSettled, hasDeadline]', replace: '[itemExists, notSettled]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, hasDeadline, notOverdue(nowMs)]',
+        replace: '[itemExists, notSettled, notOverdue(nowMs)]',
+      },
+    ],
     caughtBy: rules('conditions', 'moveDeadline only'),
   },
   {
@@ -839,10 +839,7 @@ export const untestedMutants: readonly Mutant[] = [
     rule: 'taking in questions makes no item',
     file: runStore,
     edits: [
-      {
-        find: '{ set: { questionsTaken: recorded }, conditions: [itemExists] }',
-        replace: '{ set: { questionsTaken: recorded }, conditions: [] }',
-      },
+      { find: 'conditions: [itemExists, notTakenBeyond(recorded)]', replace: 'conditions: [notTakenBeyond(recorded)]' },
     ],
     caughtBy: rules('conditions', 'takeQuestions makes no item'),
   },
@@ -1153,32 +1150,26 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'start-without-time',
     rule: 'a start needs time for its request',
     file: turn,
-    edits: [
-      {
-        find: `if (this.#options.limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;
-               const { turnId, called } = this.#options;`,
-        replace: 'const { turnId, called } = this.#options;',
-      },
-    ],
+    edits: [{ find: 'if (this.#options.limits.remainingMs() < startReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a start'),
   },
   {
     name: 'step-without-time',
     rule: 'a step needs time for itself',
     file: turn,
-    edits: [
-      {
-        find: 'if (this.#options.limits.remainingMs() < command.policy.timeoutMs + turnReserveMs) return false;',
-        replace: '',
-      },
-    ],
+    edits: [{ find: 'if (this.#options.limits.remainingMs() < longestMs + turnReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
     name: 'cancel-without-time',
     rule: 'a cancel needs time for its request',
     file: endRun,
-    edits: [{ find: 'if (limits.remainingMs() < requestTimeoutMs + turnReserveMs) return false;', replace: '' }],
+    edits: [
+      {
+        find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
+        replace: '',
+      },
+    ],
     caughtBy: rules('turns', 'too little time for a cancel'),
   },
 
@@ -1187,13 +1178,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'no-wake-for-the-rest',
     rule: 'what there was no time for is for another turn',
     file: turn,
-    edits: [
-      {
-        find: 'if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq); await wakeRun(this.#deps, runId);',
-        replace:
-          'if (this.#outbox?.publishedSeq !== undefined) await this.#deps.store.setPublished(runId, this.#outbox.publishedSeq);',
-      },
-    ],
+    edits: [{ find: 'await wakeForRest(this.#deps, runId, this.#work.unharmed());', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
@@ -1207,7 +1192,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'careful-without-record',
     rule: '... and are recorded before',
     file: turn,
-    edits: [{ find: 'command.policy.atMostOnce || this.#isCareful()', replace: 'command.policy.atMostOnce' }],
+    edits: [
+      { find: 'policy.atMostOnce || this.#isCareful() || isUnharmed', replace: 'policy.atMostOnce || isUnharmed' },
+    ],
     caughtBy: rules('turns', 'careful after a delivery'),
   },
   {
@@ -1216,7 +1203,7 @@ export const untestedMutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `if (this.#isStarted(wait) || this.#isLater(wait) || this.#running('outside') >= outsideInParallel) return true;`,
+        find: 'if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;',
         replace: 'if (this.#isStarted(wait) || this.#isLater(wait)) return true;',
       },
     ],
@@ -1244,42 +1231,52 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-result-lost-in-block',
     rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
-    file: turn,
-    edits: [{ find: `'StepCompleted', 'StepFailed',`, replace: `'StepFailed',` }],
+    file: 'lib/operations/turn-work.ts',
+    edits: [
+      {
+        find: `'StepCompleted', 'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
+        replace: `'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
+      },
+    ],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'step-failure-lost-in-block',
     rule: '... its failure',
-    file: turn,
-    edits: [{ find: `'StepFailed', 'StepAttemptFailed',`, replace: `'StepAttemptFailed',` }],
+    file: 'lib/operations/turn-work.ts',
+    edits: [
+      {
+        find: `'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
+        replace: `'StepAttemptFailed', 'RemoteTaskStartFailed',`,
+      },
+    ],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'attempt-lost-in-block',
     rule: '... that of an attempt',
-    file: turn,
+    file: 'lib/operations/turn-work.ts',
     edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'failed-start-lost-in-block',
     rule: '... and that of a start',
-    file: turn,
+    file: 'lib/operations/turn-work.ts',
     edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'lost-start-lost-in-block',
     rule: '... of unknown fate',
-    file: turn,
+    file: 'lib/operations/turn-work.ts',
     edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'asked-start-lost-in-block',
     rule: '... or with questions',
-    file: turn,
+    file: 'lib/operations/turn-work.ts',
     edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
@@ -1429,29 +1426,17 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'block-stays-on-head',
     rule: 'a block that is over is taken off the head',
     file: turn,
-    edits: [{ find: 'isNew || isToStay || blocked !== undefined', replace: 'isNew || isToStay' }],
+    edits: [
+      { find: 'isNew || isOlder || blocked !== undefined || failedTurns', replace: 'isNew || isOlder || failedTurns' },
+    ],
     caughtBy: rules('turns', 'block that is over'),
   },
   {
     name: 'resume-left-in-pause',
     rule: 'a resume in between is taken in with the pauses',
-    file: turn,
-    edits: [
-      {
-        find: `(event) => event.type === 'RunPaused' || event.type === 'RunResumed'`,
-        replace: `(event) => event.type === 'RunPaused'`,
-      },
-    ],
+    file: 'lib/operations/take-in.ts',
+    edits: [{ find: `item.kind === 'pause' || item.kind === 'resume'`, replace: `item.kind === 'pause'` }],
     caughtBy: rules('turns', 'pause, resume and pause again'),
-  },
-  {
-    name: 'terminate-passed-over',
-    rule: 'a terminate that comes during the last step is not taken in with its result',
-    file: turn,
-    edits: [
-      { find: 'if (!newInbox(this.#known).some(isTerminate)) await this.#commit(', replace: 'await this.#commit(' },
-    ],
-    caughtBy: rules('blocked-owners', 'terminate while the last step runs'),
   },
   {
     name: 'heartbeat-of-unknown',
@@ -1481,9 +1466,14 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'starts-left-alone',
-    rule: 'a turn does not end before its starts have',
+    rule: 'a run is not said to be blocked before its starts have ended',
     file: turn,
-    edits: [{ find: 'await this.#outsideDone();', replace: '' }],
+    edits: [
+      {
+        find: 'await this.#work.allEnd(); const { results } = this.#work;',
+        replace: 'const { results } = this.#work;',
+      },
+    ],
     caughtBy: rules('turns', 'turn that is blocked during a start'),
   },
   {
@@ -1546,29 +1536,29 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'unavailable-store-not-tried-again',
     rule: 'the result of an attempt is stored again when the store fails',
-    file: runLongStep,
+    file: 'lib/operations/persist.ts',
     edits: [{ find: `hasCode(error, 'STORE_UNAVAILABLE') ||`, replace: '' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
   },
   {
     name: 'unknown-result-not-tried-again',
     rule: '... or does not answer',
-    file: runLongStep,
+    file: 'lib/operations/persist.ts',
     edits: [{ find: `|| hasCode(error, 'STORE_RESULT_UNKNOWN')`, replace: '' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that fails for a while'),
   },
   {
     name: 'failing-store-tried-for-ever',
     rule: '... for a while',
-    file: runLongStep,
-    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: '!mayPass || attempt > 20' }],
+    file: 'lib/operations/persist.ts',
+    edits: [{ find: 'if (limits.remainingMs() < pauseMs + needsMs) throw error;', replace: '' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
   {
     name: 'hopeless-store-tried-again',
     rule: '... and not when it never will',
-    file: runLongStep,
-    edits: [{ find: '!mayPass || attempt >= storeHandleTries', replace: 'attempt >= storeHandleTries' }],
+    file: 'lib/operations/persist.ts',
+    edits: [{ find: 'if (!isStoreTrouble(error)) throw error; const pauseMs', replace: 'const pauseMs' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 ];

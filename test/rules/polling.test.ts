@@ -213,7 +213,7 @@ test('poll of a settled wait: it reads nothing, and wakes the run only while its
   await task.settle(100);
   expect(await task.poll(hopTo(100))).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
-  await task.store.clearTokenMarker(runId, '1', { dueAtMs: 100, hasHandle: true });
+  await task.store.clearTokenMarker(runId, '1', { dueAtMs: at(100), hasHandle: true });
   expect(await task.poll()).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
 });

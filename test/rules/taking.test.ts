@@ -1,7 +1,6 @@
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import { EngineError } from '../../lib/base/errors.js';
-import { storeHandleTries } from '../../lib/base/limits.js';
 import type { OpenRemoteTask } from '../../lib/history/run-state.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Deps } from '../../lib/operations/deps.js';
@@ -31,6 +30,7 @@ class Taking {
   readonly store = new RunStore(this.table);
   readonly sent: string[] = [];
   cancelReply: CancelReply = { kind: 'done' };
+  isFoundAgain = false;
   readonly #command: StartRemoteTask;
 
   constructor(policies: Policies = {}) {
@@ -74,7 +74,9 @@ class Taking {
       },
     };
     const wait = { waitId: '1', deadlineAtMs: token.deadlineAtMs } as OpenRemoteTask;
-    const task = { runId, wait, command: this.#command, transport, token } as TakenTask;
+    const persist: TakenTask['persist'] = (request) => request();
+    const { isFoundAgain } = this;
+    const task = { runId, wait, command: this.#command, transport, token, isFoundAgain, persist } as TakenTask;
     return takeHandle(deps, task, { handle, ...reply }, options).catch((error: unknown) => (error as EngineError).code);
   }
 
@@ -137,18 +139,16 @@ test('task that was found: one that came meanwhile stands, and it is cancelled o
   expect(closed.cancels).toEqual(['t1']);
 });
 
-test('store that takes no handle: it is tried six times, then the task is cancelled if its call says so', async () => {
-  for (const [policies, cancels] of [
-    [{}, ['t1']],
-    [{ onCancel: 'leave' }, []],
+test('store that takes no handle: the task is cancelled, unless its call leaves it or the next owner finds it again', async () => {
+  for (const [policies, isFoundAgain, code, cancels] of [
+    [{}, false, 'STORE_UNAVAILABLE', ['t1']],
+    [{ onCancel: 'leave' }, false, 'STORE_UNAVAILABLE', []],
+    [{}, true, 'STORE_UNAVAILABLE', []],
+    [{}, true, 'INTERNAL', ['t1']],
   ] as const) {
     const taking = await Taking.of(policies);
-    let tries = 0;
-    taking.table.write = () => {
-      tries++;
-      return Promise.reject(new EngineError('STORE_UNAVAILABLE', 'gone'));
-    };
-    expect(await taking.take()).toBe('STORE_UNAVAILABLE');
-    expect([tries, taking.cancels]).toEqual([storeHandleTries, cancels]);
+    taking.isFoundAgain = isFoundAgain;
+    taking.table.write = () => Promise.reject(new EngineError(code, 'gone'));
+    expect([await taking.take(), taking.cancels]).toEqual([code, cancels]);
   }
 });

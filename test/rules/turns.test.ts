@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { outsideInParallel, requestTimeoutMs, turnReserveMs } from '../../lib/base/limits.js';
+import { outsideInParallel, cancelReserveMs, startReserveMs, turnReserveMs } from '../../lib/base/limits.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { afterEnd } from '../../lib/operations/end-run.js';
@@ -75,20 +75,20 @@ const call = async (ctx: WorkflowContext) =>
 
 test('too little time for a start: none is begun, and another turn is asked for', async () => {
   const scene = await Turns.of(call);
-  await scene.turn(requestTimeoutMs + turnReserveMs - 1);
+  await scene.turn(startReserveMs - 1);
   expect(scene.reports.startedAtMs).toEqual([]);
   expect(scene.sent).toEqual(['wake']);
   expect(await scene.due()).toEqual(['run 0']);
-  await scene.turn(requestTimeoutMs + turnReserveMs);
+  await scene.turn(startReserveMs);
   expect(scene.reports.startedAtMs).toHaveLength(1);
 });
 
 test('too little time for a step: none is begun, and another turn is asked for', async () => {
   let ran = 0;
   const scene = await Turns.of(async (ctx) => ctx.step('s', () => ++ran, { timeout: { seconds: 20 } }));
-  await scene.turn(24_999);
+  await scene.turn(20_000 + turnReserveMs - 1);
   expect([ran, scene.sent, await scene.due()]).toEqual([0, ['wake'], ['run 0']]);
-  await scene.turn(25_000);
+  await scene.turn(20_000 + turnReserveMs);
   expect(ran).toBe(1);
 });
 
@@ -96,13 +96,13 @@ test('too little time for a cancel: the task of a run that ended is left to anot
   const scene = await Turns.of(call);
   await scene.turn();
   await requestStop(scene.deps, { runId: scene.runId, kind: 'terminate', requestId: 't' });
-  await scene.turn(requestTimeoutMs + turnReserveMs - 1);
+  await scene.turn(cancelReserveMs - 1);
   expect(await scene.types()).toContain('RunEnded');
   expect([scene.reports.cancels, (await scene.due()).map((entry) => entry.split(' ')[0])]).toEqual([
     0,
     ['run', 'token'],
   ]);
-  await scene.turn(requestTimeoutMs + turnReserveMs);
+  await scene.turn(cancelReserveMs);
   expect([scene.reports.cancels, await scene.due()]).toEqual([1, []]);
 });
 
@@ -228,7 +228,6 @@ async function blockedDuring(
         ctx.step('misuse', async () => {
           await ctx.sleep({ seconds: 1 }).catch(() => undefined);
           block();
-          return new Promise(() => undefined);
         }),
       ]),
     reports?.(blocked),
@@ -311,7 +310,7 @@ test('too little time for one of two: the other one runs elsewhere, and another 
   const scene = await Turns.of(async (ctx) =>
     Promise.all([ctx.step('long', () => 1, { timeout: { seconds: 45 } }), call(ctx)]),
   );
-  await scene.turn(40_000);
+  await scene.turn(startReserveMs);
   expect(scene.reports.startedAtMs).toHaveLength(1);
   expect(scene.sent).toContain('wake');
 });
@@ -333,9 +332,9 @@ test('turn that is blocked during a start: it ends when that has, and the handle
     isOver = true;
   });
   for (let round = 0; round < 20; round++) await eventLoop();
-  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
   expect(isOver).toBe(false);
   answer();
   await turn;
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
   expect((await scene.store.readToken(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
 });
