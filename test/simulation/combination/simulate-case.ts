@@ -420,8 +420,8 @@ class Simulation implements Stage {
         return;
       }
       case 'outcome': {
-        const outcome = await awaitOutcome(deps, runId, 10 * S);
-        if (outcome?.status === 'continued')
+        const ended = await awaitOutcome(deps, runId, 10 * S);
+        if (ended?.outcome.status === 'continued')
           this.#world.fail('reader-stopped', `awaitOutcome of run ${short(runId)} says that it is continued`);
         return;
       }
