@@ -1,6 +1,7 @@
 import { MemoryTable } from '../lib/store/memory-table.js';
 import type { Table } from '../lib/store/table.js';
 import { figure, medianFigure, type Aim, type Figure } from './figure.js';
+import { bodyRatios } from './measure-bodies.js';
 import { parallelHistory, parallelSteps, replayMs, sequentialHistory, sequentialSteps } from './measure-replay.js';
 import { msPerPut, msPerStep, runsPerSecond } from './measure-steps.js';
 import { wakeLatenciesMs } from './measure-wake.js';
@@ -9,11 +10,13 @@ import { storeNames, type Database, type StoreName } from './stores.js';
 
 const aims = {
   replayed10kEvents: { atMost: 50 },
+  body: { atMost: 3 },
   step: { memory: { atMost: 0.1 }, dynoxide: { atMost: 1.5 } },
   runs: { memory: { atLeast: 1_000 }, dynoxide: undefined },
   wake: { atMost: 10 },
 } satisfies {
   replayed10kEvents: Aim;
+  body: Aim;
   step: Record<StoreName, Aim>;
   runs: Record<StoreName, Aim | undefined>;
   wake: Aim;
@@ -26,6 +29,9 @@ export async function timeFigures(
 ): Promise<readonly Figure[]> {
   progress('replay');
   const figures: Figure[] = [...(await replayFigures())];
+  progress('bodies');
+  for (const [name, ratios] of bodyRatios())
+    figures.push(medianFigure(`bodies.${name}.4MiB`, ratios, 'times one JSON.parse of rows', aims.body));
   for (const store of storeNames) {
     const openTable = tablesOf(store, database);
     if (openTable === undefined) continue;

@@ -69,7 +69,8 @@ function parsed(text: string): JsonValue {
 
 export function holdsInfinity(value: JsonValue): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity);
+  if (typeof value !== 'object' || value === null) return false;
+  return isArray(value) ? value.some(holdsInfinity) : Object.values(value).some(holdsInfinity);
 }
 
 /** Looks for it in the text, which is valid JSON and not too deep. */

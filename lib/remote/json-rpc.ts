@@ -133,7 +133,8 @@ export class EventStreamSearch {
   }
 
   #take(data: string): void {
-    if (!/^\s*\{/.test(data)) return;
+    // Shorter than the id: most of a stream that is meant to keep us busy.
+    if (data.length < this.#id.length || !/^\s*\{/.test(data)) return;
     if (!holdsId(data, this.#id)) {
       if (this.#nameless === undefined && data.includes('"error"')) this.#nameless = data;
       return;

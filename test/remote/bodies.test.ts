@@ -213,7 +213,7 @@ describe('F83 ids of tasks', () => {
       binding: 'HTTP+JSON',
       taskId: '\ud800',
     } as const;
-    expect((await agent.get(handle)).kind).toBe('missing');
+    await expect(agent.get(handle)).resolves.toMatchObject({ kind: 'missing' });
     expect((await agent.cancel(handle)).kind).toBe('gone');
     const question = { key: 'q', kind: 'form', message: 'x' } as const;
     expect((await agent.answer!(handle, question, { action: 'decline' }, 'k')).kind).toBe('retry');
