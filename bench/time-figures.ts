@@ -11,12 +11,14 @@ import { storeNames, type Database, type StoreName } from './stores.js';
 const aims = {
   replayed10kEvents: { atMost: 50 },
   body: { atMost: 3 },
+  parsedBody: { atMost: 2 },
   step: { memory: { atMost: 0.1 }, dynoxide: { atMost: 1.5 } },
   runs: { memory: { atLeast: 1_000 }, dynoxide: undefined },
   wake: { atMost: 10 },
 } satisfies {
   replayed10kEvents: Aim;
   body: Aim;
+  parsedBody: Aim;
   step: Record<StoreName, Aim>;
   runs: Record<StoreName, Aim | undefined>;
   wake: Aim;
@@ -30,8 +32,12 @@ export async function timeFigures(
   progress('replay');
   const figures: Figure[] = [...(await replayFigures())];
   progress('bodies');
-  for (const [name, ratios] of bodyRatios())
-    figures.push(medianFigure(`bodies.${name}.4MiB`, ratios, 'times one JSON.parse of rows', aims.body));
+  for (const { name, toRows, toItself } of bodyRatios()) {
+    const aim = toItself === undefined ? aims.body : undefined;
+    figures.push(medianFigure(`bodies.${name}.4MiB`, toRows, 'times one JSON.parse of rows', aim));
+    if (toItself !== undefined)
+      figures.push(medianFigure(`bodies.${name}.toItself`, toItself, 'times one JSON.parse of it', aims.parsedBody));
+  }
   for (const store of storeNames) {
     const openTable = tablesOf(store, database);
     if (openTable === undefined) continue;

@@ -134,7 +134,7 @@ export const remoteMutants: readonly Mutant[] = [
     name: 'events-without-id',
     rule: 'an event that does not hold the id of the request is not parsed',
     file: 'lib/remote/json-rpc.ts',
-    edits: [{ find: 'if (!holdsId(data, this.#id)) {', replace: 'if (data.length < 0) {' }],
+    edits: [{ find: 'if (!data.includes(this.#quotedId)) {', replace: 'if (data.length < 0) {' }],
     caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream full of'),
   },
   {
@@ -142,8 +142,15 @@ export const remoteMutants: readonly Mutant[] = [
     rule: 'objects and arrays are counted before a reply is parsed',
     file: 'lib/base/bounded-json.ts',
     edits: [
-      { find: 'parts++; tokenAt = at; break; case closeBracket', replace: 'tokenAt = at; break; case closeBracket' },
+      { find: 'if (++parts > maxParts) throw tooManyParts(maxParts); break; case 0x5d', replace: 'break; case 0x5d' },
     ],
     caughtBy: testsIn('test/base/bounded-json.test.ts', 'F84 what is counted before parsing objects count'),
+  },
+  {
+    name: 'line-end-across-pieces',
+    rule: 'a carriage return at the end of a piece and the line feed after it are one line end',
+    file: 'lib/remote/event-stream.ts',
+    edits: [{ find: 'isInLineEnd && piece.charCodeAt(0) === 0x0a ? 1 : 0', replace: '0' }],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream gives the data'),
   },
 ];
