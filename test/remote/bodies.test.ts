@@ -18,7 +18,7 @@ const old = { protocolVersion: '2025-11-25' } as const;
 
 /** A response whose result is that JSON text, which `JSON.stringify` could not have written. */
 const raw = (result: string) => (request: Received, response: ServerResponse) => {
-  json(response, `{"jsonrpc":"2.0","id":"${String(request.body.id)}","result":${result}}`);
+  json(response, `{"jsonrpc":"2.0","id":"${request.body.id}","result":${result}}`);
 };
 
 function counting() {
@@ -251,7 +251,8 @@ describe('F83 ids of tasks', () => {
       binding: 'HTTP+JSON',
       taskId: '\ud800',
     } as const;
-    await expect(agent.get(handle)).resolves.toMatchObject({ kind: 'missing' });
+    const reply = await agent.get(handle).catch((thrown: unknown) => thrown);
+    expect(reply).toMatchObject({ kind: 'missing' });
     expect((await agent.cancel(handle)).kind).toBe('gone');
     const question = { key: 'q', kind: 'form', message: 'x' } as const;
     expect((await agent.answer!(handle, question, { action: 'decline' }, 'k')).kind).toBe('retry');
