@@ -3,6 +3,7 @@ import { silentLog } from '../../lib/base/log.js';
 import { foldHistory } from '../../lib/history/run-state.js';
 import { questionIdOf } from '../../lib/history/remote-question.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
+import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
 import type { RunHead, Settlement, TokenRecord } from '../../lib/store/records.js';
@@ -156,6 +157,7 @@ export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'RemoteTaskStartAsked') return `start ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteQuestionAsked') return `question ${event.waitId} ${questionIdOf(event)}`;
   if (event.type === 'RemoteAnswerFailed') return `answer ${event.waitId} attempt ${event.attempt}`;
+  if (event.type === 'WaitsClosed') return `closed ${event.waitIds.join(' ')}`;
   if ('waitId' in event) return `${event.type} ${event.waitId}`;
   if ('inboxId' in event) return `inbox ${event.inboxId}`;
   return event.type;
@@ -311,7 +313,7 @@ async function divergenceOf(world: World, app: App, runId: string): Promise<stri
   if (records === undefined) throw new Error('the run is gone');
   const execution = openExecution(
     {
-      drain: () => new Promise((resolve) => setImmediate(resolve)),
+      drain: drainMicrotasks,
       digest: (text) => createHash('sha256').update(text).digest('hex'),
       log: silentLog,
       tokens: world.tokens,

@@ -15,6 +15,7 @@ import type { EventBus } from '../../lib/bus/event-bus.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
@@ -530,10 +531,12 @@ export class World {
           ).join(''),
       },
       digest: sha256,
-      drain: () =>
-        new Promise((resolve) => {
+      drain: async (options) => {
+        if (options?.quietly === true) await drainMicrotasks(options);
+        await new Promise<void>((resolve) => {
           this.at(this.nowMs, resolve);
-        }),
+        });
+      },
       delay: (delayMs, signal) =>
         new Promise((resolve) => {
           const death = this.#diesAt('delay', process);
