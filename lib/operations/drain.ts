@@ -10,17 +10,23 @@ export function drainMicrotasks({ quietly = false }: { readonly quietly?: boolea
   return quietly ? drainQuietly() : drain();
 }
 
+/** Of all quiet drains of the process: two that handled each other's handlers would never run dry. */
+const handlers = new WeakSet<Promise<unknown>>();
+let quietDrains = 0;
+let stop = (): void => undefined;
+
 async function drainQuietly(): Promise<void> {
-  const own = new WeakSet<Promise<unknown>>();
-  const stop = promiseHooks.onSettled((promise) => {
-    // Its own handlers settle too.
-    if (!own.has(promise)) own.add(promise.then(ignore, ignore));
-  }) as () => void;
+  if (quietDrains++ === 0) stop = promiseHooks.onSettled(handle) as () => void;
   try {
     await drain();
   } finally {
-    stop();
+    if (--quietDrains === 0) stop();
   }
+}
+
+/** Handlers settle too. */
+function handle(promise: Promise<unknown>): void {
+  if (!handlers.has(promise)) handlers.add(promise.then(ignore, ignore));
 }
 
 function drain(): Promise<void> {

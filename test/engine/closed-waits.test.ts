@@ -83,10 +83,27 @@ describe('a wait that the workflow no longer waits for (F19)', () => {
   it('F19 is a step that is under way: what it gives is kept out of the fold and the workflow', async () => {
     const flow = aFlow(async (ctx) => {
       const won = await ctx.race<unknown>([
-        async (c) => c.step('slow', async () => new Promise((resolve) => setTimeout(() => resolve('slow'), 20))),
+        async (c) =>
+          c.step(
+            'slow',
+            async () =>
+              new Promise((resolve) =>
+                setTimeout(() => {
+                  resolve('slow');
+                }, 20),
+              ),
+          ),
         async (c) => c.step('quick', () => 'quick'),
       ]);
-      await ctx.step('later', async () => new Promise((resolve) => setTimeout(() => resolve('later'), 40)));
+      await ctx.step(
+        'later',
+        async () =>
+          new Promise((resolve) =>
+            setTimeout(() => {
+              resolve('later');
+            }, 40),
+          ),
+      );
       await ctx.sleep({ hours: 1 });
       return won;
     });

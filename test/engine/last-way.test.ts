@@ -11,7 +11,7 @@ function warnings(): { readonly log: Log; readonly of: string[] } {
   const warn = (event: string, { kind, name }: { kind?: string; name?: string } = {}): void => {
     if (event === 'the run ends without what it asked for') of.push(`${kind ?? ''} ${name ?? ''}`);
   };
-  return { log: { ...silentLog, warn: warn as Log['warn'] }, of };
+  return { log: { ...silentLog, warn: warn }, of };
 }
 
 const abandons = (ctx: WorkflowContext): void => {

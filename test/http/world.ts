@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { EngineError } from '../../lib/base/errors.js';
 import type { Log } from '../../lib/base/log.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
@@ -105,7 +106,7 @@ export function aWorld(more: readonly AnyWorkflow[] = []): World {
         fraction: () => 0.5,
       },
       digest: (text) => createHash('sha256').update(text).digest('hex'),
-      drain: () => new Promise((resolve) => setImmediate(resolve)),
+      drain: drainMicrotasks,
       delay: async () => undefined,
       log,
     },

@@ -162,8 +162,12 @@ export async function interpret(
       return ctx.shield(async (inner) => interpret(inner, program.body, ran));
     case 'saga':
       return ctx.saga(async (saga) => {
-        await ctx.step('do', () => void ran('do'));
-        saga.compensate('undo', () => ran('undo'));
+        await ctx.step('do', () => {
+          ran('do');
+        });
+        saga.compensate('undo', () => {
+          ran('undo');
+        });
         return go(program.body);
       });
     case 'together':

@@ -3,6 +3,7 @@ import { silentLog } from '../../lib/base/log.js';
 import { foldHistory } from '../../lib/history/run-state.js';
 import { questionIdOf } from '../../lib/history/remote-question.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
+import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import { toHead, toInbox, toToken } from '../../lib/store/items.js';
 import type { Execution } from '../../lib/replay/execution.js';
@@ -157,6 +158,7 @@ export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'RemoteTaskStartAsked') return `start ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteQuestionAsked') return `question ${event.waitId} ${questionIdOf(event)}`;
   if (event.type === 'RemoteAnswerFailed') return `answer ${event.waitId} attempt ${event.attempt}`;
+  if (event.type === 'WaitsClosed') return `closed ${event.waitIds.join(' ')}`;
   if ('waitId' in event) return `${event.type} ${event.waitId}`;
   if ('inboxId' in event) return `inbox ${event.inboxId}`;
   return event.type;
@@ -332,7 +334,7 @@ export async function recordsOf(world: World, runId: string): Promise<RunRecords
 export async function replay(world: World, app: App, records: RunRecords): Promise<Execution> {
   const execution = openExecution(
     {
-      drain: () => new Promise((resolve) => setImmediate(resolve)),
+      drain: drainMicrotasks,
       digest: (text) => createHash('sha256').update(text).digest('hex'),
       log: silentLog,
       tokens: world.tokens,

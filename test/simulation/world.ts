@@ -17,6 +17,7 @@ import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/e
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
+import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
@@ -619,11 +620,13 @@ export class World {
           ).join(''),
       },
       digest: sha256,
-      drain: () =>
-        new Promise((resolve) => {
+      drain: async (options) => {
+        if (options?.quietly === true) await drainMicrotasks(options);
+        await new Promise<void>((resolve) => {
           this.#countRound(process);
           this.at(this.nowMs, resolve);
-        }),
+        });
+      },
       delay: (delayMs, signal) =>
         new Promise((resolve) => {
           const death = this.#diesAt('delay', process);
