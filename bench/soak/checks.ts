@@ -16,6 +16,10 @@ import type { Ledger, Remotes } from './remotes.js';
 
 const readsAtATime = 16;
 const pageSize = 500;
+/** What is due after that is not found by the sweeps that the soak waits for. */
+const laterMs = 300_000;
+/** A run that ended so long before a crash may have been in the middle of its last writes. */
+const cutMaxMs = 10_000;
 
 /** Whether each run has ended as planned. */
 export async function checkRuns(runs: readonly DrivenRun[], client: Client, ledger: Ledger): Promise<string[]> {
@@ -139,27 +143,41 @@ export function checkRemotes(remotes: Remotes): string[] {
     .map(([server, count]) => `${count} tasks of ${server} work, and nobody waits for them`);
 }
 
+export interface Left {
+  readonly problems: readonly string[];
+  /**
+   * Heads of ended runs with a marker for later, of which all else is done: the process was killed between the removals
+   * of their markers, and the sweep of that instant takes the last one away.
+   */
+  readonly forLater: number;
+}
+
 /** Markers and listed leftovers in the database of the engine, whenever they are due. */
-export async function leftInDatabase(endpoint: string): Promise<string[]> {
+export async function leftInDatabase(endpoint: string, crashesAtMs: readonly number[]): Promise<Left> {
   const client = createDynamoDbClient({ endpoint });
   try {
     const table = new DynamoDbTable({ client, tableName: 'outwait', ...system });
     const store = new RunStore(new SealedTable(table, undefined));
-    const left: string[] = [];
+    const problems: string[] = [];
+    let forLater = 0;
     const shards = await store.readDueShards();
     for (let shard = 0; shard < shards; shard++) {
       const { rows } = await store.listDue(shard, Number.MAX_SAFE_INTEGER, pageSize);
-      left.push(
-        ...rows.map(
-          ({ kind, runId, dueAtMs }) => `a marker of run ${runId} (${kind}), due ${new Date(dueAtMs).toISOString()}`,
-        ),
-      );
+      for (const { kind, runId, dueAtMs } of rows) {
+        const head = await store.readHead(runId);
+        const endedAtMs = head?.endedAtMs ?? Infinity;
+        const isCut = crashesAtMs.some((atMs) => endedAtMs <= atMs && endedAtMs > atMs - cutMaxMs);
+        if (kind === 'run' && isCut && dueAtMs > Date.now() + laterMs) forLater++;
+        else problems.push(`a marker of run ${runId} (${kind}), due ${new Date(dueAtMs).toISOString()}`);
+      }
     }
     const orphans = await store.listOrphans(pageSize);
-    left.push(...orphans.rows.map(({ runId, waitId }) => `an orphaned remote task of run ${runId}, wait ${waitId}`));
+    problems.push(
+      ...orphans.rows.map(({ runId, waitId }) => `an orphaned remote task of run ${runId}, wait ${waitId}`),
+    );
     const inputs = await store.listInputs(pageSize);
-    left.push(...inputs.rows.map(({ runId }) => `a question of run ${runId}`));
-    return left;
+    problems.push(...inputs.rows.map(({ runId }) => `a question of run ${runId}`));
+    return { problems, forLater };
   } finally {
     client.destroy();
   }

@@ -37,6 +37,8 @@ interface Running {
 /** `outwait dev` as a process of its own on one folder, with its database process, through several lives. */
 export class Engine {
   readonly lives: Life[] = [];
+  /** When it was killed. */
+  readonly crashesAtMs: number[] = [];
   readonly #folder: string;
   readonly #env: Readonly<Record<string, string>>;
   #running: Running | undefined;
@@ -105,6 +107,7 @@ export class Engine {
   async crash(moment: string): Promise<void> {
     const running = this.#takeRunning();
     running.memory.read();
+    this.crashesAtMs.push(Date.now());
     process.kill(running.child.pid ?? 0, 'SIGKILL');
     process.kill(running.database.pid, 'SIGKILL');
     await running.exited;

@@ -123,8 +123,12 @@ async function quiet(): Promise<string[]> {
   const untilMs = performance.now() + sweepsMs;
   let left: string[];
   do {
-    left = [...(await leftInDatabase(engine.databaseEndpoint ?? '')), ...checkRemotes(remotes)];
-    if (left.length === 0) break;
+    const { problems: found, forLater } = await leftInDatabase(engine.databaseEndpoint ?? '', engine.crashesAtMs);
+    left = [...found, ...checkRemotes(remotes)];
+    if (left.length === 0) {
+      if (forLater > 0) say(`${forLater} ended runs were killed before their last marker went; it is for later`);
+      break;
+    }
     await delay(lookMs);
   } while (performance.now() < untilMs);
   if (left.length > 0) return left;
