@@ -103,7 +103,9 @@ export function makePlan(scale: number, random: () => number): Plan {
   many('cancelledFamilies', (name) => {
     const memberNames = Array.from({ length: membersPerFamily }, (_, at) => `${name}-${at}`);
     const members = memberNames.map((of) => ({ name: of, value: 1, isStuck: true }));
-    return { name, workflow: 'family', input: { remote: aRemote().remote, members }, cancelled: true, memberNames };
+    // Of the agent it would be listed as left running: it refuses the cancel of a task that has ended meanwhile.
+    const remote: Remote = { kind: 'export', month: '2026-01' };
+    return { name, workflow: 'family', input: { remote, members }, cancelled: true, memberNames };
   });
   many('bookings', (name) => {
     const { remote, answer } = aRemote();
