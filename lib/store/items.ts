@@ -171,6 +171,11 @@ function failedTurnsOf(item: Item): FailedTurns | undefined {
 
 export const blocksOf = (head: Item): number => optionalNumber(head, 'blocks') ?? 0;
 
+/** A commit of which nothing but its number is known. */
+export function emptyCommit({ sk }: Key): Commit {
+  return { seq: Number(sk.slice(commitPrefix.length)), events: [] };
+}
+
 export function toCommit(item: Item): Commit {
   return { seq: Number(item.sk.slice(commitPrefix.length)), events: decodeEvents(decodePayload(text(item, 'events'))) };
 }

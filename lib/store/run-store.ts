@@ -251,7 +251,7 @@ export class RunStore {
   }
 
   /**
-   * The records of a run of which some cannot be read: commits that cannot are left out, of other items what holds no
+   * The records of a run of which some cannot be read: commits that cannot are empty, of other items what holds no
    * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
    */
   async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
@@ -263,7 +263,10 @@ export class RunStore {
     const limit = pLimit(readsInParallel);
     const readable = (key: Key): Promise<Item | undefined> => limit(() => orUnreadable(this.#table.get(key)));
     const commits = await Promise.all(
-      commitKeys.map(async (key) => orUnreadable(readable(key).then((item) => item && items.toCommit(item)))),
+      commitKeys.map(
+        async (key) =>
+          (await orUnreadable(readable(key).then((item) => item && items.toCommit(item)))) ?? items.emptyCommit(key),
+      ),
     );
     const tokens = await Promise.all(
       plainTokens.map(
@@ -272,7 +275,7 @@ export class RunStore {
       ),
     );
     const inbox = await this.readInboxKinds(runId);
-    return { head: items.toHead(headItem), commits: commits.filter((one) => one !== undefined), tokens, inbox };
+    return { head: items.toHead(headItem), commits, tokens, inbox };
   }
 
   async readToken(runId: RunId, waitId: WaitId): Promise<TokenRecord | undefined> {

@@ -244,7 +244,7 @@ test('F82 close of a parent: a child that is about to go on as another run is st
   const store = Object.create(app.deps.store) as RunStore;
   store.glanceAtRun = async (id) =>
     id === runId ? { runId, status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) } : undefined;
-  store.isInInbox = async () => false;
+  store.knownRequest = async () => undefined;
   let waitedMs = 0;
   const deps: Deps = {
     ...app.deps,
