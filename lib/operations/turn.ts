@@ -499,7 +499,8 @@ export class Turn {
     if (this.#options.limits.remainingMs() < startReserveMs) return false;
     const { turnId, called, limits } = this.#options;
     this.#run(wait, 'outside', async () => {
-      const start = { runId: this.#head.runId, wait, command, turnId, called, limits, persist: this.#persist };
+      const { runId, deadlineAtMs: runEndsAtMs } = this.#head;
+      const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist: this.#persist };
       const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(this.#deps, start);
       if (isPutOff === true) this.#givenUp.add(wait.waitId);
       if (heldUntilMs !== undefined) this.#heldUntilMs.set(wait.waitId, heldUntilMs);
