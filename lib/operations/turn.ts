@@ -753,8 +753,10 @@ export class Turn {
    */
   async #pause(): Promise<boolean> {
     for (;;) {
+      this.#lookedAtMs = this.#deps.clock.nowMs();
       const terminate = this.#known.requests.find(isTerminate);
       if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+      if (this.#isOverdue()) return this.#end(this.#takeIn(), timedOut(this.#head));
       const atMs = this.#deps.clock.nowMs();
       const { results } = this.#work;
       // A start of a step that is not begun now would look like one that its process died of.

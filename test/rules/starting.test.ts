@@ -110,7 +110,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
     ]) {
       nowMs = startMs;
       // Towards a server that must not be called twice the log says that it was not.
-      expect(await startRemoteTask(late, one)).toMatchObject(
+      expect(await startRemoteTask(late, one).catch((error: unknown) => error)).toMatchObject(
         dedupes ? { isPutOff: true } : { attempted: { type: 'RemoteTaskStartFailed', retryAtMs: deadlineAtMs } },
       );
     }
