@@ -1,6 +1,7 @@
 import { MemoryTable } from '../lib/store/memory-table.js';
 import type { Table } from '../lib/store/table.js';
 import { figure, medianFigure, type Aim, type Figure } from './figure.js';
+import { bodyRatios } from './measure-bodies.js';
 import { parallelHistory, parallelSteps, replayMs, sequentialHistory, sequentialSteps } from './measure-replay.js';
 import { msPerPut, msPerStep, runsPerSecond } from './measure-steps.js';
 import { wakeLatenciesMs } from './measure-wake.js';
@@ -9,11 +10,15 @@ import { openJournal, storeNames, type Database, type StoreName } from './stores
 
 const aims = {
   replayed10kEvents: { atMost: 50 },
+  body: { atMost: 3 },
+  parsedBody: { atMost: 2 },
   step: { memory: { atMost: 0.1 }, journal: undefined, dynoxide: { atMost: 1.5 } },
   runs: { memory: { atLeast: 1_000 }, journal: undefined, dynoxide: undefined },
   wake: { atMost: 10 },
 } satisfies {
   replayed10kEvents: Aim;
+  body: Aim;
+  parsedBody: Aim;
   step: Record<StoreName, Aim | undefined>;
   runs: Record<StoreName, Aim | undefined>;
   wake: Aim;
@@ -26,6 +31,13 @@ export async function timeFigures(
 ): Promise<readonly Figure[]> {
   progress('replay');
   const figures: Figure[] = [...(await replayFigures())];
+  progress('bodies');
+  for (const { name, toRows, toItself } of bodyRatios()) {
+    const aim = toItself === undefined ? aims.body : undefined;
+    figures.push(medianFigure(`bodies.${name}.4MiB`, toRows, 'times one JSON.parse of rows', aim));
+    if (toItself !== undefined)
+      figures.push(medianFigure(`bodies.${name}.toItself`, toItself, 'times one JSON.parse of it', aims.parsedBody));
+  }
   const journals: (() => Promise<void>)[] = [];
   try {
     for (const store of storeNames) {

@@ -55,7 +55,7 @@ export function parseReplyJson(text: string): ReplyJson {
   const mayOverflow = checkLimits(text, replyLimits);
   const value = parsed(text);
   const overflow = mayOverflow && holdsInfinity(value) ? overflowIn(text) : undefined;
-  return { value, ...(overflow === undefined ? {} : { overflow }) };
+  return overflow === undefined ? { value } : { value, overflow };
 }
 
 function parsed(text: string): JsonValue {
@@ -69,108 +69,139 @@ function parsed(text: string): JsonValue {
 
 export function holdsInfinity(value: JsonValue): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity);
+  if (typeof value !== 'object' || value === null) return false;
+  for (const inner of isArray(value) ? value : Object.values(value)) {
+    // Numbers are looked at here, since there may be a million of them.
+    if (typeof inner === 'number' ? !Number.isFinite(inner) : holdsInfinity(inner)) return true;
+  }
+  return false;
 }
 
 /** Looks for it in the text, which is valid JSON and not too deep. */
 function overflowIn(text: string): NumberOverflow | undefined {
-  /** Of each open array the place of the current item, of each open object the current key. */
-  const open: (number | string | undefined)[] = [];
-  const token = /"(?:[^"\\]|\\.)*"|[[\]{},]|-?[0-9][-+.0-9eE]*/g;
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const [found] = match;
-    const last = open.length - 1;
-    const place = open[last];
-    if (found === '[') open.push(0);
-    else if (found === '{') open.push(undefined);
-    else if (found === ']' || found === '}') open.pop();
-    else if (found === ',') open[last] = typeof place === 'number' ? place + 1 : undefined;
-    else if (found.startsWith('"')) {
-      if (last >= 0 && place === undefined) open[last] = JSON.parse(found) as string;
-    } else if (!Number.isFinite(Number(found))) return { path: pathOf(open), number: cutUtf8(found, 128) };
+  /** What `place` was around each open array or object. */
+  const around: number[] = [];
+  /** In an array the place of the item; in an object -1, and from the key on -2 minus where the key begins. */
+  let place = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    switch (code) {
+      case 0x5b: // [
+      case 0x7b: // {
+        around.push(place);
+        place = code === 0x5b ? 0 : -1;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        place = around.pop() ?? 0;
+        break;
+      case 0x2c: // ,
+        place = place < 0 ? -1 : place + 1;
+        break;
+      case 0x22: // "
+        if (place === -1) place = -2 - at;
+        at = endOfString(text, at);
+        break;
+      default: {
+        if (!isDigit(code) && code !== 0x2d) break;
+        const start = at;
+        for (; at + 1 < text.length; at++) if (!isOfNumber(text.charCodeAt(at + 1))) break;
+        // The shortest that is too large is 1e309.
+        if (at - start < 4 || Number.isFinite(Number(text.slice(start, at + 1)))) break;
+        return { path: pathOf(text, [...around, place].slice(1)), number: cutUtf8(text.slice(start, at + 1), 128) };
+      }
+    }
   }
   return undefined;
 }
 
-function pathOf(open: readonly (number | string | undefined)[]): string {
-  const steps = open.map((place) => {
-    if (typeof place === 'number') return `[${place}]`;
-    return /^[A-Za-z_$][\w$]*$/.test(place ?? '') ? `.${place ?? ''}` : `[${JSON.stringify(place)}]`;
+function keyAt(text: string, start: number): string {
+  return JSON.parse(text.slice(start, endOfString(text, start) + 1)) as string;
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2e || code === 0x2d || code === 0x2b || code === 0x65 || code === 0x45;
+}
+
+function pathOf(text: string, places: readonly number[]): string {
+  const steps = places.map((place) => {
+    if (place >= 0) return `[${place}]`;
+    const key = keyAt(text, -2 - place);
+    return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
   });
   return cutUtf8(steps.join('').replace(/^\./, ''), 512);
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const smallE = 0x65;
-const capitalE = 0x45;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-/** Digits: with fewer a number has to have an exponent to be too large. */
-const longestSafeNumber = 300;
+/** Digits in a row: with fewer, and an exponent below 100, no number is too large. */
+const longestSafeDigits = 200;
 
-/** Counts in one pass. True if a number may be beyond those of JavaScript: it has an exponent, or very many digits. */
+// Codes of characters are written out below: a constant of the module is loaded anew for each of four million characters.
+
+/**
+ * Counts in one pass. True if a number may be beyond those of JavaScript: it has an exponent of three digits, or very many
+ * digits.
+ */
 function checkLimits(text: string, { maxDepth, maxKeys = Infinity, maxParts = Infinity }: JsonLimits): boolean {
   let depth = 0;
   let keys = 0;
   let parts = 0;
+  /** In a row. */
+  let digits = 0;
   let mayOverflow = false;
-  /** Where the number that may stand here begins at the earliest. */
-  let tokenAt = 0;
   for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case quote:
+    const code = text.charCodeAt(at);
+    if (code >= 0x30 && code <= 0x39) {
+      if (++digits > longestSafeDigits) mayOverflow = true;
+      continue;
+    }
+    digits = 0;
+    switch (code) {
+      case 0x22: // "
         at = endOfString(text, at);
-        tokenAt = at;
         break;
-      case openBracket:
-      case openBrace:
+      case 0x5b: // [
+      case 0x7b: // {
         if (++depth > maxDepth)
           throw new JsonBeyondLimits('INPUT_INVALID', `JSON is nested deeper than ${maxDepth} levels`);
-        parts++;
-        tokenAt = at;
+        if (++parts > maxParts) throw tooManyParts(maxParts);
         break;
-      case closeBracket:
-      case closeBrace:
+      case 0x5d: // ]
+      case 0x7d: // }
         depth--;
-        mayOverflow ||= at - tokenAt > longestSafeNumber;
-        tokenAt = at;
         break;
-      case comma:
-        mayOverflow ||= at - tokenAt > longestSafeNumber;
-        tokenAt = at;
-        break;
-      case colon:
+      case 0x3a: // :
         if (++keys > maxKeys) throw new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxKeys} keys`);
-        parts++;
-        tokenAt = at;
+        if (++parts > maxParts) throw tooManyParts(maxParts);
         break;
-      case smallE:
-      case capitalE:
-        // In "true" and "false" a letter is before it.
-        mayOverflow ||= isDigitOrPoint(text.charCodeAt(at - 1));
+      case 0x65: // e
+      case 0x45: // E
+        if (isLongExponent(text, at + 1)) mayOverflow = true;
         break;
     }
-    if (parts > maxParts)
-      throw new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxParts} keys, objects and arrays`);
   }
-  return mayOverflow || text.length - tokenAt > longestSafeNumber;
+  return mayOverflow;
 }
 
-function isDigitOrPoint(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
+function tooManyParts(maxParts: number): JsonBeyondLimits {
+  return new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxParts} keys, objects and arrays`);
+}
+
+/** In "true" and "false" no digit follows. */
+function isLongExponent(text: string, start: number): boolean {
+  const at = text.charCodeAt(start) === 0x2b ? start + 1 : start;
+  return isDigit(text.charCodeAt(at)) && isDigit(text.charCodeAt(at + 1)) && isDigit(text.charCodeAt(at + 2));
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** Index of the closing quote of the string that opens at `start`; the end of the text when there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === backslash) at++;
-    else if (code === quote) return at;
+    if (code === 0x5c) at++;
+    else if (code === 0x22) return at;
   }
   return text.length;
 }

@@ -85,8 +85,6 @@ export const requestTimeoutMs = 30_000;
 /** What a start may need to ask beforehand (which revision, which tools), each: it must leave time for the start itself. */
 export const sideRequestTimeoutMs = 10_000;
 export const remoteReplyMaxBytes = 4 * MiB;
-/** What the parser of event streams is given at a time: its time grows with the square of it. */
-export const eventStreamSliceChars = 4_096;
 
 // Protection of remote servers, across workers.
 /** What is known of a server is read again after this; a success of one's own is as good as a reading. */

@@ -34,26 +34,23 @@ export type RpcReply =
 
 /** Reads one response (JSON-RPC 2.0 section 5). Depth and parts are bounded before it is parsed. */
 export function readRpcReply(text: string, id: string): RpcReply {
-  const read = readJson(text, id, parseReplyJson);
+  const read = readJson(text, JSON.stringify(id), parseReplyJson);
   return read.kind === 'json' ? matchReply(read, id) : read;
 }
 
 function readJson(
   text: string,
-  id: string,
+  quotedId: string,
   parse: typeof parseReplyJson,
 ): ({ readonly kind: 'json' } & ReplyJson) | RpcReply {
   try {
-    return { kind: 'json', ...parse(text) };
+    const { value, overflow } = parse(text);
+    return overflow === undefined ? { kind: 'json', value } : { kind: 'json', value, overflow };
   } catch (thrown) {
     if (thrown instanceof JsonBeyondLimits)
-      return { kind: 'beyond_limits', problem: thrown.message, holdsId: holdsId(text, id) };
+      return { kind: 'beyond_limits', problem: thrown.message, holdsId: text.includes(quotedId) };
     return violation(isEngineError(thrown) ? thrown.message : 'not valid JSON');
   }
-}
-
-function holdsId(text: string, id: string): boolean {
-  return text.includes(JSON.stringify(id));
 }
 
 // A server that could not read the id answers with null or leaves it out.
@@ -96,6 +93,8 @@ function rpcError(value: JsonValue | undefined): RpcError | undefined {
  */
 export class EventStreamSearch {
   readonly #id: string;
+  /** As it stands in a text: looked for in each event. */
+  readonly #quotedId: string;
   readonly #parse: typeof parseReplyJson;
   readonly #feed;
   #found: RpcReply | undefined;
@@ -105,6 +104,7 @@ export class EventStreamSearch {
 
   constructor(id: string, parse = parseReplyJson) {
     this.#id = id;
+    this.#quotedId = JSON.stringify(id);
     this.#parse = parse;
     this.#feed = eventStream((data) => {
       if (this.#found === undefined) this.#take(data);
@@ -127,23 +127,26 @@ export class EventStreamSearch {
   finish(): RpcReply | undefined {
     this.push('\n\n');
     if (this.#found !== undefined || this.#nameless === undefined) return this.#found;
-    const read = readJson(this.#nameless, this.#id, this.#parse);
+    const read = readJson(this.#nameless, this.#quotedId, this.#parse);
     const reply = read.kind === 'json' ? matchReply(read, this.#id) : read;
     return reply.kind === 'error' ? reply : undefined;
   }
 
   #take(data: string): void {
-    if (!/^\s*\{/.test(data)) return;
-    if (!holdsId(data, this.#id)) {
+    // Shorter than the id: most of a stream that is meant to keep us busy.
+    if (data.length < this.#quotedId.length || !beginsLikeObject.test(data)) return;
+    if (!data.includes(this.#quotedId)) {
       if (this.#nameless === undefined && data.includes('"error"')) this.#nameless = data;
       return;
     }
-    const read = readJson(data, this.#id, this.#parse);
+    const read = readJson(data, this.#quotedId, this.#parse);
     if (read.kind !== 'json') this.#found = read;
     else if (isJsonObject(read.value) && read.value['method'] === undefined && read.value['id'] === this.#id)
       this.#found = matchReply(read, this.#id);
   }
 }
+
+const beginsLikeObject = /^\s*\{/;
 
 function violation(problem: string): RpcReply {
   return { kind: 'violation', problem };

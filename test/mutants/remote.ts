@@ -89,4 +89,68 @@ export const remoteMutants: readonly Mutant[] = [
       'a deadline that has passed unseen F18 ends the wait for a heartbeat',
     ),
   },
+  {
+    name: 'number-overflow',
+    rule: 'a result with a number that JavaScript does not hold ends the call typed',
+    file: 'lib/remote/endpoint.ts',
+    edits: [
+      {
+        find: 'finiteOrRefused(reply, overflow, this.server)',
+        replace: 'finiteOrRefused(reply, undefined, this.server)',
+      },
+    ],
+    caughtBy: testsIn(
+      'test/remote/bodies.test.ts',
+      'F10 a result with a number that JavaScript does not hold ends a start',
+    ),
+  },
+  {
+    name: 'start-beyond-limits',
+    rule: 'a start that was answered with more than is parsed is not ambiguous',
+    file: 'lib/remote/trouble.ts',
+    edits: [
+      {
+        find: 'exchange.isBeyondLimits !== true) return undefined;',
+        replace: 'exchange.isBeyondLimits === true) return undefined;',
+      },
+    ],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F10 other replies that are the answer to a start'),
+  },
+  {
+    name: 'ill-formed-id',
+    rule: 'an id of a task is well-formed text',
+    file: 'lib/remote/handle.ts',
+    edits: [{ find: 'id.isWellFormed() &&', replace: '' }],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F83 ids of tasks are refused'),
+  },
+  {
+    name: 'ids-in-urls',
+    rule: 'an older handle whose id no URL holds throws nothing',
+    file: 'lib/remote/a2a/client.ts',
+    edits: [{ find: "operation.kind !== 'send' && !canBeNamed(operation, to)", replace: 'false' }],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F83 ids of tasks of older handles'),
+  },
+  {
+    name: 'events-without-id',
+    rule: 'an event that does not hold the id of the request is not parsed',
+    file: 'lib/remote/json-rpc.ts',
+    edits: [{ find: 'if (!data.includes(this.#quotedId)) {', replace: 'if (data.length < 0) {' }],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream full of'),
+  },
+  {
+    name: 'empty-objects',
+    rule: 'objects and arrays are counted before a reply is parsed',
+    file: 'lib/base/bounded-json.ts',
+    edits: [
+      { find: 'if (++parts > maxParts) throw tooManyParts(maxParts); break; case 0x5d', replace: 'break; case 0x5d' },
+    ],
+    caughtBy: testsIn('test/base/bounded-json.test.ts', 'F84 what is counted before parsing objects count'),
+  },
+  {
+    name: 'line-end-across-pieces',
+    rule: 'a carriage return at the end of a piece and the line feed after it are one line end',
+    file: 'lib/remote/event-stream.ts',
+    edits: [{ find: 'isInLineEnd && piece.charCodeAt(0) === 0x0a ? 1 : 0', replace: '0' }],
+    caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream gives the data'),
+  },
 ];

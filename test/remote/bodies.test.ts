@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseReplyJson } from '../../lib/base/bounded-json.js';
+import { eventStream } from '../../lib/remote/event-stream.js';
 import { exchangeOf, untilResponse } from '../../lib/remote/exchange.js';
 import { httpJsonExchange } from '../../lib/remote/a2a/http-json-1.0.js';
 import { EventStreamSearch } from '../../lib/remote/json-rpc.js';
@@ -17,7 +18,7 @@ const old = { protocolVersion: '2025-11-25' } as const;
 
 /** A response whose result is that JSON text, which `JSON.stringify` could not have written. */
 const raw = (result: string) => (request: Received, response: ServerResponse) => {
-  json(response, `{"jsonrpc":"2.0","id":"${String(request.body.id)}","result":${result}}`);
+  json(response, `{"jsonrpc":"2.0","id":"${request.body.id}","result":${result}}`);
 };
 
 function counting() {
@@ -42,6 +43,43 @@ describe('F84 an event stream', () => {
       expect([search.finish(), parsed]).toEqual([undefined, []]);
     },
   );
+
+  it.each(['x\n', 'retry:x\n', ':\n', '\r', '\r\n'])(
+    'F84 of lines that mean nothing is read in no time: %j',
+    (line) => {
+      const { search } = counting();
+      const before = process.cpuUsage();
+      search.push(filled(line));
+      // An error object for each line took minutes.
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
+    },
+  );
+
+  it.each(['\n', '\r', '\r\n'])('gives the data of its events, cut anywhere, with line ends %j', (end) => {
+    const lines = [
+      '\ufeff: hi',
+      'data: a',
+      'data:b',
+      'id: 1',
+      'datax: no',
+      'data',
+      '',
+      'event: e',
+      '',
+      'data:  c',
+      '',
+      'data: d',
+    ];
+    const text = lines.join(end);
+    for (const size of [1, 2, 3, 7, text.length]) {
+      const seen: string[] = [];
+      const push = eventStream((data) => {
+        seen.push(data);
+      });
+      for (let at = 0; at < text.length; at += size) push(text.slice(at, at + size));
+      expect(seen).toEqual(['a\nb\n', ' c']);
+    }
+  });
 
   it('has each event that holds the id parsed once, up to the response, by the request and its reading together', () => {
     const { parsed, search } = counting();
@@ -213,7 +251,8 @@ describe('F83 ids of tasks', () => {
       binding: 'HTTP+JSON',
       taskId: '\ud800',
     } as const;
-    expect((await agent.get(handle)).kind).toBe('missing');
+    const reply = await agent.get(handle).catch((thrown: unknown) => thrown);
+    expect(reply).toMatchObject({ kind: 'missing' });
     expect((await agent.cancel(handle)).kind).toBe('gone');
     const question = { key: 'q', kind: 'form', message: 'x' } as const;
     expect((await agent.answer!(handle, question, { action: 'decline' }, 'k')).kind).toBe('retry');
