@@ -541,13 +541,10 @@ class Simulation implements Stage {
         await requestControl(deps, runId, 'resume');
       });
     }
-    // Children of what goes on now may be paused later by nobody; what was paused on the way gets another one.
+    // A caller who was frozen may pause something yet, and a run may hand a pause on.
     if (world.seconds < this.#endS - 600)
       world.at(world.nowMs + 300 * S, () => {
-        const isPaused = this.#oracles.books.some(
-          ({ head, chain }) => !isEnded(head.status) && chain.control.is !== 'running',
-        );
-        if (isPaused) this.#letGo();
+        this.#letGo();
       });
   }
 
