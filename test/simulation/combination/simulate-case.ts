@@ -427,7 +427,7 @@ class Simulation implements Stage {
       }
       case 'query': {
         const before = oracles.lastOf(runId);
-        const answer = await queryRun(deps, runId, 'round', undefined);
+        const { result: answer } = await queryRun(deps, runId, 'round', undefined);
         const isLive = before?.startedAtMs !== undefined && oracles.lastOf(runId) === before;
         const round = (before?.head.input as { readonly round?: number } | undefined)?.round;
         if (isLive && typeof answer === 'number' && answer < (round ?? 0))
