@@ -27,7 +27,7 @@ export type LongStepResult =
   | 'settled'
   /** The attempt failed and another one is due. */
   | 'failed'
-  /** Not begun for now: the run is paused or blocked, or too little time was left. The sweep comes back to it. */
+  /** Not begun for now: the run is paused, blocked or about to end, or too little time was left. The sweep comes back to it. */
   | 'put off'
   /** The message was for a due instant that is no longer the item's, or nobody waits for the step any more. */
   | 'stale'
@@ -104,6 +104,7 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   const records = await deps.store.readRun(runId);
   const asked = records === undefined ? undefined : askedIn(records, token, nowMs);
   if (records === undefined || asked === undefined) return 'stale';
+  if (asked === 'ends') return 'put off';
   if (asked === 'paused') return putOff(deps, token, nowMs + sweepIntervalMs);
 
   const execution = await replay(deps, records);
@@ -120,23 +121,27 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
   const error = interruption(command, strikes);
   if (error !== undefined) return settle(deps, token, persist, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
-  return attempt(deps, { ...token, step: { ...token.step, strikes } }, asked, command, persist);
+  const begun = { ...token, step: { ...token.step, strikes } };
+  return attempt(deps, begun, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command, persist);
 }
 
-/** The wait as the log has it. */
+/** The wait as the log has it. `ends`: a turn is about to end the run, and closes the token. */
 function askedIn(
-  { commits, inbox }: RunRecords,
+  { head, commits, inbox }: RunRecords,
   { waitId }: StepToken,
   nowMs: EpochMs,
-): OpenLongStep | 'paused' | undefined {
+): OpenLongStep | 'ends' | 'paused' | undefined {
   const state = foldHistory(commits);
   const wait = state.open.get(waitId);
   if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
-  const isPaused = pausedUntilMs(
-    { state, requests: newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state) },
-    nowMs,
-  );
+  const requests = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
+  if (isPast(head.deadlineAtMs, nowMs) || requests.some(({ kind }) => kind === 'terminate')) return 'ends';
+  const isPaused = pausedUntilMs({ state, requests }, nowMs);
   return isPaused === undefined ? wait : 'paused';
+}
+
+function isPast(deadlineAtMs: EpochMs | undefined, nowMs: EpochMs): boolean {
+  return deadlineAtMs !== undefined && deadlineAtMs <= nowMs;
 }
 
 /** Undefined when this deployment does not have the workflow. */
@@ -158,7 +163,7 @@ async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs
 async function attempt(
   deps: Deps,
   token: StepToken,
-  { requestedAtMs }: OpenLongStep,
+  { requestedAtMs, runEndsAtMs }: OpenLongStep & { readonly runEndsAtMs: EpochMs | undefined },
   command: RunStep,
   persist: Persist,
 ): Promise<LongStepResult> {
@@ -175,6 +180,8 @@ async function attempt(
   const needsMs = command.policy.timeoutMs + longStepReserveMs;
   const isClaimed = await persist(() => deps.store.claimStep(runId, waitId, claiming), needsMs);
   if (!isClaimed) return 'stale';
+  // The store may have taken its time.
+  if (isPast(runEndsAtMs, deps.clock.nowMs())) return 'put off';
 
   let reported: JsonValue | undefined;
   const lost = new AbortController();

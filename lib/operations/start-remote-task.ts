@@ -1,5 +1,6 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { boundedQuestions } from '../decide/questions.js';
 import { startRetryDelayMs } from '../decide/retry.js';
@@ -37,6 +38,8 @@ export interface StartAttempt {
   /** Writer ids under which this turn has called the server already. */
   readonly called: Set<string>;
   readonly limits: TurnLimits;
+  /** Deadline of the whole run. */
+  readonly runEndsAtMs?: EpochMs | undefined;
   readonly persist: Persist;
 }
 
@@ -70,7 +73,7 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   const { target } = found;
   if (!target.mayRepeat) {
     if (wait.look !== undefined)
-      return hasTimeForCall(start)
+      return hasTimeForCall(deps, start)
         ? lookForTask(deps, start, attempt, target, token, wait.look)
         : { token, isPutOff: true };
     const isOwner = claim.claimed || (token.writerId === writerId && !start.called.has(writerId));
@@ -78,13 +81,14 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   }
 
   // A slow store, or a slow answer of the server to what it says of itself.
-  if (!hasTimeForCall(start)) return putOff(deps, start, attempt, target, token);
+  if (!hasTimeForCall(deps, start)) return putOff(deps, start, attempt, target, token);
   start.called.add(writerId);
   return takeReply(deps, start, attempt, target, token, await call(deps, start, target, token));
 }
 
-function hasTimeForCall({ limits }: StartAttempt): boolean {
-  return limits.remainingMs() >= startCallMs;
+/** Nothing begins after a deadline, however long it took to get here. */
+function hasTimeForCall(deps: Deps, { limits, wait, runEndsAtMs = Infinity }: StartAttempt): boolean {
+  return limits.remainingMs() >= startCallMs && deps.clock.nowMs() < Math.min(wait.deadlineAtMs, runEndsAtMs);
 }
 
 /** Towards a server that must not be called twice, the log says that this attempt was not made: else it looks like a lost one. */

@@ -499,7 +499,8 @@ export class Turn {
     if (this.#options.limits.remainingMs() < startReserveMs) return false;
     const { turnId, called, limits } = this.#options;
     this.#run(wait, 'outside', async () => {
-      const start = { runId: this.#head.runId, wait, command, turnId, called, limits, persist: this.#persist };
+      const { runId, deadlineAtMs: runEndsAtMs } = this.#head;
+      const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist: this.#persist };
       const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(this.#deps, start);
       if (isPutOff === true) this.#givenUp.add(wait.waitId);
       if (heldUntilMs !== undefined) this.#heldUntilMs.set(wait.waitId, heldUntilMs);
@@ -752,8 +753,10 @@ export class Turn {
    */
   async #pause(): Promise<boolean> {
     for (;;) {
+      this.#lookedAtMs = this.#deps.clock.nowMs();
       const terminate = this.#known.requests.find(isTerminate);
       if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
+      if (this.#isOverdue()) return this.#end(this.#takeIn(), timedOut(this.#head));
       const atMs = this.#deps.clock.nowMs();
       const { results } = this.#work;
       // A start of a step that is not begun now would look like one that its process died of.

@@ -35,11 +35,30 @@ export const requestsMutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `for (;;) { if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();`,
-        replace: `for (;;) {`,
+        find: `if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause(); const events`,
+        replace: `const events`,
       },
     ],
     caughtBy: rules('requests', 'F80 pause during a turn'),
+  },
+  {
+    name: 'pause-goes-round',
+    rule: 'a paused turn waits for what is under way, not for what was due before it last looked (F80)',
+    file: turn,
+    edits: [
+      {
+        find: `for (;;) { this.#lookedAtMs = this.#deps.clock.nowMs(); const terminate`,
+        replace: `for (;;) { const terminate`,
+      },
+    ],
+    caughtBy: rules('requests', 'F80 pause during a turn: a timer'),
+  },
+  {
+    name: 'paused-past-its-deadline',
+    rule: 'the deadline of the run ends a paused turn (F80)',
+    file: turn,
+    edits: [{ find: 'if (this.#isOverdue()) return this.#end(this.#takeIn(), timedOut(this.#head));', replace: '' }],
+    caughtBy: rules('requests', 'F80 pause during a turn: the deadline'),
   },
   {
     name: 'resumed-before-the-end-of-the-pause',

@@ -5,6 +5,7 @@ import type { HistoryEvent } from '../../lib/history/event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { startRun } from '../../lib/operations/start-run.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
@@ -19,8 +20,11 @@ class FailingTable extends MemoryTable {
   /** The code that so many writes of settlements fail with. */
   failing: { readonly code: EngineErrorCode; times: number } | undefined;
   tries = 0;
+  /** Called with each claim of an attempt. */
+  onClaim = (): void => undefined;
 
   override async write(write: Write) {
+    if (write.kind === 'update' && write.set?.['stepStrikes'] === 1) this.onClaim();
     if (write.kind === 'update' && write.set?.['settledAtMs'] !== undefined) {
       this.tries++;
       if (this.failing !== undefined && this.failing.times-- > 0) throw new EngineError(this.failing.code, 'gone');
@@ -35,6 +39,7 @@ class Asked {
   readonly table = new FailingTable();
   readonly store = new RunStore(this.table);
   runId = '';
+  nowMs = startMs;
   readonly #deps: Deps;
 
   constructor(run: (ctx: WorkflowContext, work: () => string) => Promise<unknown>) {
@@ -45,14 +50,18 @@ class Asked {
     const { warmRuns: _, ...cold } = createTestApp(anApp(aFlow(async (ctx) => run(ctx, work)))).deps;
     // Beats come once a year, and a store is tried again at once.
     const delay: Deps['delay'] = async (ms) => (ms > 10_000 ? new Promise(() => undefined) : undefined);
-    this.#deps = { ...cold, store: this.store, delay };
+    this.#deps = { ...cold, store: this.store, delay, clock: { nowMs: () => this.nowMs } };
   }
 
-  static async by(run: (ctx: WorkflowContext, work: () => string) => Promise<unknown>): Promise<Asked> {
+  static async by(run: (ctx: WorkflowContext, work: () => string) => Promise<unknown>, terms = {}): Promise<Asked> {
     const asked = new Asked(run);
-    asked.runId = (await startRun(asked.#deps, { workflow: 'flow', key: 'k' })).runId;
+    asked.runId = (await startRun(asked.#deps, { workflow: 'flow', key: 'k', ...terms })).runId;
     await runTurn(asked.#deps, { runId: asked.runId }, { remainingMs: () => 60_000 });
     return asked;
+  }
+
+  async terminate(): Promise<void> {
+    await requestStop(this.#deps, { runId: this.runId, kind: 'terminate', requestId: 'r' });
   }
 
   async commit(...events: readonly HistoryEvent[]): Promise<void> {
@@ -72,6 +81,28 @@ test('attempt of a run that is ending: it is not begun', async () => {
   const scene = await Asked.by(long);
   await scene.commit({ type: 'RunEnding', atMs: startMs, outcome: { status: 'terminated' } });
   expect([await scene.attempt(), scene.ran]).toEqual(['stale', 0]);
+});
+
+test('attempt of a run whose deadline has passed, or that is to be terminated: it is not begun', async () => {
+  const late = await Asked.by(long, { timeoutMs: 10_000 });
+  late.nowMs = startMs + 10_000;
+  expect([await late.attempt(), late.ran]).toEqual(['put off', 0]);
+  // The sweep comes back to it until the run has ended.
+  expect((await late.store.readToken(late.runId, '1'))?.dueAtMs).toBeDefined();
+  late.nowMs = startMs + 9_999;
+  expect([await late.attempt(), late.ran]).toEqual(['settled', 1]);
+
+  const terminated = await Asked.by(long);
+  await terminated.terminate();
+  expect([await terminated.attempt(), terminated.ran]).toEqual(['put off', 0]);
+});
+
+test('attempt of a run whose deadline passes while it is claimed: it is not begun', async () => {
+  const scene = await Asked.by(long, { timeoutMs: 10_000 });
+  scene.table.onClaim = () => {
+    scene.nowMs = startMs + 10_000;
+  };
+  expect([await scene.attempt(), scene.ran]).toEqual(['put off', 0]);
 });
 
 test('attempt of a step that has lost its race, and is not closed yet: it is not begun', async () => {

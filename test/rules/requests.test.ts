@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { defineWorkflow } from 'outwait';
 import { EngineError } from '../../lib/base/errors.js';
-import { newHead } from '../../lib/operations/start-run.js';
+import { newHead, startRun } from '../../lib/operations/start-run.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { createCipher } from '../../lib/store/cipher.js';
 import { namedKeyring } from '../../lib/store/payload-keyring.js';
@@ -16,7 +16,7 @@ import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { putInInbox, requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
-import { aFlow, anApp, eventTypes, started, startMs, WatchedServer } from '../engine/support.js';
+import { aFlow, anApp, eventTypes, started, startMs, WatchedServer, withTimePassing } from '../engine/support.js';
 import { call, play } from './scene.js';
 
 // Requests to a run: in which order they act, what a pause holds, what becomes of them when the run goes on as another.
@@ -99,6 +99,46 @@ test('F80 pause during a turn: what is under way ends, the rest begins when it i
   const times = outcome?.status === 'completed' ? (outcome.result as number[]) : [];
   expect(times.every((time) => world.secondsOf(time) <= endedAtS)).toBe(true);
   expect(world.commits(runId).length).toBeGreaterThan(0);
+});
+
+/** A turn of a run that is paused while a step of ten seconds is under way, beside a timer of five. */
+async function pausedTurn(terms: { readonly timeoutMs?: number }) {
+  const app: TestApp = createTestApp(
+    anApp(
+      aFlow(async (ctx) => {
+        const step = ctx.step('ten seconds', async () => {
+          await requestControl(app.deps, runId, 'pause');
+          await app.deps.delay(10_000);
+        });
+        return Promise.all([step, ctx.sleep({ seconds: 5 })]);
+      }),
+    ),
+  );
+  const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', ...terms });
+  let delays = 0;
+  const delay: Deps['delay'] = async (ms, signal) => {
+    // One that goes round would never come to the end of the step.
+    if (++delays > 100) return new Promise(() => undefined);
+    return app.deps.delay(ms, signal);
+  };
+  await withTimePassing(app, runTurn({ ...app.deps, delay }, { runId }, { remainingMs: () => 60_000 }));
+  return { types: await eventTypes({ app, runId }), tookMs: app.clock.nowMs() - startMs, goesRound: delays > 100 };
+}
+
+test('F80 pause during a turn: a timer that comes due meanwhile does not keep the turn busy', async () => {
+  expect(await pausedTurn({})).toEqual({
+    types: ['RunStarted', 'StepRequested', 'TimerStarted', 'RunPaused', 'StepCompleted'],
+    tookMs: 10_000,
+    goesRound: false,
+  });
+});
+
+test('F80 pause during a turn: the deadline of the run ends it, whatever is under way', async () => {
+  expect(await pausedTurn({ timeoutMs: 8_000 })).toEqual({
+    types: ['RunStarted', 'StepRequested', 'TimerStarted', 'RunPaused', 'TimerFired', 'RunEnding', 'RunEnded'],
+    tookMs: 8_000,
+    goesRound: false,
+  });
 });
 
 test('F80 end of a paused run: a terminate leaves no word of a resume', async () => {

@@ -87,26 +87,41 @@ test('numbered attempts: only the one who put the item calls a server that does 
   expect(unplayed).toEqual([]);
 });
 
-test('numbered attempts: the one who called does not call again when it reads again', async () => {
-  const server = new WatchedServer({ dedupes: false });
-  const run = await started(
-    aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'r1' })),
-    { reports: server },
-  );
-  const { deps } = run.app;
-  const settled: unknown[] = [];
-  const methods: Record<string, unknown> = {
-    putToken: async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
-    // Nobody learns of the task but its starter, who cancels it.
-    storeHandle: async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
-    settle: async (_: string, __: string, { outcome }: Settlement) => {
-      settled.push(outcome);
-      return { settled: true };
-    },
-  };
-  const store = new Proxy(deps.store, { get: (_, name) => methods[String(name)] });
-  const attempt: StartAttempt = {
-    runId: run.runId,
+test('deadline of the run, or of the wait: a store that takes its time until then leaves nothing to be begun', async () => {
+  for (const dedupes of [true, false]) {
+    const server = new WatchedServer({ dedupes });
+    const run = await started(
+      aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'r1' })),
+      { reports: server },
+    );
+    const { deps } = run.app;
+    let nowMs = startMs;
+    const putToken = async (token: TokenRecord) => {
+      nowMs = startMs + 10_000;
+      return { put: true, token };
+    };
+    const store = new Proxy(deps.store, { get: (_, name) => ({ putToken })[String(name)] });
+    const late = { ...deps, store, clock: { nowMs: () => nowMs } };
+    const attempt = anAttempt(run.runId);
+    const deadlineAtMs = startMs + 10_000;
+    for (const one of [
+      { ...attempt, runEndsAtMs: deadlineAtMs },
+      { ...attempt, wait: { ...attempt.wait, deadlineAtMs } },
+    ]) {
+      nowMs = startMs;
+      // Towards a server that must not be called twice the log says that it was not.
+      expect(await startRemoteTask(late, one).catch((error: unknown) => error)).toMatchObject(
+        dedupes ? { isPutOff: true } : { attempted: { type: 'RemoteTaskStartFailed', retryAtMs: deadlineAtMs } },
+      );
+    }
+    expect(server.startedAtMs).toEqual([]);
+  }
+});
+
+/** The first attempt to call tool r1 of a server, in a turn of its own. */
+function anAttempt(runId: string): StartAttempt {
+  return {
+    runId,
     wait: {
       kind: 'remoteTask',
       waitId: '1',
@@ -139,6 +154,27 @@ test('numbered attempts: the one who called does not call again when it reads ag
     limits: { remainingMs: () => turnTimeoutMs },
     persist: (request) => request(),
   };
+}
+
+test('numbered attempts: the one who called does not call again when it reads again', async () => {
+  const server = new WatchedServer({ dedupes: false });
+  const run = await started(
+    aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'r1' })),
+    { reports: server },
+  );
+  const { deps } = run.app;
+  const settled: unknown[] = [];
+  const methods: Record<string, unknown> = {
+    putToken: async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
+    // Nobody learns of the task but its starter, who cancels it.
+    storeHandle: async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
+    settle: async (_: string, __: string, { outcome }: Settlement) => {
+      settled.push(outcome);
+      return { settled: true };
+    },
+  };
+  const store = new Proxy(deps.store, { get: (_, name) => methods[String(name)] });
+  const attempt = anAttempt(run.runId);
   await expect(startRemoteTask({ ...deps, store }, attempt)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await startRemoteTask({ ...deps, store }, attempt);
   expect(server.startedAtMs).toHaveLength(1);

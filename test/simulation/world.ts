@@ -209,8 +209,11 @@ export interface Observer {
   readonly onRemoteStart?: (process: Process, idempotencyKey: string) => void;
 }
 
-/** A turn that goes round without waiting would go round for ever: time stands still meanwhile. */
-const roundsMax = 3_000;
+/**
+ * A turn that goes round without waiting would go round for ever: time stands still meanwhile. A replay goes round once for
+ * each event, and some histories have ten thousand of them, which may be read again when a commit is lost.
+ */
+const roundsMax = 50_000;
 
 /**
  * Many processes on one virtual clock, in one thread, from one seed. The code that runs is the engine's; table, queues,

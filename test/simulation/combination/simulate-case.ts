@@ -427,7 +427,7 @@ class Simulation implements Stage {
       }
       case 'query': {
         const before = oracles.lastOf(runId);
-        const answer = await queryRun(deps, runId, 'round', undefined);
+        const { result: answer } = await queryRun(deps, runId, 'round', undefined);
         const isLive = before?.startedAtMs !== undefined && oracles.lastOf(runId) === before;
         const round = (before?.head.input as { readonly round?: number } | undefined)?.round;
         if (isLive && typeof answer === 'number' && answer < (round ?? 0))
@@ -541,13 +541,10 @@ class Simulation implements Stage {
         await requestControl(deps, runId, 'resume');
       });
     }
-    // Children of what goes on now may be paused later by nobody; what was paused on the way gets another one.
+    // A caller who was frozen may pause something yet, and a run may hand a pause on.
     if (world.seconds < this.#endS - 600)
       world.at(world.nowMs + 300 * S, () => {
-        const isPaused = this.#oracles.books.some(
-          ({ head, chain }) => !isEnded(head.status) && chain.control.is !== 'running',
-        );
-        if (isPaused) this.#letGo();
+        this.#letGo();
       });
   }
 
@@ -602,7 +599,9 @@ class Simulation implements Stage {
         const sinceMs = world.nowMs;
         world.at(sinceMs + 1_500, () => {
           const isTroubled = (process?.troubledAtMs ?? 0) >= sinceMs - S || world.lastFaultMs >= sinceMs - S;
-          if (!isDone && !isAborted && process?.dead !== true && !isTroubled)
+          // A commit that lost to a pause has closed nothing, and under a pause what is under way ends by itself.
+          const isPaused = this.#oracles.book(runId)?.chain.control.is !== 'running';
+          if (!isDone && !isAborted && process?.dead !== true && !isTroubled && !isPaused)
             world.fail('abort-late', `a step of run ${short(runId)} works on, 1.5 s after its wait was closed`);
         });
       };
