@@ -52,7 +52,7 @@ export const remoteMutants: readonly Mutant[] = [
     name: 'cancel-of-the-unknown',
     rule: 'so soon after its start a task that its server does not know is asked again to stop',
     file: 'lib/operations/stop-remote.ts',
-    edits: [{ find: "isYoung(token, atMs) ? 'later'", replace: "false ? 'later'" }],
+    edits: [{ find: "isYoung(left.token ?? token, atMs) ? 'later'", replace: "false ? 'later'" }],
     caughtBy: testsIn(
       'test/engine/remote-left.test.ts',
       'a task that its server does not know yet F07 is asked again when it loses a race',

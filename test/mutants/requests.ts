@@ -35,8 +35,9 @@ export const requestsMutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: `for (;;) { if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();`,
-        replace: `for (;;) {`,
+        find: `if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause();
+          const events = this.#takeIn();`,
+        replace: `const events = this.#takeIn();`,
       },
     ],
     caughtBy: rules('requests', 'F80 pause during a turn'),
