@@ -1,7 +1,4 @@
-import type { Mutant } from './mutant.js';
-
-/** Caught by the tests of a file whose full names begin with `test`. */
-const testsIn = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file, test });
+import { testsIn, type Mutant } from './mutant.js';
 
 export const remoteMutants: readonly Mutant[] = [
   {

@@ -1,4 +1,4 @@
-import { rules, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant } from './mutant.js';
 
 const turn = 'lib/operations/turn.ts';
 const pollTask = 'lib/operations/poll-task.ts';
@@ -1560,5 +1560,42 @@ export const untestedMutants: readonly Mutant[] = [
     file: 'lib/operations/persist.ts',
     edits: [{ find: 'if (!isStoreTrouble(error)) throw error; const pauseMs', replace: 'const pauseMs' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
+  },
+
+  // ----- found by taking away clauses at random -----
+  {
+    name: 'result-of-no-wait',
+    rule: 'a result in hand that another owner has recorded is dropped',
+    file: 'lib/operations/turn-work.ts',
+    edits: [{ find: 'return stepAt(state, waitId, event.attempt) !== undefined;', replace: 'return true;' }],
+    caughtBy: rules('in-hand', 'result that another owner has recorded'),
+  },
+  {
+    name: 'living-worker-forgotten',
+    rule: 'a message that says that a worker lives is sent again by whoever cannot read what it is for',
+    file: runLongStep,
+    edits: [{ find: 'await deps.queues.sendStep(message, longStepResendMs);', replace: '' }],
+    caughtBy: rules('in-hand', 'message of a worker that lives'),
+  },
+  {
+    name: 'token-of-any-name',
+    rule: 'a workflow that gives a token a name out of bounds is told so',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: "checkName(name, 'the name of a token');", replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
+  },
+  {
+    name: 'signal-of-any-name',
+    rule: '... and a signal',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: "checkName(name, 'the name of a signal');", replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
+  },
+  {
+    name: 'pause-without-time',
+    rule: 'a turn that lost its commits pauses only if there is time for another pass after it',
+    file: 'lib/operations/run-turn.ts',
+    edits: [{ find: 'if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;', replace: '' }],
+    caughtBy: rules('in-hand', 'pass after pass without a commit'),
   },
 ];

@@ -248,6 +248,8 @@ describe('a remote task', () => {
 describe('bad arguments', () => {
   it.each<[string, Run]>([
     ['the name of a step must be 1 to 128 characters', async (ctx) => ctx.step('', () => 1)],
+    ['the name of a token must be 1 to 128 characters', async (ctx) => ctx.externalToken({ name: '' })],
+    ['the name of a signal must be 1 to 128 characters', async (ctx) => ctx.signal('x'.repeat(129))],
     ['step "a" must be given a function', async (ctx) => ctx.step('a', 1 as unknown as () => number)],
     [
       'step "a": retry.maxAttempts must be a whole number of at least 1, got 0',
