@@ -49,7 +49,7 @@ export const namesMutants: readonly Mutant[] = [
       {
         find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
         replace:
-          'if (lookAtMs !== undefined && !newInbox(this.#known).some(isTerminate)) return this.#restBehind(lookAtMs);',
+          'if (lookAtMs !== undefined && !this.#known.requests.some(isTerminate)) return this.#restBehind(lookAtMs);',
       },
     ],
     caughtBy: rules('names', 'F13 a terminate of a run that rests waits too'),
