@@ -1169,6 +1169,7 @@ export const untestedMutants: readonly Mutant[] = [
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
         replace: '',
       },
+      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
     ],
     caughtBy: rules('turns', 'too little time for a cancel'),
   },
@@ -1597,5 +1598,31 @@ export const untestedMutants: readonly Mutant[] = [
     file: 'lib/operations/run-turn.ts',
     edits: [{ find: 'if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;', replace: '' }],
     caughtBy: rules('in-hand', 'pass after pass without a commit'),
+  },
+  {
+    name: 'turn-leaves-its-start',
+    rule: 'a turn does not end before its remote starts have (T5)',
+    file: turn,
+    edits: [{ find: "finally { await this.#work.allEnd('outside'); }", replace: 'finally { void 0; }' }],
+    caughtBy: rules('in-hand', 'start under way when its run is terminated'),
+  },
+  {
+    name: 'unwatched-promise-throws',
+    rule: 'a promise of a token that nobody waits for rejects unseen',
+    file: 'lib/replay/context.ts',
+    edits: [
+      {
+        find: 'promise.catch(() => undefined); return { token: external.token',
+        replace: 'return { token: external.token',
+      },
+    ],
+    caughtBy: testsIn('test/engine/external-tokens.test.ts', 'promise that nobody waits for'),
+  },
+  {
+    name: 'child-input-of-any-size',
+    rule: 'the input of a child is bounded where the workflow gives it',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: 'checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));', replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments of a child of more than 2 MiB'),
   },
 ];

@@ -1,3 +1,4 @@
+import { defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import {
@@ -294,6 +295,16 @@ describe('bad arguments', () => {
     expect((await replay(run, [runStarted()])).status).toMatchObject({
       outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 2_097_202, limitBytes: 2_097_152 } } },
     });
+  });
+
+  it('of a child of more than 2 MiB fail the call and name size and limit', async () => {
+    const child = defineWorkflow({ name: 'child', version: '1', run: async () => undefined });
+    const run: Run = async (ctx) => ctx.child(child, 'x'.repeat(2_097_152));
+    const execution = await replay(run, [runStarted()]);
+    expect(execution.status).toMatchObject({
+      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 2_097_154, limitBytes: 2_097_152 } } },
+    });
+    expect(asked(execution)).toEqual([]);
   });
 });
 

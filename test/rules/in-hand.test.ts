@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../lib/base/limits.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { eventsOf, Host, throttled } from '../engine/host.js';
 import { mortal } from '../engine/mortal.js';
 import {
@@ -17,6 +18,14 @@ import {
 
 const S = 1_000;
 const codeOf = (error: unknown): string => (error as { code: string }).code;
+
+const call = async (server: WatchedServer): Promise<Started> =>
+  started(
+    aFlow(async (ctx) =>
+      ctx.callRemoteTask({ server: 'reports', tool: 'r1', timeout: { hours: 1 } }).then(({ result }) => result, codeOf),
+    ),
+    { reports: server },
+  );
 
 // A store that turns the commit of a result away.
 
@@ -327,6 +336,24 @@ test('pass after pass without a commit: the next ones come after a pause, as lon
   expect(await lostAfterMs(turnReserveMs + passBackoffMaxMs - 1)).toEqual([quickPasses, 0]);
 });
 
+test('start under way when its run is terminated: the turn waits for it, so that its task is known', async () => {
+  class SlowServer extends WatchedServer {
+    answered = 0;
+    override async start(...args: Parameters<WatchedServer['start']>) {
+      await requestStop(run.app.deps, { runId: run.runId, kind: 'terminate' });
+      await run.app.clock.delay(20 * S);
+      const reply = await super.start(...args);
+      this.answered++;
+      return reply;
+    }
+  }
+  const server = new SlowServer({ dedupes: false });
+  const run: Started = await call(server);
+  await withTimePassing(run.app, runTurn(run.app.deps, { runId: run.runId }, { remainingMs: () => 600 * S }));
+  expect((await run.app.show(run.runId)).status).toMatch(/ending|terminated/);
+  expect(server.answered).toBe(1);
+});
+
 // A long step whose settlement is turned away.
 
 const longStep = async (work: (step: StepContext) => unknown, options = {}): Promise<Started> =>
@@ -399,13 +426,6 @@ test('message of a worker that lives: sent again in a minute when the store cann
 
 // A store that turns the handle of a remote task away.
 
-const call = async (server: WatchedServer): Promise<Started> =>
-  started(
-    aFlow(async (ctx) =>
-      ctx.callRemoteTask({ server: 'reports', tool: 'r1', timeout: { hours: 1 } }).then(({ result }) => result, codeOf),
-    ),
-    { reports: server },
-  );
 const aTask = { after: { minutes: 10 }, result: 'done' };
 
 test.each([true, false])(
