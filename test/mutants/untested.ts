@@ -1625,4 +1625,23 @@ export const untestedMutants: readonly Mutant[] = [
     edits: [{ find: 'checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));', replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments of a child of more than 2 MiB'),
   },
+  {
+    name: 'dropped-wait-ends-the-process',
+    rule: 'a wait that nobody waits for rejects unseen',
+    file: 'lib/replay/compose.ts',
+    edits: [{ find: 'promise.catch(() => undefined); return promise;', replace: 'return promise;' }],
+    caughtBy: rules('dropped', 'step that nobody waits for'),
+  },
+  {
+    name: 'short-step-not-closed',
+    rule: 'a short step that is closed in the turn that asks for it is closed in the log',
+    file: 'lib/replay/execution.ts',
+    edits: [
+      {
+        find: '(Number(command.waitId) > this.#lastRecorded && command.policy.long)',
+        replace: 'Number(command.waitId) > this.#lastRecorded',
+      },
+    ],
+    caughtBy: rules('dropped', 'step that is dropped in the turn'),
+  },
 ];
