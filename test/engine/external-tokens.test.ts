@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { settleToken } from '../../lib/operations/settle-token.js';
@@ -190,4 +191,21 @@ describe('a durable promise', () => {
     });
     expect(await endedAfterMs(run)).toBe(10_800_000);
   });
+});
+
+it('promise that nobody waits for rejects unseen', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  const run = await started(
+    aFlow(async (ctx) => {
+      await ctx.promise({ timeout: { minutes: 1 } });
+      await ctx.sleep({ minutes: 2 });
+      return 'done';
+    }),
+  );
+  expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+  await eventLoop();
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
 });

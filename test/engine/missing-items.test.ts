@@ -1,6 +1,7 @@
 import { createTestApp, replayHistory, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { signalRun } from '../../lib/operations/send-to-inbox.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
@@ -95,6 +96,15 @@ describe('a run of which an item is gone (F08)', () => {
     expect((await app.history(runId)).events).toEqual(before.events);
     await app.pass({ hours: 7 });
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: ['first', 'yes'] });
+  });
+
+  it('F08 is blocked by the turn that finds the end of its log gone', async () => {
+    const { app, runId, lose } = await waiting();
+    lose('run#', 'h#000000000');
+    const deps = { ...app.deps, warmRuns: undefined, delay: async () => undefined };
+    const failure = await runTurn(deps, { runId }, { remainingMs: () => 60_000 }).catch((error: unknown) => error);
+    expect(failure).toBeUndefined();
+    expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
   });
 
   it('F08 is not taken for a run without a head, which is left alone', async () => {

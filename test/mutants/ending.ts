@@ -146,7 +146,10 @@ export const endingMutants: readonly Mutant[] = [
     rule: 'A head that knows of later commits than there are blocks the run.',
     file: 'lib/operations/run-turn.ts',
     edits: [{ find: 'if (head.dueSeq > state.seq)', replace: 'if (head.dueSeq > Infinity)' }],
-    caughtBy: engine('missing-items', 'a run of which an item is gone (F08) F08 is blocked and not led astray'),
+    caughtBy: engine(
+      'missing-items',
+      'a run of which an item is gone (F08) F08 is blocked by the turn that finds the end of its log gone',
+    ),
   },
   {
     name: 'missing-token-is-polled-by-nobody',

@@ -29,6 +29,8 @@ export const rules = (file: string, test: string): Mutant['caughtBy'] => ({
   file: `test/rules/${file}.test.ts`,
   test,
 });
+/** Caught by the tests of any file whose full names begin with `test`. */
+export const testsIn = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file, test });
 /** Caught by a scenario of the simulator within so many seeds. */
 export const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({
   kind: 'simulation',

@@ -18,11 +18,17 @@ test.each(mutants)('mutant $name names a test that exists', ({ caughtBy }) => {
     // The full name of a test begins with that of its group.
     const groups = [...source.matchAll(/\bdescribe\('([^']+)'/g)].map(([, group]) => `${group ?? ''} `);
     const group = groups.find((one) => caughtBy.test.startsWith(one)) ?? '';
-    expect(source).toContain(`('${caughtBy.test.slice(group.length)}`);
+    const name = caughtBy.test.slice(group.length);
+    if (!titlesWithRows(source).some((start) => name.startsWith(start))) expect(source).toContain(`('${name}`);
   }
   if (caughtBy.kind === 'simulation')
     expect(read('test/simulation/scenarios.ts')).toContain(`name: '${caughtBy.scenario}'`);
 });
+
+/** What the titles of `each` begin with, as far as it is the same in every row. */
+function titlesWithRows(source: string): readonly string[] {
+  return [...source.matchAll(/\)\(\s*'([^'%$]{8,})[%$]/g)].map(([, start]) => start ?? '');
+}
 
 test('no two mutants have one name', () => {
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);

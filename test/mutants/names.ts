@@ -49,7 +49,7 @@ export const namesMutants: readonly Mutant[] = [
       {
         find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
         replace:
-          'if (lookAtMs !== undefined && !newInbox(this.#known).some(isTerminate)) return this.#restBehind(lookAtMs);',
+          'if (lookAtMs !== undefined && !this.#known.requests.some(isTerminate)) return this.#restBehind(lookAtMs);',
       },
     ],
     caughtBy: rules('names', 'F13 a terminate of a run that rests waits too'),
@@ -74,8 +74,8 @@ export const namesMutants: readonly Mutant[] = [
     'names-start-or-signal-first-run-only',
     'F12: a start with a signal reaches what the run of its key has gone on as',
     'lib/operations/send-to-inbox.ts',
-    'if (nextRunId === undefined) return answer;',
-    "if (nextRunId === undefined || record.kind === 'signal') return answer;",
+    "if (head.nextRunId === undefined) return 'run_ended';",
+    "if (head.nextRunId === undefined || record.kind === 'signal') return 'run_ended';",
     'F12 a start with a signal reaches the live run',
   ),
   mutant(
@@ -166,10 +166,10 @@ export const namesMutants: readonly Mutant[] = [
     'getters-may-throw',
     'F21: a getter of an error that throws is no field of it',
     'lib/base/errors.ts',
-    `?.[field];
+    `?.[name];
   } catch {
     return undefined;`,
-    `?.[field];
+    `?.[name];
   } catch (error) {
     throw error;`,
     'F21 a getter that throws is no field',

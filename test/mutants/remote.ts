@@ -1,7 +1,4 @@
-import type { Mutant } from './mutant.js';
-
-/** Caught by the tests of a file whose full names begin with `test`. */
-const testsIn = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file, test });
+import { testsIn, type Mutant } from './mutant.js';
 
 export const remoteMutants: readonly Mutant[] = [
   {
@@ -52,7 +49,7 @@ export const remoteMutants: readonly Mutant[] = [
     name: 'cancel-of-the-unknown',
     rule: 'so soon after its start a task that its server does not know is asked again to stop',
     file: 'lib/operations/stop-remote.ts',
-    edits: [{ find: "isYoung(token, atMs) ? 'later'", replace: "false ? 'later'" }],
+    edits: [{ find: "isYoung(left.token ?? token, atMs) ? 'later'", replace: "false ? 'later'" }],
     caughtBy: testsIn(
       'test/engine/remote-left.test.ts',
       'a task that its server does not know yet F07 is asked again when it loses a race',

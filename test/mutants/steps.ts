@@ -81,8 +81,8 @@ export const stepsMutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'return (await this.#recordInHand()) && this.#pause(pausedUntil);',
-        replace: 'return this.#pause(pausedUntil);',
+        find: 'else if (this.#work.underWay > 0) await this.#someEffect(); else if (results.length === 0) break;',
+        replace: 'else if (results.length === 0) break;',
       },
     ],
     caughtBy: stepTime('F02 a pass that lost its commit to a pause'),
@@ -126,9 +126,9 @@ export const stepsMutants: readonly Mutant[] = [
     file: turn,
     edits: [
       {
-        find: 'if (this.#work.underWay > 0) await this.#someEffect();',
-        replace:
-          'if (this.#effectError !== undefined) throw this.#effectError; if (this.#work.underWay > 0) await this.#someEffect();',
+        find: 'if (this.#work.underWay > 0) await this.#someEffect(); else if (this.#effectError !== undefined)',
+        replace: `if (this.#effectError !== undefined) throw this.#effectError;
+          if (this.#work.underWay > 0) await this.#someEffect(); else if (this.#effectError !== undefined)`,
       },
     ],
     caughtBy: inHand('F88 what an effect breaks on'),

@@ -1,4 +1,4 @@
-import { rules, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant } from './mutant.js';
 
 const turn = 'lib/operations/turn.ts';
 const pollTask = 'lib/operations/poll-task.ts';
@@ -1169,6 +1169,7 @@ export const untestedMutants: readonly Mutant[] = [
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
         replace: '',
       },
+      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
     ],
     caughtBy: rules('turns', 'too little time for a cancel'),
   },
@@ -1560,5 +1561,87 @@ export const untestedMutants: readonly Mutant[] = [
     file: 'lib/operations/persist.ts',
     edits: [{ find: 'if (!isStoreTrouble(error)) throw error; const pauseMs', replace: 'const pauseMs' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
+  },
+
+  // ----- found by taking away clauses at random -----
+  {
+    name: 'result-of-no-wait',
+    rule: 'a result in hand that another owner has recorded is dropped',
+    file: 'lib/operations/turn-work.ts',
+    edits: [{ find: 'return stepAt(state, waitId, event.attempt) !== undefined;', replace: 'return true;' }],
+    caughtBy: rules('in-hand', 'result that another owner has recorded'),
+  },
+  {
+    name: 'living-worker-forgotten',
+    rule: 'a message that says that a worker lives is sent again by whoever cannot read what it is for',
+    file: runLongStep,
+    edits: [{ find: 'await deps.queues.sendStep(message, longStepResendMs);', replace: '' }],
+    caughtBy: rules('in-hand', 'message of a worker that lives'),
+  },
+  {
+    name: 'token-of-any-name',
+    rule: 'a workflow that gives a token a name out of bounds is told so',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: "checkName(name, 'the name of a token');", replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
+  },
+  {
+    name: 'signal-of-any-name',
+    rule: '... and a signal',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: "checkName(name, 'the name of a signal');", replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
+  },
+  {
+    name: 'pause-without-time',
+    rule: 'a turn that lost its commits pauses only if there is time for another pass after it',
+    file: 'lib/operations/run-turn.ts',
+    edits: [{ find: 'if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;', replace: '' }],
+    caughtBy: rules('in-hand', 'pass after pass without a commit'),
+  },
+  {
+    name: 'turn-leaves-its-start',
+    rule: 'a turn does not end before its remote starts have (T5)',
+    file: turn,
+    edits: [{ find: "finally { await this.#work.allEnd('outside'); }", replace: 'finally { void 0; }' }],
+    caughtBy: rules('in-hand', 'start under way when its run is terminated'),
+  },
+  {
+    name: 'unwatched-promise-throws',
+    rule: 'a promise of a token that nobody waits for rejects unseen',
+    file: 'lib/replay/context.ts',
+    edits: [
+      {
+        find: 'promise.catch(() => undefined); return { token: external.token',
+        replace: 'return { token: external.token',
+      },
+    ],
+    caughtBy: testsIn('test/engine/external-tokens.test.ts', 'promise that nobody waits for'),
+  },
+  {
+    name: 'child-input-of-any-size',
+    rule: 'the input of a child is bounded where the workflow gives it',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: 'checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));', replace: '' }],
+    caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments of a child of more than 2 MiB'),
+  },
+  {
+    name: 'dropped-wait-ends-the-process',
+    rule: 'a wait that nobody waits for rejects unseen',
+    file: 'lib/replay/compose.ts',
+    edits: [{ find: 'promise.catch(() => undefined); return promise;', replace: 'return promise;' }],
+    caughtBy: rules('dropped', 'step that nobody waits for'),
+  },
+  {
+    name: 'short-step-not-closed',
+    rule: 'a short step that is closed in the turn that asks for it is closed in the log',
+    file: 'lib/replay/execution.ts',
+    edits: [
+      {
+        find: '(Number(command.waitId) > this.#lastRecorded && command.policy.long)',
+        replace: 'Number(command.waitId) > this.#lastRecorded',
+      },
+    ],
+    caughtBy: rules('dropped', 'step that is dropped in the turn'),
   },
 ];

@@ -1,3 +1,4 @@
+import { defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import {
@@ -248,6 +249,8 @@ describe('a remote task', () => {
 describe('bad arguments', () => {
   it.each<[string, Run]>([
     ['the name of a step must be 1 to 128 characters', async (ctx) => ctx.step('', () => 1)],
+    ['the name of a token must be 1 to 128 characters', async (ctx) => ctx.externalToken({ name: '' })],
+    ['the name of a signal must be 1 to 128 characters', async (ctx) => ctx.signal('x'.repeat(129))],
     ['step "a" must be given a function', async (ctx) => ctx.step('a', 1 as unknown as () => number)],
     [
       'step "a": retry.maxAttempts must be a whole number of at least 1, got 0',
@@ -292,6 +295,16 @@ describe('bad arguments', () => {
     expect((await replay(run, [runStarted()])).status).toMatchObject({
       outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 2_097_202, limitBytes: 2_097_152 } } },
     });
+  });
+
+  it('of a child of more than 2 MiB fail the call and name size and limit', async () => {
+    const child = defineWorkflow({ name: 'child', version: '1', run: async () => undefined });
+    const run: Run = async (ctx) => ctx.child(child, 'x'.repeat(2_097_152));
+    const execution = await replay(run, [runStarted()]);
+    expect(execution.status).toMatchObject({
+      outcome: { error: { code: 'PAYLOAD_TOO_LARGE', details: { sizeBytes: 2_097_154, limitBytes: 2_097_152 } } },
+    });
+    expect(asked(execution)).toEqual([]);
   });
 });
 

@@ -1,6 +1,9 @@
 import type { StepContext } from 'outwait';
 import { expect, test } from 'vitest';
+import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../lib/base/limits.js';
+import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
 import { eventsOf, Host, throttled } from '../engine/host.js';
 import { mortal } from '../engine/mortal.js';
 import {
@@ -15,6 +18,14 @@ import {
 
 const S = 1_000;
 const codeOf = (error: unknown): string => (error as { code: string }).code;
+
+const call = async (server: WatchedServer): Promise<Started> =>
+  started(
+    aFlow(async (ctx) =>
+      ctx.callRemoteTask({ server: 'reports', tool: 'r1', timeout: { hours: 1 } }).then(({ result }) => result, codeOf),
+    ),
+    { reports: server },
+  );
 
 // A store that turns the commit of a result away.
 
@@ -272,6 +283,77 @@ test('F02 a pass whose commit was lost hands what it has on: the step under way 
   expect(await endedAfterMs(run)).toBe(5 * S);
 });
 
+test('result that another owner has recorded: dropped, and the run goes on from there', async () => {
+  const run = await started(aFlow(async (ctx) => ctx.step('one', () => 1).then(async () => ctx.step('two', () => 2))));
+  const { deps } = run.app;
+  let lost = false;
+  const store = new Proxy(deps.store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (name !== 'commit') return value.bind(target) as unknown;
+      return async (...args: Parameters<typeof deps.store.commit>) => {
+        const [runId, commit] = args;
+        if (lost || !commit.events.some(({ type }) => type === 'StepCompleted')) return deps.store.commit(...args);
+        lost = true;
+        await deps.store.commit(runId, { ...commit, writerId: 'another' });
+        return deps.store.commit(runId, commit);
+      };
+    },
+  });
+  await withTimePassing(run.app, runTurn({ ...deps, store }, { runId: run.runId }, { remainingMs: () => 60 * S }));
+  expect(lost).toBe(true);
+  const { outcome } = await run.app.show(run.runId);
+  expect(outcome).toEqual({ status: 'completed', result: 2 });
+  const { events } = await run.app.history(run.runId);
+  expect(events.flatMap((event) => (event.type === 'StepCompleted' ? [event.waitId] : []))).toEqual(['1', '2']);
+});
+
+test('pass after pass without a commit: the next ones come after a pause, as long as there is time for it', async () => {
+  const run = await started(aFlow(async (ctx) => ctx.step('one', () => 1)));
+  const lostAfterMs = async (remainingMs: number): Promise<readonly [commits: number, pauses: number]> => {
+    const seen = { commits: 0, pauses: 0 };
+    const commit = async (): Promise<boolean> => {
+      seen.commits++;
+      return false;
+    };
+    const { deps } = run.app;
+    const store = new Proxy(deps.store, {
+      get(target, name) {
+        const value: unknown = name === 'commit' ? commit : Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const delay = async (): Promise<void> => {
+      seen.pauses++;
+    };
+    const turn = runTurn({ ...deps, store, delay }, { runId: run.runId }, { remainingMs: () => remainingMs });
+    await expect(turn).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    return [seen.commits, seen.pauses];
+  };
+  expect(await lostAfterMs(60 * S)).toEqual([turnPassesMax, turnPassesMax - quickPasses]);
+  expect(await lostAfterMs(turnReserveMs + passBackoffMaxMs)).toEqual([turnPassesMax, turnPassesMax - quickPasses]);
+  expect(await lostAfterMs(turnReserveMs + passBackoffMaxMs - 1)).toEqual([quickPasses, 0]);
+});
+
+test('start under way when its run is terminated: the turn waits for it, so that its task is known', async () => {
+  class SlowServer extends WatchedServer {
+    answered = 0;
+    override async start(...args: Parameters<WatchedServer['start']>) {
+      await requestStop(run.app.deps, { runId: run.runId, kind: 'terminate' });
+      await run.app.clock.delay(20 * S);
+      const reply = await super.start(...args);
+      this.answered++;
+      return reply;
+    }
+  }
+  const server = new SlowServer({ dedupes: false });
+  const run: Started = await call(server);
+  await withTimePassing(run.app, runTurn(run.app.deps, { runId: run.runId }, { remainingMs: () => 600 * S }));
+  expect((await run.app.show(run.runId)).status).toMatch(/ending|terminated/);
+  expect(server.answered).toBe(1);
+});
+
 // A long step whose settlement is turned away.
 
 const longStep = async (work: (step: StepContext) => unknown, options = {}): Promise<Started> =>
@@ -323,15 +405,27 @@ test('F02 a failure that is turned away is an attempt, and no strike', async () 
   expect(ran).toBe(2);
 });
 
+test('message of a worker that lives: sent again in a minute when the store cannot be read, not given back', async () => {
+  const run = await longStep(() => 1);
+  const sent: unknown[] = [];
+  const sendStep = async (message: unknown, delayMs: number): Promise<void> => {
+    sent.push([message, delayMs]);
+  };
+  const deps = {
+    ...throttled(run.app.deps, ({ method }) => method === 'readToken'),
+    queues: { sendStep } as unknown as typeof run.app.deps.queues,
+  };
+  const message = { runId: run.runId, waitId: '1', dueAtMs: startMs };
+  const limits = { remainingMs: () => 60 * S };
+  expect(await runLongStep(deps, { ...message, unharmed: 'w' }, limits)).toBe('put off');
+  expect(sent).toEqual([[{ ...message, unharmed: 'w' }, 60 * S]]);
+  // Another delivery of any other says as much as this one.
+  await expect(runLongStep(deps, message, limits)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  expect(sent).toHaveLength(1);
+});
+
 // A store that turns the handle of a remote task away.
 
-const call = async (server: WatchedServer): Promise<Started> =>
-  started(
-    aFlow(async (ctx) =>
-      ctx.callRemoteTask({ server: 'reports', tool: 'r1', timeout: { hours: 1 } }).then(({ result }) => result, codeOf),
-    ),
-    { reports: server },
-  );
 const aTask = { after: { minutes: 10 }, result: 'done' };
 
 test.each([true, false])(
