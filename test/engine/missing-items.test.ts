@@ -101,7 +101,7 @@ describe('a run of which an item is gone (F08)', () => {
   it('F08 is blocked by the turn that finds the end of its log gone', async () => {
     const { app, runId, lose } = await waiting();
     lose('run#', 'h#000000000');
-    const deps = { ...app.deps, warmRuns: undefined, delay: async () => undefined };
+    const deps = { ...app.deps, delay: async () => undefined };
     const failure = await runTurn(deps, { runId }, { remainingMs: () => 60_000 }).catch((error: unknown) => error);
     expect(failure).toBeUndefined();
     expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });

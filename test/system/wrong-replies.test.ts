@@ -167,14 +167,6 @@ const wrongReplies: readonly WrongReply[] = [
     },
   },
   {
-    name: 'JSON of 5,000 levels',
-    answer: (good) => (request, response) => {
-      const deep = '['.repeat(5_000) + ']'.repeat(5_000);
-      const text = JSON.stringify({ jsonrpc: '2.0', id: request.body.id, result: { ...good, deep: 0 } });
-      json(response, text.replace('"deep":0', `"deep":${deep}`));
-    },
-  },
-  {
     name: 'a body that is cut',
     answer: (good) => (request, response) => {
       const text = JSON.stringify({ jsonrpc: '2.0', id: request.body.id, result: good });
@@ -184,6 +176,16 @@ const wrongReplies: readonly WrongReply[] = [
   },
   { name: 'no answer', answer: () => () => undefined, hangs: true },
 ];
+
+/** It answers our request, and nothing of it can be kept. */
+const tooDeep: WrongReply = {
+  name: 'JSON of 5,000 levels',
+  answer: (good) => (request, response) => {
+    const deep = '['.repeat(5_000) + ']'.repeat(5_000);
+    const text = JSON.stringify({ jsonrpc: '2.0', id: request.body.id, result: { ...good, deep: 0 } });
+    json(response, text.replace('"deep":0', `"deep":${deep}`));
+  },
+};
 
 const redirect: WrongReply = {
   name: 'a redirect',
@@ -196,6 +198,7 @@ const redirect: WrongReply = {
 };
 const wrongReads = (protocol: Protocol): readonly WrongReply[] => [
   ...wrongReplies,
+  tooDeep,
   redirect,
   {
     name: 'the state of another task',
@@ -332,6 +335,21 @@ describe('a wrong reply to a read', () => {
 });
 
 describe('a wrong reply to a start', () => {
+  it.each(
+    [mcp, a2a].flatMap((protocol) => [false, true].map((dedupes) => ({ name: protocol.name, protocol, dedupes }))),
+  )(
+    'F10: $name: JSON of 5,000 levels ends the call, after one request, dedupes: $dedupes',
+    async ({ protocol, dedupes }) => {
+      const world = await aRun(protocol, { dedupes });
+      await misbehave(world, tooDeep, protocol.started);
+      await world.turn();
+
+      const { settlement } = (await world.token())!;
+      expect(settlement?.outcome).toMatchObject({ kind: 'failed', error: { code: 'PAYLOAD_TOO_LARGE' } });
+      expect(world.requests).toHaveLength(1);
+    },
+  );
+
   it.each(startCases)(
     'S0-14: %s: towards a server that does not dedupe the call fails as ambiguous, after one request',
     async (_title, protocol, wrong) => {
