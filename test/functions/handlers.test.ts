@@ -240,7 +240,9 @@ describe('the poll function', () => {
     expect(await pollHandler(() => world.deps)(standard, plenty)).toEqual({
       batchItemFailures: [],
     });
-    expect(world.queues.turn.receive(1)[0]).toMatchObject({ body: '{"runId":"00000000000000000000000000000000"}' });
+    expect(world.queues.turn.receive(1)[0]).toMatchObject({
+      body: '{"runId":"00000000000000000000000000000000","news":[]}',
+    });
   });
 
   it('gives a message back when its work throws', async () => {

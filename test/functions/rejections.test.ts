@@ -51,7 +51,7 @@ describe('a promise that fails before it is awaited', () => {
 
   it('leaves its workflow, which awaits it later, to finish', async () => {
     const ended = await runNode(['--import', 'tsx', at('late-await.ts')]);
-    expect(ended.stdout.trim().split('\n').at(-1)).toBe('"caught STEP_FAILED"');
+    expect(ended.stdout.trim().split('\n')).toContain('"caught STEP_FAILED"');
     expect(ended.code).toBe(0);
   });
 });

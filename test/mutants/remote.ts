@@ -141,7 +141,7 @@ export const remoteMutants: readonly Mutant[] = [
     edits: [
       { find: 'if (++parts > maxParts) throw tooManyParts(maxParts); break; case 0x5d', replace: 'break; case 0x5d' },
     ],
-    caughtBy: testsIn('test/base/bounded-json.test.ts', 'F84 what is counted before parsing objects count'),
+    caughtBy: testsIn('test/base/bounded-json.test.ts', 'F84 what is counted before parsing F84 empty objects count'),
   },
   {
     name: 'line-end-across-pieces',

@@ -43,7 +43,7 @@ describe('the state of a run', () => {
 
   it('has a wait open from its request on', () => {
     expect([...after(started, stepRequested, timerStarted, remoteRequested).open.values()]).toEqual([
-      { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 6, failedAttempts: 0, interrupted: 0 },
+      { kind: 'step', waitId: '1', name: 'a', requestedAtMs: 6, failedAttempts: 0, interrupted: 0, begun: 0 },
       { kind: 'timer', waitId: '2', name: 'sleep', requestedAtMs: 6, firesAtMs: 60 },
       {
         kind: 'remoteTask',
