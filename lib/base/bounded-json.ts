@@ -26,7 +26,7 @@ const defaultLimits: JsonLimits = { ...replyLimits, maxKeys: jsonMaxKeys };
 export function parseBoundedJson(text: string, limits: JsonLimits = defaultLimits): JsonValue {
   const mayOverflow = checkLimits(text, limits);
   const value = parsed(text);
-  // It would be stored as null.
+  // Infinity would be stored as null.
   if (mayOverflow && holdsInfinity(value))
     throw new JsonBeyondLimits('INPUT_INVALID', 'JSON has a number that is too large');
   return suspectKey.test(text) ? withoutPrototypeKeys(value) : value;
@@ -42,7 +42,7 @@ export interface ReplyJson {
 export interface NumberOverflow {
   /** Where it stands: `result.rows[3].mass`. */
   readonly path: string;
-  /** As it was written. */
+  /** The number as it was written. */
   readonly number: string;
 }
 

@@ -70,7 +70,7 @@ export const historyPageBytes = 2 * MiB;
 export const inboundCompleteMaxBytes = 4 * MiB;
 /** Request body of every other management route. */
 export const inboundMaxBytes = 1 * MiB;
-/** Of a management token: whoever has one may do everything, and nothing but its length keeps it from being guessed. */
+/** Shortest management token: its holder may do everything, and only its length keeps it from being guessed. */
 export const managementTokenMinChars = 24;
 /** Bounds of JSON that came from outside, counted before it is parsed. */
 export const jsonMaxDepth = 64;
@@ -367,7 +367,7 @@ export const keyRequestsInParallel = 16;
 export const journalSpareLines = 1_000;
 
 // What must be left of an invocation before something is begun: the sum of the limits of all that belongs to it.
-/** One write: a request to the store that gets no answer. */
+/** Time of a write: a request to the store that gets no answer. */
 export const storeWriteMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
 /** Beside the timeout of a step: the commit that holds its result. */
 export const turnReserveMs = storeConnectTimeoutMs + storeRequestTimeoutMs;

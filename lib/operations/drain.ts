@@ -10,7 +10,7 @@ export function drainMicrotasks({ quietly = false }: { readonly quietly?: boolea
   return quietly ? drainQuietly() : drain();
 }
 
-/** Of all quiet drains of the process: two that handled each other's handlers would never run dry. */
+/** Shared by all quiet drains of the process: two that handled each other's handlers would never run dry. */
 const handlers = new WeakSet<Promise<unknown>>();
 let quietDrains = 0;
 let stop = (): void => undefined;

@@ -40,7 +40,7 @@ export async function finishRun(
     if (records === undefined) return;
     const state = foldHistory(records.commits);
     if (state.ended || state.ending === undefined) break;
-    // Those in the table that the log does not have are of a commit that cannot be read.
+    // Tokens in the table that the log does not have are of a commit that cannot be read.
     const waitIds = new Set([...state.openTokens.keys(), ...records.tokens.map((token) => token.waitId)]);
     await closeWaits(deps, runId, [...waitIds], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
@@ -295,7 +295,7 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
   return clearMarker(deps, token);
 }
 
-/** One that cannot be read has nothing more to be looked at. */
+/** Counts a token that cannot be read as done: nothing more of it can be looked at. */
 async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}): Promise<boolean> {
   const { runId, waitId, dueAtMs, handle } = token;
   if (dueAtMs === undefined) return true;
