@@ -4,7 +4,7 @@ import type { Deps } from './deps.js';
 
 /** Where a run has come to that goes on as others: itself, where it does not. */
 export interface Chain {
-  /** Id of the last run of the chain that is there. */
+  /** Head of the last run of the chain that is there. */
   readonly head: RunHead;
   /** The last run has not ended. So it counts, too, while the head of the next one is still to come. */
   readonly isUnderWay: boolean;
