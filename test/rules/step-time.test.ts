@@ -461,6 +461,30 @@ test('F91 a cancel that does not fit is not', async () => {
 
 // A pause that meets work in hand.
 
+test('F14 a timer that was due during a pause fires with the resume, though a step is still under way', async () => {
+  const run: Started = await started(
+    aFlow(async (ctx) => {
+      const work = ctx.step('work', async () => run.app.clock.delay(20 * S));
+      await ctx.sleep({ seconds: 5 });
+      const firedAtS = sinceStartS(run);
+      await work;
+      return firedAtS;
+    }),
+  );
+  const control = (kind: 'pause' | 'resume', atS: number): Promise<void> =>
+    run.app.clock
+      .delay(atS * S)
+      .then(() => requestControl(run.app.deps, run.runId, kind))
+      .then(() => undefined);
+  await Promise.all([aTurn(run), control('pause', 1), control('resume', 8)]);
+
+  const outcome = await outcomeOf(run);
+  expect(outcome).toMatchObject({ status: 'completed' });
+  const { result } = outcome as { result: number };
+  expect(result).toBeGreaterThanOrEqual(8);
+  expect(result).toBeLessThan(13);
+});
+
 test('F02 a pass that lost its commit to a pause records what is under way first', async () => {
   let ran = 0;
   const run: Started = await started(

@@ -17,7 +17,7 @@ import { recordsOf, replay } from '../oracles.js';
 import { World, type Deviation } from '../world.js';
 import { Dice } from './dice.js';
 import { workflowsOf, type Stage, type Work } from './interpret.js';
-import { isEnded, Oracles, short, type Book } from './oracles.js';
+import { isEnded, noticeMs, Oracles, short, type Book } from './oracles.js';
 import { tools } from './program.js';
 import { Telling, type Told } from './telling.js';
 import {
@@ -597,13 +597,23 @@ class Simulation implements Stage {
       handle.gaveUp = () => {
         if (!program.honours || isDone) return;
         const sinceMs = world.nowMs;
-        world.at(sinceMs + 1_500, () => {
-          const isTroubled = (process?.troubledAtMs ?? 0) >= sinceMs - S || world.lastFaultMs >= sinceMs - S;
+        const check = (): void => {
+          if (isDone || isAborted || process?.dead === true) return;
+          if ((process?.troubledAtMs ?? 0) >= sinceMs - S || world.lastFaultMs >= sinceMs - S) return;
+          const control = this.#oracles.book(runId)?.chain.control;
           // A commit that lost to a pause has closed nothing, and under a pause what is under way ends by itself.
-          const isPaused = this.#oracles.book(runId)?.chain.control.is !== 'running';
-          if (!isDone && !isAborted && process?.dead !== true && !isTroubled && !isPaused)
-            world.fail('abort-late', `a step of run ${short(runId)} works on, 1.5 s after its wait was closed`);
-        });
+          if (control?.is !== 'running') {
+            world.at(world.nowMs + S, check);
+            return;
+          }
+          const isSeenAtMs = control.sinceMs > sinceMs ? control.sinceMs + noticeMs : sinceMs;
+          if (world.nowMs < isSeenAtMs) {
+            world.at(isSeenAtMs, check);
+            return;
+          }
+          world.fail('abort-late', `a step of run ${short(runId)} works on, long after its wait was closed`);
+        };
+        world.at(sinceMs + 1_500, check);
       };
     });
     if (attempt <= program.fails || program.fatal === true) {
