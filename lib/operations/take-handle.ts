@@ -8,7 +8,7 @@ import type { RemoteQuestion, RemoteTaskTransport } from '../remote/transport.js
 import type { StartRemoteTask } from '../replay/command.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { isStoreTrouble, type Persist } from './persist.js';
+import { isStoreTrouble, lastTries, type Persist } from './persist.js';
 import { pollAt } from './wake.js';
 
 export interface TakenTask {
@@ -75,7 +75,7 @@ async function storeHandle(
 ): ReturnType<Deps['store']['storeHandle']> {
   try {
     const needsMs = isFoundAgain ? turnReserveMs : turnReserveMs + sideRequestTimeoutMs;
-    return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);
+    return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);
   } catch (error) {
     const isLost = !(isFoundAgain && isStoreTrouble(error));
     const reply = isLost && command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
@@ -105,5 +105,5 @@ async function dropUnwanted(
   });
   if (reply?.kind === 'done') return;
   const left = { atMs: deps.clock.nowMs(), forCancel: policy === 'cancel' };
-  await persist(() => deps.store.leaveHandle(runId, wait.waitId, handle, left));
+  await persist(() => deps.store.leaveHandle(runId, wait.waitId, handle, left), turnReserveMs, lastTries);
 }

@@ -293,4 +293,23 @@ export const stepsMutants: readonly Mutant[] = [
     ],
     caughtBy: stepTime('F91 a cancel that does not fit'),
   },
+  {
+    name: 'timer-held-until-the-step-ends',
+    rule: 'what a pause has held back is taken in with the resume',
+    file: 'lib/operations/turn.ts',
+    edits: [
+      {
+        find: 'if (hasNews(this.#known, this.#deps.clock.nowMs())) continue;',
+        replace: 'if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;',
+      },
+    ],
+    caughtBy: stepTime('F14 a timer that was due during a pause'),
+  },
+  {
+    name: 'handle-tried-once-beyond-the-time',
+    rule: 'a handle that this process alone knows is tried a few times, whatever time is left',
+    file: 'lib/operations/persist.ts',
+    edits: [{ find: 'failures >= leastTries && ', replace: '' }],
+    caughtBy: rules('gone', 'F06 handle of a start that was frozen beyond its time'),
+  },
 ];
