@@ -234,8 +234,8 @@ export class Turn {
         const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
         if (this.#isCut && this.#isShortOfTime()) return this.#goOnLater();
         if (mayBeMore || this.#isCut || this.#work.results.length > 0 || this.#isOverdue()) continue;
-        // What it asked for may be due at once, and what a pause has held back may be due since long.
-        if (hasNews(this.#known, this.#deps.clock.nowMs())) continue;
+        // A request may be due at once, and was not there at the last look.
+        if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;
       }
 
       const hasTime = this.#effectError !== undefined || this.#begin(execution);
@@ -764,6 +764,8 @@ export class Turn {
       const events = [...ended, ...pauseNews(this.#known, atMs)];
       if (events.length > 0) {
         if (!(await this.#commit([...this.#firstEvents(atMs), ...events]))) return false;
+        // What is under way goes on meanwhile, and what the pause held back may be due.
+        if (pausedUntilMs(this.#known, atMs) === undefined) return false;
       } else if (this.#work.underWay > 0) await this.#someEffect();
       else if (results.length === 0) break;
     }

@@ -299,8 +299,8 @@ export const stepsMutants: readonly Mutant[] = [
     file: 'lib/operations/turn.ts',
     edits: [
       {
-        find: 'if (hasNews(this.#known, this.#deps.clock.nowMs())) continue;',
-        replace: 'if (requested.length > 0 && hasNews(this.#known, this.#deps.clock.nowMs())) continue;',
+        find: 'if (pausedUntilMs(this.#known, atMs) === undefined) return false;',
+        replace: '',
       },
     ],
     caughtBy: stepTime('F14 a timer that was due during a pause'),
