@@ -671,7 +671,7 @@ export class Oracles {
       if (!isEnded(head.status)) continue;
       for (const [sk, { dueAtMs }] of items)
         // A machine that went down with its queue has lost the turn that would take it away: the sweep does when it is due.
-        if (dueAtMs !== undefined && (lost === 0 || dueAtMs < this.#world.nowMs))
+        if (dueAtMs !== undefined && (lost === 0 || Number(dueAtMs) < this.#world.nowMs))
           this.#fail('marker-left', `${sk} of run ${short(runId)}, which has ended`);
     }
   }
