@@ -6,13 +6,14 @@ import type { RemoteEnd } from '../history/remote-end.js';
 
 /**
  * The outcome that a remote end settles its token with. A result that no item can hold fails the wait and says why.
- * `phase`: whether the reply to the start said it, or a read of the task.
+ * `phase`: whether the reply to the start said it, or a read of the task; `taskId`: where the task is known.
  */
-export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run'): TokenOutcome {
+export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run', taskId?: string): TokenOutcome {
   if (end.kind === 'failed') {
     const { message, details } = end.error;
     const cut = cutUtf8(message, failureTextBytes);
-    return { kind: 'failed', error: { ...end.error, message: cut, details: { server, phase, ...details } } };
+    const task = taskId === undefined ? {} : { taskId };
+    return { kind: 'failed', error: { ...end.error, message: cut, details: { server, ...task, phase, ...details } } };
   }
   const error = jsonOverLimit(`the result of the remote task on "${server}" is`, jsonBytes(end.result));
   if (error === undefined) return end.isError && phase === 'start' ? { ...end, phase } : end;

@@ -1,4 +1,11 @@
-import { pollClaimMs, pollHintMaxMs, pollIntervalMaxMs, pollIntervalMinMs, pollTickMs } from '../base/limits.js';
+import {
+  pollClaimMs,
+  pollHintMaxMs,
+  pollIntervalMaxMs,
+  pollIntervalMinMs,
+  pollTickMs,
+  taskMissingGraceMs,
+} from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 
 export interface PolledToken {
@@ -32,6 +39,15 @@ export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors:
   const backoffMs = Math.min(pollIntervalMinMs * 2 ** Math.min(errors, 10), pollIntervalMaxMs);
   const usualMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(token.pollHintMs));
   return beforeDeadline(token, onTick(nowMs + Math.max(backoffMs, usualMs, pollHint(retryAfterMs))));
+}
+
+/**
+ * When to look again for a task that its server says it does not know: soon while it is young, for either its replicas
+ * catch up or it was lost at once; else as after any failing read.
+ */
+export function nextLookAtMs(token: PolledToken, nowMs: EpochMs, errors: number): EpochMs {
+  if (nowMs - token.createdAtMs >= 2 * taskMissingGraceMs) return nextPollAfterErrorMs(token, nowMs, errors);
+  return beforeDeadline(token, onTick(nowMs + pollIntervalMinMs));
 }
 
 /** The due instant that a worker claims before it reads: one write covers at least a minute of reads. */

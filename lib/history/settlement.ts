@@ -15,7 +15,8 @@ export type TokenOutcome =
       readonly isVoid?: true;
     }
   | { readonly kind: 'failed'; readonly error: StoredError }
-  | { readonly kind: 'timed_out' }
+  /** `taskId`: of the remote task that ran on. */
+  | { readonly kind: 'timed_out'; readonly taskId?: string }
   /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };

@@ -2,7 +2,7 @@ import { isUnreadable, toStoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import { pollHopsMax, questionsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import { claimUntilMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../decide/poll.js';
+import { claimUntilMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../decide/poll.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { sightMissing, sightUnfit, type Sighted } from '../decide/sighting.js';
 import { changedQuestions, unseenQuestions } from '../decide/questions.js';
@@ -11,7 +11,7 @@ import type { PollMessage } from '../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../remote/transport.js';
 import type { Settlement, StartedToken, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { isOverdue, settleInTime, timeOut } from './settle-in-time.js';
+import { isOverdue, settleInTime, timedOut, timeOut } from './settle-in-time.js';
 import { pollAt, wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
 
@@ -32,7 +32,7 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return 'stale';
   }
   if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
-    return settle(deps, token, 'timeout', { kind: 'timed_out' });
+    return settle(deps, token, 'timeout', timedOut(token.handle));
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const { dueAtMs } = token;
@@ -97,12 +97,12 @@ async function handleReply(
   const nowMs = deps.clock.nowMs();
   switch (reply.kind) {
     case 'ended':
-      return settle(deps, token, 'poll', outcomeOf(reply.end, server, 'run'));
+      return settle(deps, token, 'poll', outcomeOf(reply.end, server, 'run', token.handle.taskId));
     case 'working': {
       deps.log.debug('remote task goes on', { runId, waitId, server, state: reply.state });
       const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
       const hintMs = pollHint(reply.pollAfterMs);
-      const newTtlMs = changedTtlMs(token, reply.ttlMs);
+      const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
       if (token.answersQuestions === true && reply.questions !== undefined) {
         const questions = unseenQuestions(token.questions, reply.questions);
         const recorded = (token.questions?.recorded ?? 0) + 1;
@@ -148,12 +148,10 @@ async function handleReply(
       const sighted = sightedIn(token, reply, nowMs);
       if (sighted.kind === 'over') return settle(deps, token, 'poll', { kind: 'failed', error: sighted.error });
       const pollErrors = token.pollErrors + 1;
-      const nextAtMs = nextPollAfterErrorMs(
-        token,
-        nowMs,
-        pollErrors,
-        reply.kind === 'missing' ? undefined : reply.retryAfterMs,
-      );
+      const nextAtMs =
+        reply.kind === 'missing'
+          ? nextLookAtMs(token, nowMs, pollErrors)
+          : nextPollAfterErrorMs(token, nowMs, pollErrors, reply.retryAfterMs);
       deps.log.warn('remote task not readable', {
         runId,
         waitId,
@@ -185,12 +183,17 @@ function sightedIn(
   return reply.error.code === 'PAYLOAD_TOO_LARGE' ? sightUnfit(token, reply.error, nowMs) : { kind: 'open' };
 }
 
-/** Undefined: the server promises what it did. */
-function changedTtlMs(token: StartedToken, saidMs: number | null | undefined): number | undefined {
-  if (saidMs === undefined) return undefined;
+/**
+ * For how long the server now keeps the task; undefined where that is what the item says. A task that is found after its
+ * time is kept for as long as it is: then the time that its server names means nothing.
+ */
+function changedTtlMs(token: StartedToken, saidMs: number | null | undefined, nowMs: EpochMs): number | undefined {
   const forEverMs = Number.MAX_SAFE_INTEGER;
-  const nowMs = saidMs ?? forEverMs;
-  return nowMs === (token.ttlMs ?? token.handle.ttlMs ?? forEverMs) ? undefined : nowMs;
+  const knownMs = token.ttlMs ?? token.handle.ttlMs ?? forEverMs;
+  const promisedMs = saidMs === undefined ? knownMs : (saidMs ?? forEverMs);
+  const isOutlived = nowMs - (token.startedAtMs ?? token.createdAtMs) >= promisedMs;
+  const ttlMs = isOutlived ? forEverMs : promisedMs;
+  return ttlMs === knownMs ? undefined : ttlMs;
 }
 
 function isStarted(token: TokenRecord): token is StartedToken {

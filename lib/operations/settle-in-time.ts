@@ -1,5 +1,6 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
+import type { TokenOutcome } from '../history/settlement.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 
@@ -34,13 +35,18 @@ export async function settleInTime(
 /** Settles a wait whose deadline has passed, unless the deadline has been moved since `token` was read. */
 export async function timeOut(
   deps: Deps,
-  { runId, waitId, deadlineAtMs }: OverdueToken,
+  { runId, waitId, deadlineAtMs, handle }: OverdueToken,
   atMs: EpochMs,
 ): Promise<Omit<Settled, 'settled'>> {
   const writerId = deps.random.hex(16);
-  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: { kind: 'timed_out' } };
+  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(handle) };
   const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
   return { timedOut: settled, token };
+}
+
+/** Of a task that is known, which one it is: its server still has it. */
+export function timedOut(handle: TokenRecord['handle']): TokenOutcome {
+  return { kind: 'timed_out', ...(handle === undefined ? {} : { taskId: handle.taskId }) };
 }
 
 type OverdueToken = TokenRecord & { readonly deadlineAtMs: EpochMs };

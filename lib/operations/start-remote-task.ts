@@ -195,8 +195,10 @@ async function takeReply(
       const now = await persist(record);
       return askedAgain(deps, start, attempt, now ?? token);
     }
-    case 'ended':
-      return settled(await settle(deps, start, 'start', outcomeOf(reply.end, command.server, 'start')), token);
+    case 'ended': {
+      const outcome = outcomeOf(reply.end, command.server, 'start', reply.handle?.taskId);
+      return settled(await settle(deps, start, 'start', outcome), token);
+    }
     case 'refused':
       return settled(
         await settle(deps, start, 'start', { kind: 'failed', error: withServer(reply.error, command) }),

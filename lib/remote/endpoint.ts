@@ -95,7 +95,9 @@ export class RemoteEndpoint {
       if (answered.exchange.kind === 'result') overflow = answered.exchange.overflow ?? overflow;
       return answered;
     });
-    const clean = scrubbed(finiteOrRefused(reply, overflow, this.server), secrets, addresses);
+    const told = this.#withAdvice(finiteOrRefused(reply, overflow, this.server));
+    // An error of ours names the addresses that are to be corrected.
+    const clean = scrubbed(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
       this.#deps.log.warn('remote_call_failed', {
@@ -107,6 +109,14 @@ export class RemoteEndpoint {
       });
     }
     return clean;
+  }
+
+  /** A server that wants to know who calls, and an entry that says nothing of that. */
+  #withAdvice<Kind extends Reply>(reply: Kind): Kind {
+    const { error } = reply;
+    if (error?.details?.['status'] !== 401 || this.#config.auth !== undefined) return reply;
+    const message = `${error.message}; the entry of "${this.server}" has no auth`;
+    return { ...reply, error: { ...error, message } };
   }
 
   /**

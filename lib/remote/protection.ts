@@ -108,8 +108,10 @@ interface Learned {
  * A failure of the server: nothing came, or 408, 425, 429 or 5xx. Any other answer, an error too, shows that it works;
  * a reply that breaks the protocol, or a request that we did not send, shows neither.
  */
-async function learn(guard: ServerGuard, { error, retryAfterMs }: Learned): Promise<void> {
+async function learn(guard: ServerGuard, { kind, error, retryAfterMs }: Learned): Promise<void> {
   if (error === undefined || error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
+  // That there is no such task is an answer.
+  if (kind === 'missing' || kind === 'gone') return guard.succeeded();
   const status = error.details?.['status'];
   if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
   // With another status `Retry-After` is about this one request.

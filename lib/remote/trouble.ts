@@ -1,4 +1,5 @@
 import type { StoredError } from '../base/errors.js';
+import { cutUtf8 } from '../base/json.js';
 import type { Exchange } from './exchange.js';
 import { remoteError } from './remote-error.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from './transport.js';
@@ -16,7 +17,9 @@ export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
  * |---|---|---|
  * | no connection | no | retry |
  * | forbidden by our own rules | no | refused, `CONFIG_INVALID` |
- * | 408, 425, 429, 5xx | assumed not | retry, after `Retry-After` |
+ * | 408, 425, 429, 503 | no | retry, after `Retry-After` |
+ * | any other 5xx with an error of the application for this request | perhaps, and it has ended | refused |
+ * | any other 5xx, from whoever it is | perhaps | unknown |
  * | 3xx, other 4xx, a JSON-RPC error | no | refused |
  * | 2xx that is no response to this request | perhaps | unknown |
  * | timeout, reset, cut or oversized body | perhaps | unknown |
@@ -24,13 +27,15 @@ export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
 export function startTrouble(trouble: Trouble): FailedStart {
   switch (trouble.kind) {
     case 'not_sent':
-      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', error: trouble.error };
+      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(trouble) };
     case 'no_answer':
     case 'unusable':
       return { kind: 'unknown', error: trouble.error };
     case 'rpc_error':
     case 'http_error':
-      if (isTransient(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
+      if (isUnprocessed(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
+      if (trouble.status >= 500 && !(trouble.kind === 'rpc_error' && trouble.unaddressed !== true))
+        return { kind: 'unknown', error: answered(trouble, 'REMOTE_UNREACHABLE').error };
       return { kind: 'refused', error: answered(trouble, 'REMOTE_START_REFUSED').error };
   }
 }
@@ -77,7 +82,7 @@ export function cancelTrouble(
 export function answerTrouble(trouble: Trouble): Exclude<AnswerReply, { kind: 'done' }> {
   switch (trouble.kind) {
     case 'not_sent':
-      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', error: trouble.error };
+      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(trouble) };
     case 'no_answer':
     case 'unusable':
       return { kind: 'retry', error: trouble.error };
@@ -95,7 +100,9 @@ interface Reason {
 
 function reasonOf(trouble: Trouble): Reason {
   if (trouble.kind === 'rpc_error' || trouble.kind === 'http_error') return answered(trouble, 'REMOTE_UNREACHABLE');
-  return { error: trouble.error };
+  const { error } = trouble;
+  if (trouble.kind !== 'not_sent' || trouble.retryAfterMs === undefined) return { error };
+  return { error, retryAfterMs: trouble.retryAfterMs };
 }
 
 type Answered = Extract<Trouble, { kind: 'rpc_error' | 'http_error' }>;
@@ -112,7 +119,7 @@ function answered(
       ...wait,
     };
   }
-  const redirect = trouble.status >= 300 && trouble.status < 400 ? ', a redirect, which is never followed' : '';
+  const redirect = redirectSaid(trouble);
   return {
     error: remoteError(code, `the server answered with status ${trouble.status}${redirect}`, {
       status: trouble.status,
@@ -120,6 +127,15 @@ function answered(
     ...wait,
   };
 }
+
+/** Where a server wants to be asked instead, for whoever is to correct the URL. */
+export function redirectSaid({ status, location }: { readonly status: number; readonly location?: string }): string {
+  if (status < 300 || status >= 400) return '';
+  const to = location === undefined ? '' : ` to ${cutUtf8(location, locationShownBytes)}`;
+  return `, a redirect${to}, which is never followed`;
+}
+
+const locationShownBytes = 200;
 
 /**
  * One of these JSON-RPC errors, under a status with which it counts: gateways use the same codes for a refused credential
@@ -137,7 +153,12 @@ export function saysNothing(status: number): boolean {
   return (status >= 300 && status < 400) || status === 401 || status === 403 || isTransient(status);
 }
 
-/** 408 and 425 say that the request was not processed; 429 and 5xx are repeated towards any server. */
+/** Whoever answers so has not begun with the request (RFC 9110 sections 15.5.9 and 15.6.4, RFC 8470, RFC 6585). */
+function isUnprocessed(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status === 503;
+}
+
+/** Trouble that may pass: what may be repeated, a read above all, is. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }

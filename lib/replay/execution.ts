@@ -646,9 +646,13 @@ function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: Tok
       return new RemoteTaskTimedOut(
         'REMOTE_TASK_TIMED_OUT',
         `remote task "${name}" on "${server}" had no end within ${timeoutMs / 1000} s`,
-        { details: { server, timeoutMs } },
+        { details: { server, ...taskOf(outcome), timeoutMs } },
       );
   }
+}
+
+function taskOf(outcome: TokenOutcome): { readonly taskId?: string } {
+  return outcome.kind === 'timed_out' && outcome.taskId !== undefined ? { taskId: outcome.taskId } : {};
 }
 
 function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {

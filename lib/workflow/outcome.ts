@@ -22,7 +22,10 @@ export function artifactsOf(outcome: RemoteOutcome): readonly JsonObject[] {
   return isJsonObject(outcome.result) ? objectsIn(outcome.result['artifacts']) : [];
 }
 
-/** MCP content blocks, or the parts of an A2A task (its artifacts, else its last message) or message. */
+/**
+ * MCP content blocks, or the parts of an A2A message or task: its artifacts, else its last message, else what the agent
+ * said last.
+ */
 function partsOf(result: JsonValue): readonly JsonObject[] {
   if (!isJsonObject(result)) return [];
   if (result['content'] !== undefined) return objectsIn(result['content']);
@@ -31,7 +34,10 @@ function partsOf(result: JsonValue): readonly JsonObject[] {
   if (inArtifacts.length > 0) return inArtifacts;
   const status = result['status'];
   const message = isJsonObject(status) ? status['message'] : undefined;
-  return isJsonObject(message) ? objectsIn(message['parts']) : [];
+  const inStatus = isJsonObject(message) ? objectsIn(message['parts']) : [];
+  if (inStatus.length > 0) return inStatus;
+  const said = objectsIn(result['history']).findLast(({ role }) => role === 'ROLE_AGENT');
+  return objectsIn(said?.['parts']);
 }
 
 function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {

@@ -77,7 +77,7 @@ describe('a remote task that ends', () => {
       name,
       code,
       message: 'remote task over: disk full',
-      details: { server: 'reports', phase: 'run' },
+      details: { server: 'reports', taskId: 'task-1', phase: 'run' },
     });
     expect(reports.starts).toHaveLength(1);
   });
@@ -97,7 +97,7 @@ describe('a remote task that ends', () => {
       name: 'RemoteTaskFailed',
       code: 'REMOTE_TASK_FAILED',
       message: 'remote task failed: disk full',
-      details: { server: 'reports', phase: 'run', state: 'TASK_STATE_FAILED', artifacts },
+      details: { server: 'reports', taskId: 'task-1', phase: 'run', state: 'TASK_STATE_FAILED', artifacts },
     });
   });
 
@@ -154,7 +154,7 @@ describe('a remote task without an end', () => {
         name: 'RemoteTaskTimedOut',
         code: 'REMOTE_TASK_TIMED_OUT',
         message: 'remote task "export" on "reports" had no end within 21600 s',
-        details: { server: 'reports', timeoutMs: 21_600_000 },
+        details: { server: 'reports', taskId: 'task-1', timeoutMs: 21_600_000 },
       },
     });
     expect(await endedAfterMs(run)).toBe(21_600_000);

@@ -176,7 +176,7 @@ describe('discovery', () => {
       kind: 'refused',
       error: {
         code: 'CONFIG_INVALID',
-        message: 'there is no agent card where it should be: status 302, a redirect, which is never followed',
+        message: `there is no agent card where it should be: status 302, a redirect to ${other.url}, which is never followed`,
       },
     });
     expect(other.connections()).toBe(0);
@@ -192,7 +192,7 @@ describe('discovery', () => {
       kind: 'refused',
       error: {
         code: 'CONFIG_INVALID',
-        message: 'the agent card leads to a host that is neither its own nor in allowedHosts, or from https to http',
+        message: `the agent card of ${new URL(supplier.origin).host} leads to the host ${new URL(other.url).host}, which is not its own: if that is right, add allowedHosts: ["${new URL(other.url).host}"]`,
       },
     });
     expect(other.connections()).toBe(0);

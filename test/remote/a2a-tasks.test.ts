@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { contextIdOf, messageIdOf } from '../../lib/remote/a2a/message-id.js';
 import type { RemoteQuestion } from '../../lib/remote/transport.js';
 import { secret } from '../../lib/workflow/app.js';
+import { textOf } from '../../lib/workflow/outcome.js';
 import { type Agent, agent, handle, jsonRpc, rpcError, started, working } from './a2a-agent.js';
 import { closeAll, json, type Received, result, serve } from './loopback.js';
 
@@ -11,7 +12,8 @@ const start = { request: { kind: 'message', parts: [{ text: 'hi' }] }, idempoten
 const rest = (origin: string) => [
   { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'acme' },
 ];
-const ended = { ...working, status: { state: 'TASK_STATE_COMPLETED' } };
+const empty = { ...working, status: { state: 'TASK_STATE_COMPLETED' } };
+const ended = { ...empty, artifacts: [{ artifactId: 'a', parts: [{ text: 'done' }] }] };
 
 describe('reads', () => {
   it.each([
@@ -81,7 +83,7 @@ describe('reads', () => {
     const supplier = await agent(jsonRpc);
     let state = 'TASK_STATE_AUTH_REQUIRED';
     supplier.answer = (request, response) => {
-      result(response, request, { ...working, status: { state } });
+      result(response, request, { ...working, status: { state }, artifacts: [{ parts: [{ text: 'done' }] }] });
     };
     const transport = supplier.transport();
     expect(await transport.get(handle)).toMatchObject({ kind: 'working', questions: [{ kind: 'auth' }] });
@@ -402,5 +404,126 @@ describe('starts', () => {
     expect(came.kind).toBe(kind);
     expect('questions' in came).toBe(name.startsWith('A2A-C7'));
     expect(supplier.calls()).toHaveLength(1);
+  });
+});
+
+describe('answers that are written otherwise', () => {
+  const answer = { messageId: 'a', role: 'ROLE_AGENT', taskId: 't1', contextId: 'c1', parts: [{ text: '42' }] };
+
+  /** Answers a start with a message that speaks of a task, and a read as `read` says. */
+  async function answering(read: (request: Received, response: Parameters<typeof rpcError>[0]) => void) {
+    const supplier = await agent(jsonRpc);
+    supplier.answer = (request, response) => {
+      if (request.body.method === 'SendMessage') result(response, request, { message: answer });
+      else read(request, response);
+    };
+    return supplier.transport();
+  }
+
+  it('F61: a message that speaks of a task that is not there is the answer', async () => {
+    const transport = await answering((request, response) => {
+      rpcError(response, request, -32001);
+    });
+    expect(await transport.start(start)).toEqual({
+      kind: 'ended',
+      end: { kind: 'completed', result: answer, isError: false },
+    });
+  });
+
+  it('F61: a message that speaks of a task that is there is a note on it', async () => {
+    const works = await answering((request, response) => {
+      result(response, request, working);
+    });
+    expect(await works.start(start)).toEqual({ kind: 'started', handle });
+    const hasEnded = await answering((request, response) => {
+      result(response, request, ended);
+    });
+    expect(await hasEnded.start(start)).toMatchObject({ kind: 'ended', end: { result: ended }, handle });
+  });
+
+  it('F61: a message whose task cannot be read now is neither', async () => {
+    const transport = await answering((_request, response) => {
+      json(response, {}, 503);
+    });
+    expect((await transport.start(start)).kind).toBe('unknown');
+  });
+
+  it('F65: a completed task with nothing in it is read once more, with its history', async () => {
+    const said = { messageId: 'b', role: 'ROLE_AGENT', parts: [{ text: '42' }] };
+    const supplier = await agent(jsonRpc);
+    supplier.answer = (request, response) => {
+      const { historyLength } = request.body.params as { historyLength?: number };
+      result(response, request, (historyLength ?? 0) > 0 ? { ...empty, history: [said] } : empty);
+    };
+    const reply = await supplier.transport().get(handle);
+    expect(reply).toMatchObject({ kind: 'ended', end: { result: { history: [said] } } });
+    const { end } = reply as { end: { result: never } };
+    expect(textOf({ ...end, server: 'supplier', isError: false })).toBe('42');
+    expect(supplier.calls()).toHaveLength(2);
+  });
+
+  it('F65: so is one that had ended when it was started, by the first read', async () => {
+    const supplier = await agent(jsonRpc);
+    supplier.answer = (request, response) => {
+      result(response, request, { task: empty });
+    };
+    expect(await supplier.transport().start(start)).toEqual({ kind: 'started', handle, pollAfterMs: 0 });
+  });
+
+  it.each([
+    ['has ended', ended, 'done'],
+    ['works on', working, 'refused'],
+  ])('F70: a cancel that the agent refuses is looked into: the task %s', async (_name, task, kind) => {
+    const supplier = await agent(jsonRpc);
+    supplier.answer = (request, response) => {
+      if (request.body.method === 'CancelTask') rpcError(response, request, -32002);
+      else result(response, request, task);
+    };
+    expect((await supplier.transport().cancel(handle)).kind).toBe(kind);
+    expect(supplier.calls()).toHaveLength(2);
+  });
+
+  it('F64: an error of the application over HTTP+JSON is a refusal, and one of a gateway is none', async () => {
+    const supplier = await agent(rest);
+    supplier.answer = (_request, response) => {
+      json(response, { error: { code: 500, status: 'INTERNAL', message: 'it broke' } }, 500);
+    };
+    expect(await supplier.transport().start(start)).toMatchObject({
+      kind: 'refused',
+      error: { code: 'REMOTE_START_REFUSED', message: 'the server answered with error 500: it broke' },
+    });
+    supplier.answer = (_request, response) => {
+      json(response, { message: 'Internal server error' }, 500);
+    };
+    expect((await supplier.transport().start(start)).kind).toBe('unknown');
+  });
+
+  it('F60: an answer over HTTP+JSON that is called text is read all the same', async () => {
+    const supplier = await agent(rest);
+    supplier.answer = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(JSON.stringify(started));
+    };
+    expect((await supplier.transport().start(start)).kind).toBe('started');
+    supplier.answer = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    };
+    expect(await supplier.transport().start(start)).toMatchObject({
+      kind: 'unknown',
+      error: { message: 'the server broke the protocol: the body is not JSON, but text/html' },
+    });
+  });
+
+  it('F73: a server that wants to know who calls is named as one without auth', async () => {
+    const supplier = await agent(jsonRpc);
+    supplier.answer = (_request, response) => {
+      json(response, {}, 401);
+    };
+    const message = 'the server answered with status 401';
+    expect(await supplier.transport().start(start)).toMatchObject({
+      error: { message: `${message}; the entry of "supplier" has no auth` },
+    });
+    expect(await supplier.transport({ auth: { bearer: 'canary-token' } }).start(start)).toMatchObject({
+      error: { message },
+    });
   });
 });

@@ -25,7 +25,20 @@ describe('exchangeOf', () => {
     ],
     ['the media type of A2A', reply(200, 'application/a2a+json', good), { kind: 'result', result: { a: 1 } }],
     ['no media type', reply(200, '', good), { kind: 'result', result: { a: 1 } }],
-    ['MCP-03: JSON called HTML', reply(200, 'text/html', good), violation('the body is not JSON')],
+    ['F60, MCP-03: JSON called HTML', reply(200, 'text/html', good), { kind: 'result', result: { a: 1 } }],
+    ['F60: JSON called text', reply(200, 'text/plain; charset=utf-8', good), { kind: 'result', result: { a: 1 } }],
+    ['F60: JSON called a stream', reply(200, 'text/event-stream', good), { kind: 'result', result: { a: 1 } }],
+    [
+      'F60: events called JSON',
+      reply(200, 'application/json', `data: ${good}\n\n`),
+      { kind: 'result', result: { a: 1 } },
+    ],
+    ['F60: a page', reply(200, 'text/html', '<html>'), violation('the body is not JSON, but text/html')],
+    [
+      'F60: the answer to another request, called text',
+      reply(200, 'text/plain', good.replace('"7"', '"8"')),
+      violation('the body is not JSON, but text/plain'),
+    ],
     ['no body', reply(200, 'application/json', ''), violation('the body is empty')],
     [
       'a result under an error status',

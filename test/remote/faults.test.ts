@@ -175,13 +175,29 @@ const rejectedReplies: readonly Fault[] = [
     'unknown',
     'REMOTE_UNREACHABLE',
   ],
-  [
-    '500',
+  ...[500, 502, 504].map((status): Fault => [
+    `F64: ${status}, which may be a gateway's`,
     (_p, _r, s) => {
-      json(s, {}, 500);
+      json(s, { message: 'Internal server error' }, status);
+    },
+    'unknown',
+    'REMOTE_UNREACHABLE',
+  ]),
+  [
+    '503',
+    (_p, _r, s) => {
+      json(s, {}, 503);
     },
     'retry',
     'REMOTE_UNREACHABLE',
+  ],
+  [
+    'F64: 500 with an error of the application',
+    (_p, r, s) => {
+      json(s, { jsonrpc: '2.0', id: r.body.id, error: { code: -32603, message: 'it broke' } }, 500);
+    },
+    'refused',
+    'REMOTE_START_REFUSED',
   ],
   [
     '-32602',
@@ -269,7 +285,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
       kind: 'refused',
       error: {
         code: 'REMOTE_START_REFUSED',
-        message: 'the server answered with status 307, a redirect, which is never followed',
+        message: `the server answered with status 307, a redirect to ${target.url}, which is never followed`,
       },
     });
     expect((await transport.get(protocol.handle)).kind).toBe('unreadable');

@@ -244,6 +244,23 @@ describe('reads over 2025-11-25', () => {
     expect(methods()).toEqual(['tasks/get', 'tasks/result']);
   });
 
+  it.each([
+    ['nothing but metadata', {}, undefined],
+    ['no content', { content: [] }, undefined],
+    ['content that claims no error', { content, isError: false }, true],
+  ])('F66: a failed task whose result has %s is a failure', async (_name, outcome, isError) => {
+    const result = { ...outcome, _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't1' } } };
+    const { transport } = await legacyPeer({
+      'tasks/get': { ...legacyTask, status: 'failed', statusMessage: 'quota' },
+      'tasks/result': result,
+    });
+    const end =
+      isError === true
+        ? { kind: 'completed', result, isError, taskId: 't1' }
+        : { kind: 'failed', error: { code: 'REMOTE_TASK_FAILED', message: 'remote task failed: quota' } };
+    expect(await transport.get(legacyHandle)).toMatchObject({ kind: 'ended', end });
+  });
+
   it('MCP-56: a failed task without a result is failed, with its own words and those of the error', async () => {
     const { transport } = await legacyPeer({
       'tasks/get': { ...legacyTask, status: 'failed', statusMessage: 'quota' },

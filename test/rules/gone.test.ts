@@ -58,7 +58,7 @@ test('sightings in a row: three of them, and no more, end the wait', async () =>
   const reports = new Server({ never: true }, () => missing);
   const { app, runId } = await calling(reports);
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_LOST' });
-  expect(reports.reads).toBe(6);
+  expect(reports.reads).toBe(16);
 });
 
 test('time to live by our own clock: a task has not expired before it has lived so long', async () => {

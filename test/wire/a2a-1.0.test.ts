@@ -174,9 +174,13 @@ describe('the result of SendMessage', () => {
     ],
     ['a bare message', message, { kind: 'ended', end: { kind: 'completed', result: message, isError: false } }],
     [
-      'a message about a task',
+      'F61: a message about a task, which a read of the task decides on',
       { message: { ...message, taskId: 't-41', contextId: 'c-1' } },
-      { kind: 'started', handle },
+      {
+        kind: 'ended',
+        end: { kind: 'completed', result: { ...message, taskId: 't-41', contextId: 'c-1' }, isError: false },
+        mayRun: handle,
+      },
     ],
   ])('takes %s', (_name, result, expected) => {
     expect(readSendResult(result as never, origin)).toEqual(expected);
@@ -456,7 +460,9 @@ describe('what came in place of a result', () => {
     [error(200, -32004), 'refused'],
     [error(200, -32601), 'refused'],
     [error(200, -32009), 'refused'],
-    [error(500, -32603), 'retry'],
+    [error(500, -32603), 'refused'],
+    [error(503, -32603), 'retry'],
+    [{ kind: 'http_error', status: 500 }, 'unknown'],
     [{ kind: 'http_error', status: 403 }, 'refused'],
     [{ kind: 'http_error', status: 425 }, 'retry'],
   ] as const)('S0-11: a start with %j is %s', (exchange, kind) => {

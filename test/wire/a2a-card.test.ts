@@ -90,16 +90,28 @@ describe('the interface of a card', () => {
 
 describe('a card that leads elsewhere', () => {
   const foreign = { supportedInterfaces: [{ ...rpc, url: 'https://evil.example/a2a' }] };
-  const problem = 'the agent card leads to a host that is neither its own nor in allowedHosts, or from https to http';
-
   it.each([
-    ['another host', 'https://evil.example/a2a'],
-    ['another port', 'https://agent.example:8443/a2a'],
-    ['a host that only ends the same', 'https://not-agent.example/a2a'],
-    ['no encryption', 'http://agent.example/a2a'],
-  ])('A2A-C48: %s is not used', (_name, elsewhere) => {
+    ['another host', 'https://evil.example/a2a', 'evil.example'],
+    ['another port', 'https://agent.example:8443/a2a', 'agent.example:8443'],
+    ['a host that only ends the same', 'https://not-agent.example/a2a', 'not-agent.example'],
+  ])('F69, A2A-C48: %s is not used, and both are named', (_name, elsewhere, host) => {
+    const problem = `the agent card of agent.example leads to the host ${host}, which is not its own: if that is right, add allowedHosts: ["${host}"]`;
     const card = readAgentCard({ supportedInterfaces: [{ ...rpc, url: elsewhere }] }, rule);
     expect(card).toMatchObject({ interfaces: [], problem });
+  });
+
+  it('A2A-C48: no encryption is not used', () => {
+    const card = readAgentCard({ supportedInterfaces: [{ ...rpc, url: 'http://agent.example/a2a' }] }, rule);
+    const problem = 'the agent card was read over https and leads to an interface over http';
+    expect(card).toMatchObject({ interfaces: [], problem });
+  });
+
+  it.each([
+    ['1.0', { supportedInterfaces: [{ ...rpc, protocolVersion: '' }] }],
+    ['0.3', { url, protocolVersion: '', preferredTransport: '' }],
+    ['0.3', { url, protocolVersion: null, preferredTransport: null }],
+  ])('F63: an empty field of a card is a missing one: %s', (wire, card) => {
+    expect(chosen(card as never)).toMatchObject({ url, wire, binding: 'JSONRPC' });
   });
 
   it('A2A-C48: an allowed host is used', () => {
@@ -114,7 +126,7 @@ describe('a card that leads elsewhere', () => {
 
   it('says when there is nothing that we speak', () => {
     expect(readAgentCard({ supportedInterfaces: [{ ...rpc, protocolBinding: 'GRPC' }] }, rule)?.problem).toBe(
-      'the agent card offers nothing that we speak: JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3',
+      'the agent card offers nothing that we speak (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), but GRPC 1.0',
     );
   });
 });

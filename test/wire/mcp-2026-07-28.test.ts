@@ -303,7 +303,8 @@ describe('what came in place of a result', () => {
     [{ kind: 'unusable', error: violation('x') }, 'unknown', 'REMOTE_PROTOCOL_VIOLATION'],
     [{ kind: 'http_error', status: 429 }, 'retry', 'REMOTE_UNREACHABLE'],
     [{ kind: 'http_error', status: 503 }, 'retry', 'REMOTE_UNREACHABLE'],
-    [{ kind: 'http_error', status: 500 }, 'retry', 'REMOTE_UNREACHABLE'],
+    [{ kind: 'http_error', status: 500 }, 'unknown', 'REMOTE_UNREACHABLE'],
+    [{ kind: 'http_error', status: 504 }, 'unknown', 'REMOTE_UNREACHABLE'],
     [{ kind: 'http_error', status: 408 }, 'retry', 'REMOTE_UNREACHABLE'],
     [{ kind: 'http_error', status: 307 }, 'refused', 'REMOTE_START_REFUSED'],
     [{ kind: 'http_error', status: 401 }, 'refused', 'REMOTE_START_REFUSED'],
@@ -311,7 +312,7 @@ describe('what came in place of a result', () => {
     [rpc(400, -32020), 'refused', 'REMOTE_START_REFUSED'],
     [rpc(200, -32602), 'refused', 'REMOTE_START_REFUSED'],
     [rpc(200, -32603), 'refused', 'REMOTE_START_REFUSED'],
-    [rpc(500, -32603), 'retry', 'REMOTE_UNREACHABLE'],
+    [rpc(500, -32603), 'refused', 'REMOTE_START_REFUSED'],
     [rpc(429, -32000), 'retry', 'REMOTE_UNREACHABLE'],
   ] as const)('S0-11: a start with %j is %s', (exchange, kind, code) => {
     expect(classifyStart(exchange, 'reports')).toMatchObject({ kind, error: { code } });

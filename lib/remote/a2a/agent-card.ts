@@ -1,6 +1,6 @@
 // Agent cards of 1.0 and 0.3, and what lies between them. Pure.
 
-import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
+import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { agentInterfacesMax, remoteIdMaxBytes } from '../../base/limits.js';
 import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
 
@@ -43,7 +43,7 @@ export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | unde
   const capabilities = isJsonObject(card['capabilities']) ? card['capabilities'] : {};
   return {
     interfaces,
-    problem: interfaces.length > 0 ? undefined : problemWith(spoken),
+    problem: interfaces.length > 0 ? undefined : problemWith(offered, spoken, rule),
     dedupes: objectsIn(capabilities['extensions']).some(({ uri }) => uri === idempotentSendExtension),
     streams: capabilities['streaming'] === true,
     hasExtended: capabilities['extendedAgentCard'] === true || card['supportsAuthenticatedExtendedCard'] === true,
@@ -69,20 +69,26 @@ interface Offer {
 function offersIn(card: JsonObject): readonly Offer[] | undefined {
   const supported = objectsIn(card['supportedInterfaces']);
   if (supported.length > 0) {
-    return supported.map(({ url, protocolBinding, protocolVersion = '1.0', tenant }) => ({
+    return supported.map(({ url, protocolBinding, protocolVersion, tenant }) => ({
       url,
       binding: protocolBinding,
-      version: protocolVersion,
+      version: given(protocolVersion, '1.0'),
       tenant,
     }));
   }
-  const { url, preferredTransport = 'JSONRPC', protocolVersion = '0.3' } = card;
+  const { url } = card;
   if (typeof url !== 'string') return undefined;
+  const version = given(card['protocolVersion'], '0.3');
   const additional = objectsIn(card['additionalInterfaces']);
   return [
-    { url, binding: preferredTransport, version: protocolVersion },
-    ...additional.map((other) => ({ url: other['url'], binding: other['transport'], version: protocolVersion })),
+    { url, binding: given(card['preferredTransport'], 'JSONRPC'), version },
+    ...additional.map((other) => ({ url: other['url'], binding: other['transport'], version })),
   ];
+}
+
+/** A field that is there and empty says as little as one that is not: ProtoJSON writes both for nothing. */
+function given(value: JsonValue | undefined, otherwise: string): JsonValue {
+  return value === undefined || value === null || value === '' ? otherwise : value;
 }
 
 /** Nothing for an interface that we do not speak. */
@@ -112,10 +118,23 @@ function mayCall({ host, protocol }: URL, { hosts, httpsOnly }: CardRule): boole
   return hosts === 'any' || hosts.includes(host);
 }
 
-function problemWith(spoken: readonly A2aInterface[]): string {
-  return spoken.length === 0
-    ? 'the agent card offers nothing that we speak: JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3'
-    : 'the agent card leads to a host that is neither its own nor in allowedHosts, or from https to http';
+/** What would help is named: what the card offers, or the line that allows its host. */
+function problemWith(offered: readonly Offer[], spoken: readonly A2aInterface[], rule: CardRule): string {
+  if (spoken.length === 0) {
+    const offers = offered.slice(0, offersShown).map(({ binding, version }) => `${shown(binding)} ${shown(version)}`);
+    return `the agent card offers nothing that we speak (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), but ${offers.join(', ')}`;
+  }
+  const { hosts } = rule;
+  const foreign = spoken.map(({ url }) => new URL(url).host).find((host) => hosts !== 'any' && !hosts.includes(host));
+  if (foreign === undefined) return 'the agent card was read over https and leads to an interface over http';
+  const own = hosts === 'any' ? [] : hosts;
+  return `the agent card of ${own.join(', ')} leads to the host ${foreign}, which is not its own: if that is right, add allowedHosts: [${JSON.stringify(foreign)}]`;
+}
+
+const offersShown = 5;
+
+function shown(value: JsonValue | undefined): string {
+  return cutUtf8(typeof value === 'string' ? value : JSON.stringify(value ?? null), 40);
 }
 
 function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {

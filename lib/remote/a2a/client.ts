@@ -33,12 +33,14 @@ import { problemWithPart } from './normal-form.js';
 import type { A2aOperation, OutgoingMessage } from './operation.js';
 import { answerParts } from './question.js';
 import {
+  isEmptyEnd,
   readAnswerResult,
   readSendResult,
   readStartedTask,
   readTask,
   readTaskList,
   unwrappedTask,
+  type SendReply,
 } from './read-reply.js';
 import { TaskStream } from './task-stream.js';
 
@@ -99,8 +101,31 @@ export class A2aTransport implements RemoteTaskTransport {
     return this.#endpoint.converse('SendMessage', async (send) => {
       const found = await this.#interfaces.forStart(send);
       const { exchange, origin } = await this.#perform(send, found, operation, { freshConnection: true });
-      return classifyStart(exchange, origin, contextId);
+      return this.#settled(send, classifyStart(exchange, origin, contextId));
     });
+  }
+
+  /** What was said to a start, once it is sure what that is. */
+  async #settled(send: Send, { mayRun, ...reply }: SendReply): Promise<StartReply> {
+    if (reply.kind !== 'ended') return reply;
+    // Its answer may be in the history, which a read fetches.
+    if (mayRun === undefined)
+      return reply.handle !== undefined && isEmptyEnd(reply.end)
+        ? { kind: 'started', handle: reply.handle, pollAfterMs: 0 }
+        : reply;
+    const task = await this.#read(send, mayRun);
+    switch (task.kind) {
+      case 'working': {
+        const { questions } = task;
+        return { kind: 'started', handle: mayRun, ...(questions === undefined ? {} : { questions }) };
+      }
+      case 'ended':
+        return { kind: 'ended', end: task.end, handle: mayRun };
+      case 'missing':
+        return reply;
+      case 'unreadable':
+        return { kind: 'unknown', error: task.error };
+    }
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
@@ -111,7 +136,11 @@ export class A2aTransport implements RemoteTaskTransport {
     return this.#endpoint.converse('CancelTask', async (send) => {
       const found = await this.#interfaces.forTask(handle, send);
       const { exchange } = await this.#perform(send, found, { kind: 'cancel', taskId: handle.taskId });
-      return classifyCancel(exchange);
+      const reply = classifyCancel(exchange);
+      if (reply.kind !== 'refused') return reply;
+      // It may have ended meanwhile: then there is nothing left to stop.
+      const task = await this.#read(send, handle);
+      return task.kind === 'ended' || task.kind === 'missing' ? { kind: 'done' } : reply;
     });
   }
 
@@ -197,7 +226,11 @@ export class A2aTransport implements RemoteTaskTransport {
   async #read(send: Send, handle: RemoteTaskHandle): Promise<PollReply> {
     const found = await this.#interfaces.forTask(handle, send);
     const { exchange } = await this.#perform(send, found, { kind: 'get', taskId: handle.taskId });
-    return classifyPoll(exchange, handle);
+    const reply = classifyPoll(exchange, handle);
+    if (reply.kind !== 'ended' || !isEmptyEnd(reply.end)) return reply;
+    const withHistory = { kind: 'get', taskId: handle.taskId, withHistory: true } as const;
+    const { exchange: again } = await this.#perform(send, found, withHistory);
+    return classifyPoll(again, handle);
   }
 
   /** Undefined while the task waits for the answer to `question`. */
@@ -285,7 +318,7 @@ function ignored(): Exchange {
 }
 
 /** What came of SendMessage. Pure. */
-export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): StartReply {
+export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): SendReply {
   return exchange.kind === 'result'
     ? readSendResult(exchange.result, origin, contextId)
     : (beyondLimits(exchange) ?? startTrouble(exchange));

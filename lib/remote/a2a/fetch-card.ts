@@ -4,11 +4,10 @@ import type { JsonValue } from '../../base/json.js';
 import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PlainCall, Send } from '../endpoint.js';
-import { isJsonReply, type Exchange } from '../exchange.js';
+import { httpError, notJson, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
-import { waitIn } from '../retry-after.js';
-import { isTransient, type Trouble } from '../trouble.js';
+import { isTransient, redirectSaid, type Trouble } from '../trouble.js';
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
 export type CardRead =
@@ -45,7 +44,11 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
     case 'http_error': {
       const { status } = exchange;
       if (status === 304 && etag !== undefined) return { kind: 'same', ageMs };
-      return { kind: 'trouble', trouble: isTransient(status) ? exchange : notSent(noCard(status)) };
+      const { retryAfterMs } = exchange;
+      return {
+        kind: 'trouble',
+        trouble: isTransient(status) ? cardAway(status, retryAfterMs) : notSent(noCard(exchange)),
+      };
     }
     case 'rpc_error':
     case 'not_sent':
@@ -53,9 +56,17 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
   }
 }
 
-function noCard(status: number): StoredError {
-  const redirect = status < 400 ? ', a redirect, which is never followed' : '';
-  return remoteError('CONFIG_INVALID', `there is no agent card where it should be: status ${status}${redirect}`);
+/** For now. */
+function cardAway(status: number, retryAfterMs?: number): Trouble {
+  const error = remoteError('REMOTE_UNREACHABLE', `the agent card cannot be read now: status ${status}`, { status });
+  return { kind: 'not_sent', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+function noCard({ status, location }: { readonly status: number; readonly location?: string }): StoredError {
+  return remoteError(
+    'CONFIG_INVALID',
+    `there is no agent card where it should be: status ${status}${redirectSaid({ status, ...(location === undefined ? {} : { location }) })}`,
+  );
 }
 
 /** One that can be sent back in a header (RFC 9110 section 8.8.3). */
@@ -66,13 +77,12 @@ function usableEtag(etag: string | undefined): string | undefined {
 function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status, text } = reply;
-  if (status !== 200) return { kind: 'http_error', status, ...waitIn(reply, nowMs) };
+  if (status !== 200) return httpError(reply, nowMs);
   try {
-    if (isJsonReply(reply)) return { kind: 'result', result: parseBoundedJson(text) };
+    return { kind: 'result', result: parseBoundedJson(text) };
   } catch {
-    // Told below.
+    return { kind: 'unusable', error: violationError(`the agent card cannot be read: ${notJson(reply)}`) };
   }
-  return { kind: 'unusable', error: violationError('the agent card is not JSON') };
 }
 
 /** How long a card may be used without asking again (RFC 9111 section 5.2.2.1), in our bounds. */

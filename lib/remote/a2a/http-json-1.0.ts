@@ -5,12 +5,12 @@ import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PlainCall } from '../endpoint.js';
-import { isJsonReply, type Exchange } from '../exchange.js';
+import { httpError, notJson, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
 import { waitIn } from '../retry-after.js';
 import type { A2aInterface } from './interface.js';
-import { listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
+import { historyLengthOf, listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
 import { headersFor10, sendParams10 } from './wire-1.0.js';
 
 export function httpJsonCall(
@@ -46,7 +46,7 @@ export function httpJsonCall(
       return post('/message:send', sendParams10(message), { 'idempotency-key': idempotencyKey });
     }
     case 'get':
-      return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=0`);
+      return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=${historyLengthOf(operation)}`);
     case 'cancel':
       return post(`/tasks/${encodeURIComponent(operation.taskId)}:cancel`, {});
     case 'list': {
@@ -70,7 +70,7 @@ export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (status >= 200 && status < 300) return body.kind === 'json' ? resultOf(body) : { ...body, kind: 'unusable' };
   const wait = waitIn(reply, nowMs);
   const error = body.kind === 'json' ? errorIn(body.value) : undefined;
-  if (error === undefined) return { kind: 'http_error', status, ...wait };
+  if (error === undefined) return httpError(reply, nowMs);
   return { kind: 'rpc_error', status, ...error, ...wait };
 }
 
@@ -84,14 +84,14 @@ function resultOf({ value, overflow }: ReplyJson): Exchange {
 
 function bodyOf(reply: Extract<HttpReply, { kind: 'reply' }>): Body {
   try {
-    if (isJsonReply(reply)) return { kind: 'json', ...parseReplyJson(reply.text) };
+    return { kind: 'json', ...parseReplyJson(reply.text) };
   } catch (thrown) {
     if (thrown instanceof JsonBeyondLimits) {
       const problem = `the answer cannot be read: ${thrown.message}`;
       return { kind: 'none', error: remoteError('PAYLOAD_TOO_LARGE', problem), isBeyondLimits: true };
     }
   }
-  return { kind: 'none', error: violationError('the body is not JSON') };
+  return { kind: 'none', error: violationError(notJson(reply)) };
 }
 
 const codes: Readonly<Record<string, number>> = {
@@ -114,7 +114,7 @@ function errorIn(body: JsonValue): { readonly code: number; readonly message: st
   const error = isJsonObject(body['error']) ? body['error'] : body;
   const words = [...reasonsIn(error['details']), ...reasonsIn(error['data']), typeWord(error['type']), error['status']];
   const word = words.find((candidate) => typeof candidate === 'string' && Object.hasOwn(codes, candidate));
-  const code = typeof word === 'string' ? codes[word] : isA2aCode(error['code']) ? error['code'] : undefined;
+  const code = typeof word === 'string' ? codes[word] : isErrorCode(error) ? error['code'] : undefined;
   if (code === undefined) return undefined;
   const text = error['message'] ?? error['detail'] ?? error['title'];
   return { code, message: typeof text === 'string' ? text : 'no reason was given' };
@@ -131,6 +131,9 @@ function typeWord(type: JsonValue | undefined): string | undefined {
   return typeof type === 'string' ? type.split('/').at(-1)?.toUpperCase().replaceAll('-', '_') : undefined;
 }
 
-function isA2aCode(code: JsonValue | undefined): code is number {
-  return typeof code === 'number' && Number.isInteger(code) && code <= -32_000 && code >= -32_768;
+/** A code of JSON-RPC, or a google.rpc.Status with a word of its own: a gateway has no such. */
+function isErrorCode(error: JsonObject): error is JsonObject & { readonly code: number } {
+  const { code, status, message } = error;
+  if (typeof code !== 'number' || !Number.isInteger(code)) return false;
+  return (code <= -32_000 && code >= -32_768) || (typeof status === 'string' && typeof message === 'string');
 }

@@ -4,7 +4,8 @@ import type { JsonObject } from '../../base/json.js';
 export type A2aOperation =
   /** Starts work, or goes on with the task that `message` names. */
   | { readonly kind: 'send'; readonly message: OutgoingMessage; readonly idempotencyKey: string }
-  | { readonly kind: 'get'; readonly taskId: string }
+  /** `withHistory`: with the last messages, where the agent keeps them. */
+  | { readonly kind: 'get'; readonly taskId: string; readonly withHistory?: true }
   | { readonly kind: 'cancel'; readonly taskId: string }
   /** 1.0 only. */
   | { readonly kind: 'list'; readonly contextId: string }
@@ -23,5 +24,12 @@ export interface OutgoingMessage {
 export const acceptedOutputModes: readonly string[] = ['application/json', 'text/plain'];
 /** Of a list of the tasks of one context that should hold one. */
 export const listPageSize = 10;
+/** Of a task that ended with neither artifacts nor a message: the answer is among the last that were said. */
+const answerHistoryLength = 10;
 /** Enough to see the message that started a task. */
 export const listHistoryLength = 5;
+
+/** A read costs no history, unless the answer may be in it. */
+export function historyLengthOf({ withHistory }: Extract<A2aOperation, { kind: 'get' }>): number {
+  return withHistory === true ? answerHistoryLength : 0;
+}

@@ -17,7 +17,7 @@ import { a2aStateClass } from './task-state.js';
  * The result of SendMessage: exactly one of `task` and `message` (section 3.2.2); either may also come bare, as in 0.3.
  * `contextId`: the one that was sent, if any. A server that cannot keep it has to refuse it (section 3.4.1).
  */
-export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?: string): StartReply {
+export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?: string): SendReply {
   const sent = sentIn(result);
   switch (sent.kind) {
     case 'nothing':
@@ -59,15 +59,30 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
   return { kind: 'started', handle, ...(questions.length === 0 ? {} : { questions }) };
 }
 
-/** A message is the answer, unless it speaks of a task: then it is a note on work that goes on. */
-function readMessage(message: JsonValue, origin: TaskOrigin): StartReply {
+/**
+ * A message is a complete answer. One that speaks of a task may be a note on work that goes on: `mayRun` is the handle of
+ * that task, and one read of it decides.
+ */
+function readMessage(message: JsonValue, origin: TaskOrigin): SendReply {
   if (!isJsonObject(message) || !Array.isArray(message['parts'])) return unknown('the message has no parts');
+  const answer = { kind: 'ended', end: { kind: 'completed', result: normalMessage(message), isError: false } } as const;
   const { taskId } = message;
-  if (taskId === undefined || taskId === null || taskId === '') {
-    return { kind: 'ended', end: { kind: 'completed', result: normalMessage(message), isError: false } };
-  }
-  const handle = handleOf(taskId, message['contextId'], origin);
-  return handle === undefined ? unknown('the message has no usable taskId') : { kind: 'started', handle };
+  if (taskId === undefined || taskId === null || taskId === '') return answer;
+  const mayRun = handleOf(taskId, message['contextId'], origin);
+  return mayRun === undefined ? answer : { ...answer, mayRun };
+}
+
+/** `mayRun`: the answer names this task, which may still be under way. */
+export type SendReply = StartReply & { readonly mayRun?: RemoteTaskHandle };
+
+/** A task that is said to be completed and has nothing in it: neither artifacts, nor a message, nor history. */
+export function isEmptyEnd(end: RemoteEnd): boolean {
+  if (end.kind !== 'completed' || !isJsonObject(end.result)) return false;
+  const { artifacts, history, status } = end.result;
+  const message = isJsonObject(status) ? status['message'] : undefined;
+  return [artifacts, history, isJsonObject(message) ? message['parts'] : undefined].every(
+    (list) => !Array.isArray(list) || list.length === 0,
+  );
 }
 
 function handleOf(

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint.js';
 import { partFor03 } from './normal-form.js';
-import { acceptedOutputModes, type A2aOperation, type OutgoingMessage } from './operation.js';
+import { acceptedOutputModes, historyLengthOf, type A2aOperation, type OutgoingMessage } from './operation.js';
 
 /** Throws a TypeError for an operation that 0.3 does not have: there is nothing to list. */
 export function callFor03(operation: A2aOperation, extensions: readonly string[]): WireCall {
@@ -19,7 +19,7 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
       return call('message/send', sendParams(message), { 'idempotency-key': idempotencyKey });
     }
     case 'get':
-      return call('tasks/get', { id: operation.taskId, historyLength: 0 });
+      return call('tasks/get', { id: operation.taskId, historyLength: historyLengthOf(operation) });
     case 'cancel':
       return call('tasks/cancel', { id: operation.taskId });
     case 'list':

@@ -5,6 +5,7 @@ import type { WireCall } from '../endpoint.js';
 import type { A2aInterface } from './interface.js';
 import {
   acceptedOutputModes,
+  historyLengthOf,
   listHistoryLength,
   listPageSize,
   type A2aOperation,
@@ -24,7 +25,7 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
       return call('SendMessage', sendParams10(message), { 'idempotency-key': idempotencyKey });
     }
     case 'get':
-      return call('GetTask', { id: operation.taskId, historyLength: 0 });
+      return call('GetTask', { id: operation.taskId, historyLength: historyLengthOf(operation) });
     case 'cancel':
       return call('CancelTask', { id: operation.taskId });
     case 'list':

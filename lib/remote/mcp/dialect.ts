@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
-import { startTrouble, type Trouble } from '../trouble.js';
+import { isTransient, pollTrouble, startTrouble, type Trouble } from '../trouble.js';
 
 /** A start of one tool. */
 export type ToolStart = Omit<StartRequest, 'request'> & { readonly tool: string; readonly arguments: JsonObject };
@@ -36,6 +36,9 @@ export interface McpDialect {
 }
 
 export function unready(trouble: Trouble): Unready {
+  // Nothing was started, so what may pass is waited for.
+  if ('status' in trouble && isTransient(trouble.status))
+    return { ...pollTrouble(trouble), kind: 'unready', permanent: false };
   const { kind, error, ...wait } = startTrouble(trouble);
   return { kind: 'unready', permanent: kind === 'refused', error, ...wait };
 }

@@ -179,7 +179,14 @@ export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, s
   if (!isJsonObject(result)) return unreadable('the result of the task is not an object');
   const related = valueAt(result, ['_meta', 'io.modelcontextprotocol/related-task', 'taskId']);
   if (related !== undefined && related !== taskId) return unreadable('the result is that of another task');
-  return { kind: 'ended', end: { kind: 'completed', result, isError: result['isError'] === true, taskId } };
+  const isFailed = task['status'] === 'failed';
+  // Of a task that failed the result may be empty; then its status message is all that there is.
+  if (isFailed && !hasContent(result)) return failedTask(task, {}, server);
+  return { kind: 'ended', end: { kind: 'completed', result, isError: isFailed || result['isError'] === true, taskId } };
+}
+
+function hasContent({ content, structuredContent }: JsonObject): boolean {
+  return (Array.isArray(content) && content.length > 0) || isJsonObject(structuredContent);
 }
 
 function valueAt(value: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
