@@ -436,7 +436,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'if (token.settlement !== undefined) return { token };\n  const asked',
       },
     ],
-    caughtBy: rules('starting', 'old item: a handle'),
+    caughtBy: rules('starting', 'old item: a handle on it means that a server'),
   },
   {
     name: 'anyone-starts',
@@ -519,7 +519,7 @@ export const mutants: readonly Mutant[] = [
     file: takeHandle,
     edits: [
       {
-        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);',
+        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
         replace: 'return await deps.store.storeHandle(runId, wait.waitId, started);',
       },
     ],

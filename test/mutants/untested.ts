@@ -1552,7 +1552,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'failing-store-tried-for-ever',
     rule: '... for a while',
     file: 'lib/operations/persist.ts',
-    edits: [{ find: 'if (limits.remainingMs() < pauseMs + needsMs) throw error;', replace: '' }],
+    edits: [
+      { find: 'if (failures >= leastTries && limits.remainingMs() < pauseMs + needsMs) throw error;', replace: '' },
+    ],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
   {
