@@ -120,7 +120,6 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       asked = waitId;
       return { kind: 'issueToken', waitId, name, ...(form === undefined ? {} : { form }), ...timeout };
     });
-    outcome.catch(() => undefined);
     // A wait that was closed before its token was issued has no token.
     const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
     return { token: text, outcome };

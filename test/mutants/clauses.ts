@@ -1,0 +1,117 @@
+import { rules, testsIn, type Mutant } from './mutant.js';
+
+const turn = 'lib/operations/turn.ts';
+const endRun = 'lib/operations/end-run.ts';
+const runLongStep = 'lib/operations/run-long-step.ts';
+const context = 'lib/replay/context.ts';
+
+const late = 'a deadline that has passed unseen F18 ends the wait for a child';
+
+export const clausesMutants: readonly Mutant[] = [
+  // ----- the end and the start of a child -----
+  {
+    name: 'late-child-end',
+    rule: 'the end of a child comes too late for a wait whose deadline has passed',
+    file: endRun,
+    edits: [
+      {
+        find: 'await settleInTime(deps, runId, waitId, settlement);',
+        replace: '{ timedOut: false, ...(await deps.store.settle(runId, waitId, settlement)) };',
+      },
+    ],
+    caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} that completes`),
+  },
+  {
+    name: 'late-child-end-unheard',
+    rule: '... and whoever finds that wakes the parent',
+    file: endRun,
+    edits: [{ find: 'if (settled || timedOut) await wakeRunFor', replace: 'if (settled) await wakeRunFor' }],
+    caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} that fails`),
+  },
+  {
+    name: 'child-wakes-regardless',
+    rule: 'the end of a child wakes its parent only if it has settled the wait',
+    file: endRun,
+    edits: [
+      { find: 'if (settled || timedOut) await wakeRunFor', replace: 'if (settled !== undefined) await wakeRunFor' },
+    ],
+    caughtBy: rules('child-ends', 'end of a child wakes no parent'),
+  },
+  {
+    name: 'late-child-start',
+    rule: 'a refused start of a child comes too late for a wait whose deadline has passed',
+    file: 'lib/operations/start-child.ts',
+    edits: [
+      {
+        find: 'settleInTime(deps, parent.runId, waitId, settlement)',
+        replace: 'deps.store.settle(parent.runId, waitId, settlement)',
+      },
+    ],
+    caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} whose input is refused`),
+  },
+
+  // ----- markers that an end may count on -----
+  {
+    name: 'marker-of-another-owner',
+    rule: 'an end does not count on a marker that the turn which took it in may still remove',
+    file: turn,
+    edits: [{ find: '(!isTaken || this.#takenHere.has(id))', replace: '(isTaken || id !== "")' }],
+    caughtBy: rules('standing-markers', 'marker of another owner'),
+  },
+  {
+    name: 'marker-of-its-own',
+    rule: 'an end counts on the markers of what its own turn took in',
+    file: turn,
+    edits: [{ find: '(!isTaken || this.#takenHere.has(id))', replace: '(!isTaken || id === "")' }],
+    caughtBy: rules('standing-markers', 'marker of its own'),
+  },
+
+  // ----- what is under way when a run is blocked -----
+  {
+    name: 'step-left-alone',
+    rule: 'what a step under way gives is in the log before its run is said to be blocked',
+    file: turn,
+    edits: [
+      {
+        find: 'await this.#work.allEnd(); const { results } = this.#work;',
+        replace: "await this.#work.allEnd('outside'); const { results } = this.#work;",
+      },
+    ],
+    caughtBy: rules('turns', 'turn that is blocked during a step'),
+  },
+
+  // ----- what is heard of a run -----
+  {
+    name: 'beat-after-the-end',
+    rule: 'a worker sends no beat after the attempt has ended',
+    file: runLongStep,
+    edits: [{ find: "if (done.aborted) return 'lost';", replace: '' }],
+    caughtBy: rules('long-steps', 'long step beat: none'),
+  },
+  {
+    name: 'beats-go-on',
+    rule: '... and does not wait for the next one either',
+    file: runLongStep,
+    edits: [{ find: "done.abort('done');", replace: '' }],
+    caughtBy: rules('long-steps', 'long step beat: none'),
+  },
+  {
+    name: 'log-of-a-replay',
+    rule: 'the log of a workflow is silent while its history is replayed',
+    file: context,
+    edits: [{ find: 'if (host.isLive()) host.log.warn(event, fields);', replace: 'host.log.warn(event, fields);' }],
+    caughtBy: testsIn('test/replay/determinism.test.ts', 'ctx.log is silent'),
+  },
+  {
+    name: 'unwatched-outcome-throws',
+    rule: 'an outcome of a token that nobody waits for rejects unseen',
+    file: context,
+    edits: [
+      {
+        find: "Promise.race([host.tokenIssued(asked), outcome.then(() => '')])",
+        replace: 'host.tokenIssued(asked)',
+      },
+    ],
+    caughtBy: testsIn('test/engine/external-tokens.test.ts', 'outcome of a token that nobody waits for'),
+  },
+];
