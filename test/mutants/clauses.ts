@@ -3,6 +3,7 @@ import { rules, testsIn, type Mutant } from './mutant.js';
 const turn = 'lib/operations/turn.ts';
 const endRun = 'lib/operations/end-run.ts';
 const runLongStep = 'lib/operations/run-long-step.ts';
+const tickSchedules = 'lib/operations/tick-schedules.ts';
 const context = 'lib/replay/context.ts';
 
 const late = 'a deadline that has passed unseen F18 ends the wait for a child';
@@ -48,6 +49,32 @@ export const clausesMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} whose input is refused`),
+  },
+
+  // ----- schedules over a chain of runs -----
+  {
+    name: 'tick-sees-one-run',
+    rule: 'a tick finds the run of the one before under way, as whatever that has gone on',
+    file: tickSchedules,
+    edits: [
+      {
+        find: 'return chain?.isUnderWay === true ?',
+        replace: 'return chain?.isUnderWay === true && chain.head.runId === runId ?',
+      },
+    ],
+    caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) counts a run that goes on as a new one'),
+  },
+  {
+    name: 'tick-does-not-wait-for-the-next-run',
+    rule: 'a tick starts nothing beside a chain that it could not ask to stop',
+    file: tickSchedules,
+    edits: [
+      {
+        find: 'if (runId !== undefined) await this.#stop(runId, overlap);',
+        replace: 'if (runId !== undefined) await this.#stop(runId, overlap).catch(() => undefined);',
+      },
+    ],
+    caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) with overlap "'),
   },
 
   // ----- markers that an end may count on -----
