@@ -145,8 +145,8 @@ describe('a schedule (EN 22)', () => {
       app.clock.moveTo(Date.UTC(2026, 0, 1, 0, 30));
       store.createRun = createRun;
       expect(await withTimePassing(app, tickSchedules(app.deps))).toEqual({ started: 0 });
-      const [{ runId }] = (await listRuns(app.deps, { limit: 1 })).runs as [{ runId: string }];
-      await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
+      const [first] = (await listRuns(app.deps, { limit: 1 })).runs;
+      await runTurn(app.deps, { runId: first!.runId }, { remainingMs: () => 60_000 });
       await app.settleDown();
       const list = await listRuns(app.deps, { limit: 100 });
       const seen = list.runs.map(({ tags, status }) => `${tags?.['tick']?.slice(11, 16) ?? ''} ${status}`).sort();

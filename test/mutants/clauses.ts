@@ -4,6 +4,7 @@ const turn = 'lib/operations/turn.ts';
 const endRun = 'lib/operations/end-run.ts';
 const runLongStep = 'lib/operations/run-long-step.ts';
 const tickSchedules = 'lib/operations/tick-schedules.ts';
+const endStopped = 'lib/operations/end-stopped.ts';
 const context = 'lib/replay/context.ts';
 
 const late = 'a deadline that has passed unseen F18 ends the wait for a child';
@@ -75,6 +76,46 @@ export const clausesMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) with overlap "'),
+  },
+
+  // ----- the timeout of a run that cannot go on -----
+  {
+    name: 'blocked-past-its-deadline',
+    rule: 'a blocked run is looked at when its deadline comes',
+    file: 'lib/decide/deadline.ts',
+    edits: [
+      {
+        find: 'return deadlineAtMs > nowMs ? Math.min(retryAtMs, deadlineAtMs) : retryAtMs;',
+        replace: 'return retryAtMs;',
+      },
+    ],
+    caughtBy: rules('run-deadlines', 'run deadline: ends a blocked run'),
+  },
+  {
+    name: 'timeout-needs-a-readable-run',
+    rule: 'the deadline of a run ends it, whatever of it cannot be read',
+    file: endStopped,
+    edits: [{ find: '?? timeoutOf(head, deps.clock.nowMs());', replace: ';' }],
+    caughtBy: rules('run-deadlines', 'run deadline: ends a run of which nothing'),
+  },
+  {
+    name: 'timeout-before-the-deadline',
+    rule: '... and not before',
+    file: endStopped,
+    edits: [{ find: 'return deadlineAtMs <= nowMs ? {', replace: 'return deadlineAtMs < Infinity && nowMs > 0 ? {' }],
+    caughtBy: rules('run-deadlines', 'run deadline: ends a run of which nothing'),
+  },
+  {
+    name: 'stop-not-finished',
+    rule: 'an unreadable run that was ended by its deadline comes to its end',
+    file: endStopped,
+    edits: [
+      {
+        find: "|| (outcome?.status === 'failed' && outcome.error.code === 'RUN_TIMED_OUT')",
+        replace: '',
+      },
+    ],
+    caughtBy: rules('run-deadlines', 'run deadline: a process that dies'),
   },
 
   // ----- markers that an end may count on -----

@@ -283,7 +283,9 @@ test('F82 close of a parent: a child that is about to go on as another run is st
   // The head of the next run is missing for as long as anybody waits.
   const store = Object.create(app.deps.store) as RunStore;
   store.glanceAtRun = async (id) =>
-    id === runId ? { runId, status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) } : undefined;
+    id === runId
+      ? { runId, workflow: 'flow', status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) }
+      : undefined;
   store.knownRequest = async () => undefined;
   let waitedMs = 0;
   const deps: Deps = {
