@@ -776,8 +776,9 @@ export class Turn {
   async #restUntil(untilMs: EpochMs, deadlineAtMs = this.#head.deadlineAtMs ?? Infinity): Promise<boolean> {
     const dueAtMs = Math.min(untilMs, deadlineAtMs);
     const marker = await this.#publish(dueAtMs);
-    const { blocks } = this.#head;
-    await this.#deps.store.setHeadMarker(this.#head.runId, { seq: this.#state.seq, blocks, ...marker });
+    const { runId, blocks } = this.#head;
+    const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
+    if (!isSet) await wakeRun(this.#deps, runId);
     await this.#clearMarkers(
       (token) => token.settlement !== undefined,
       () => true,

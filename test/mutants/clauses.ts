@@ -118,6 +118,19 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: rules('run-deadlines', 'run deadline: a process that dies'),
   },
 
+  {
+    name: 'refused-rest-without-wake',
+    rule: 'a run that rests, and whose marker is refused because of a block, is looked at now',
+    file: turn,
+    edits: [
+      {
+        find: 'if (!isSet) await wakeRun(this.#deps, runId); await this.#clearMarkers(',
+        replace: 'void isSet; await this.#clearMarkers(',
+      },
+    ],
+    caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner of a delayed run'),
+  },
+
   // ----- markers that an end may count on -----
   {
     name: 'marker-of-another-owner',
