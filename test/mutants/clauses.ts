@@ -9,6 +9,8 @@ const context = 'lib/replay/context.ts';
 
 const late = 'a deadline that has passed unseen F18 ends the wait for a child';
 
+const lastWay = 'what a workflow asks for on its last way and does not wait for (F05)';
+
 export const clausesMutants: readonly Mutant[] = [
   // ----- the end and the start of a child -----
   {
@@ -162,6 +164,20 @@ export const clausesMutants: readonly Mutant[] = [
   },
 
   // ----- what is heard of a run -----
+  {
+    name: 'winner-drops-in-silence',
+    rule: 'what the winner of a race has just asked for and does not wait for is named (F05)',
+    file: context,
+    edits: [{ find: 'host.dropped(waits.openUnrecorded(winner));', replace: 'host.dropped([]);' }],
+    caughtBy: testsIn('test/engine/last-way.test.ts', `${lastWay} F05 is named by the log when it is the winner`),
+  },
+  {
+    name: 'failed-branch-named',
+    rule: '... but not of a branch that fails (F05)',
+    file: context,
+    edits: [{ find: '() => (winner ??= scope)', replace: '() => (winner ??= scopes[at])' }],
+    caughtBy: testsIn('test/engine/last-way.test.ts', `${lastWay} F05 is not named where the branch`),
+  },
   {
     name: 'beat-after-the-end',
     rule: 'a worker sends no beat after the attempt has ended',
