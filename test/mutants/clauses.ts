@@ -11,6 +11,9 @@ const late = 'a deadline that has passed unseen F18 ends the wait for a child';
 
 const lastWay = 'what a workflow asks for on its last way and does not wait for (F05)';
 
+const remoteCall = 'lib/replay/remote-call.ts';
+const attachRefused = 'a task that somebody else has started (GB-31) is refused before anything is asked: ';
+
 export const clausesMutants: readonly Mutant[] = [
   // ----- the end and the start of a child -----
   {
@@ -161,6 +164,22 @@ export const clausesMutants: readonly Mutant[] = [
       },
     ],
     caughtBy: rules('turns', 'turn that is blocked during a step'),
+  },
+
+  // ----- ids of tasks that a workflow takes over -----
+  {
+    name: 'attached-id-of-any-size',
+    rule: 'the id of a task that is taken over is bounded at the call',
+    file: remoteCall,
+    edits: [{ find: "id === '' || utf8Bytes(id) > remoteIdMaxBytes", replace: "id === ''" }],
+    caughtBy: testsIn('test/engine/remote-attach.test.ts', attachRefused),
+  },
+  {
+    name: 'attached-id-ill-formed',
+    rule: '... and well-formed text',
+    file: remoteCall,
+    edits: [{ find: 'if (!id.isWellFormed()) throw', replace: "if (id === '') throw" }],
+    caughtBy: testsIn('test/engine/remote-attach.test.ts', attachRefused),
   },
 
   // ----- what is heard of a run -----
