@@ -184,6 +184,21 @@ export const clausesMutants: readonly Mutant[] = [
 
   // ----- what is heard of a run -----
   {
+    name: 'untaken-signals-hidden',
+    rule: 'an accepted signal that no turn has taken in is listed as unread',
+    file: 'lib/operations/read-runs.ts',
+    edits: [
+      {
+        find: '...untaken.filter(isSignal)]',
+        replace: '...untaken.filter((item) => isSignal(item) && item.runId === item.inboxId)]',
+      },
+    ],
+    caughtBy: testsIn(
+      'test/engine/signals.test.ts',
+      'a signal (EN-7) that no turn had taken in when its run was terminated',
+    ),
+  },
+  {
     name: 'winner-drops-in-silence',
     rule: 'what the winner of a race has just asked for and does not wait for is named (F05)',
     file: context,
