@@ -195,7 +195,7 @@ export const clausesMutants: readonly Mutant[] = [
     ],
     caughtBy: testsIn(
       'test/engine/signals.test.ts',
-      'a signal (EN-7) that no turn had taken in when its run was terminated',
+      'a signal (EN-7) that no turn had taken in when its run was terminated is listed as unread, as each of ',
     ),
   },
   {
