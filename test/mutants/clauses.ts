@@ -14,6 +14,8 @@ const lastWay = 'what a workflow asks for on its last way and does not wait for 
 const remoteCall = 'lib/replay/remote-call.ts';
 const attachRefused = 'a task that somebody else has started (GB-31) is refused before anything is asked: ';
 
+const bodies = 'test/remote/bodies.test.ts';
+
 export const clausesMutants: readonly Mutant[] = [
   // ----- the end and the start of a child -----
   {
@@ -180,6 +182,39 @@ export const clausesMutants: readonly Mutant[] = [
     file: remoteCall,
     edits: [{ find: 'if (!id.isWellFormed()) throw', replace: "if (id === '') throw" }],
     caughtBy: testsIn('test/engine/remote-attach.test.ts', attachRefused),
+  },
+
+  // ----- replies and clients of servers -----
+  {
+    name: 'agent-asked-for-any-id',
+    rule: 'an id that no server can have given out is refused before the agent is asked (F83)',
+    file: 'lib/remote/a2a/client.ts',
+    edits: [
+      {
+        find: 'if (!isUsableId(taskId) || !(contextId === undefined || isUsableId(contextId))) return unusableId;',
+        replace: 'void unusableId;',
+      },
+    ],
+    caughtBy: testsIn(bodies, 'F83 ids of tasks are refused before an agent is asked for '),
+  },
+  {
+    name: 'thrown-start',
+    rule: 'a client that throws at a start leaves its fate unknown (F83)',
+    file: 'lib/remote/protection.ts',
+    edits: [
+      {
+        find: 'onThrown(error); const name',
+        replace: "onThrown(error); if (kind === 'unknown') throw error; const name",
+      },
+    ],
+    caughtBy: rules('requests', 'F83 a client that throws at a start'),
+  },
+  {
+    name: 'events-that-are-no-objects',
+    rule: 'an event that is no object is not parsed, whatever it holds (F84)',
+    file: 'lib/remote/json-rpc.ts',
+    edits: [{ find: '|| !beginsLikeObject.test(data)', replace: '|| beginsLikeObject.test("")' }],
+    caughtBy: testsIn(bodies, 'F84 an event stream full of '),
   },
 
   // ----- what is heard of a run -----

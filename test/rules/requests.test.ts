@@ -531,6 +531,27 @@ test('F83 a client that throws: is read, cancelled and started again, and holds 
   expect(rows).toEqual([]);
 });
 
+test('F83 a client that throws at a start: nobody knows what became of it, and the run goes on', async () => {
+  const flow = aFlow(async (ctx) =>
+    ctx
+      .callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } })
+      .catch((error: unknown) => (error as { code: string }).code),
+  );
+  const startsOf = async (dedupes: boolean) => {
+    const reports = new WatchedServer({ dedupes });
+    let starts = 0;
+    reports.start = async () => {
+      starts++;
+      throw new Error('URI malformed');
+    };
+    const { app, runId } = await started(flow, { reports });
+    const outcome = await app.runToEnd(runId).catch(() => 'thrown');
+    return [starts, outcome];
+  };
+  expect(await startsOf(false)).toEqual([1, { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' }]);
+  expect(await startsOf(true)).toEqual([5, { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' }]);
+});
+
 async function dueOf(app: TestApp) {
   await fanOutDue(app.deps);
   const pages = await Promise.all(
