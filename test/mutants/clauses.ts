@@ -85,6 +85,23 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) with overlap "'),
   },
 
+  // ----- requests to a run that cannot go on -----
+  {
+    name: 'pause-needs-the-workflow',
+    rule: 'a blocked run is paused, whether its workflow is there or not',
+    file: turn,
+    edits: [
+      {
+        find: 'if (pausedUntilMs(this.#known, nowMs) !== undefined) return this.#pause(); if (workflow === undefined)',
+        replace: 'if (workflow === undefined)',
+      },
+    ],
+    caughtBy: testsIn(
+      'test/engine/blocked.test.ts',
+      'a run that the deployed code does not fit (EN-14) is paused and goes on being blocked, and is looked at at once when somebody asks: ',
+    ),
+  },
+
   // ----- the timeout of a run that cannot go on -----
   {
     name: 'blocked-past-its-deadline',
