@@ -1,4 +1,5 @@
 import { rules, simulation, type Mutant } from './mutant.js';
+import { clausesMutants } from './clauses.js';
 import { endingMutants } from './ending.js';
 import { itemsMutants } from './items.js';
 import { namesMutants } from './names.js';
@@ -20,6 +21,7 @@ const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
 export const mutants: readonly Mutant[] = [
+  ...clausesMutants,
   ...endingMutants,
   ...itemsMutants,
   ...namesMutants,

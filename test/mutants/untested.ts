@@ -69,8 +69,8 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'refused-marker-without-wake',
     rule: 'a marker that is refused because of a block is made up for by a wake',
     file: turn,
-    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId);', replace: '' }],
-    caughtBy: rules('blocked-owners', 'wake after a refused marker'),
+    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId); }', replace: '}' }],
+    caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner that finds'),
   },
 
   // ----- long steps -----
