@@ -274,7 +274,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'a child whose parent has let go of it before it was there ends in its first turn',
     file: turn,
     edits: [{ find: 'this.#state.seq === 0 ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
-    caughtBy: simulation('child outlives parent', 100),
+    caughtBy: rules('child-ends', 'start of a child whose parent has let go of it'),
   },
   {
     name: 'child-not-stopped',
@@ -971,7 +971,7 @@ export const mutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    caughtBy: rules('publishing', 'end: a wake that comes after the end'),
+    caughtBy: rules('publishing', 'end: what was told is not told again'),
   },
   {
     name: 'start-tells-nobody',
