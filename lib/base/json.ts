@@ -1,16 +1,28 @@
-import { configure } from 'safe-stable-stringify';
-
 /** What JSON can hold. Payloads of workflows, steps and remote tasks are JSON and nothing else. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-const stable = configure({ deterministic: true });
-
-/** JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. */
+/**
+ * JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. Digests are stored, so the
+ * text of a value never changes: names in the order of their UTF-16 code units, also those that are numbers; what is
+ * undefined is left out, as JSON.stringify does.
+ */
 export function canonicalJson(value: JsonValue): string {
-  return stable(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(elementText).join(',')}]`;
+  const object = value as Readonly<Record<string, JsonValue | undefined>>;
+  const members: string[] = [];
+  for (const name of Object.keys(object).sort()) {
+    const member = object[name];
+    if (member !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(member)}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+function elementText(element: JsonValue | undefined): string {
+  return element === undefined ? 'null' : canonicalJson(element);
 }
 
 /**

@@ -24,7 +24,15 @@ export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
   }
 }
 
-/** A run that cannot go on is looked at again after as long as it has been stuck, at least 1 min, at most 1 h. */
-export function blockedRetryAtMs(blockedSinceMs: EpochMs, nowMs: EpochMs): EpochMs {
-  return nowMs + Math.min(Math.max(nowMs - blockedSinceMs, 60_000), 3_600_000);
+/**
+ * A run that cannot go on is looked at again after as long as it has been stuck, at least 1 min, at most 1 h; and at its
+ * deadline, which ends it all the same.
+ */
+export function blockedRetryAtMs(
+  blockedSinceMs: EpochMs,
+  nowMs: EpochMs,
+  { deadlineAtMs = Infinity }: { readonly deadlineAtMs?: EpochMs } = {},
+): EpochMs {
+  const retryAtMs = nowMs + Math.min(Math.max(nowMs - blockedSinceMs, 60_000), 3_600_000);
+  return deadlineAtMs > nowMs ? Math.min(retryAtMs, deadlineAtMs) : retryAtMs;
 }

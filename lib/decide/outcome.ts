@@ -1,6 +1,8 @@
+import { storedError } from '../base/errors.js';
 import { cutUtf8 } from '../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
 import { failureTextBytes } from '../base/limits.js';
+import type { RunOutcome } from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 
@@ -19,4 +21,10 @@ export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run'
   if (error === undefined) return end.isError && phase === 'start' ? { ...end, phase } : end;
   const details = { server, ...error.details, ...(end.taskId === undefined ? {} : { taskId: end.taskId }) };
   return { kind: 'failed', error: { ...error, details } };
+}
+
+/** The outcome of a run whose deadline has passed. */
+export function runTimedOut(workflow: string): RunOutcome {
+  const error = storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`);
+  return { status: 'failed', error };
 }

@@ -37,6 +37,19 @@ export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochM
   return { kind: 'over', error: storedError('REMOTE_TASK_LOST', message, detailsOf(task, { state: 'missing' })) };
 }
 
+/** What a token says of the age of its task. */
+interface TaskAge {
+  readonly createdAtMs: EpochMs;
+  readonly startedAtMs?: EpochMs;
+  readonly settlement?: { readonly atMs: EpochMs };
+}
+
+/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
+export function isYoung({ startedAtMs, settlement, createdAtMs }: TaskAge, nowMs: EpochMs): boolean {
+  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
+  return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
+}
+
 /** The reply is larger than anything that can be read or stored; it will not shrink. */
 export function sightUnfit(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
   const sightings = oneMore(task.sightings, 'unfit', nowMs);

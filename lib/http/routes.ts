@@ -2,13 +2,10 @@ import { type Context, Hono } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
 import { counted, isPreflight, preflightAnswer, readableFor, requireBearer, requireLoopback } from './access.js';
-import * as inputs from './input-routes.js';
+import type * as operatorRoutes from './operator-routes.js';
 import { json, problemResponse } from './problem.js';
 import * as relays from './relay-routes.js';
-import * as remoteTasks from './remote-task-routes.js';
 import * as runs from './run-routes.js';
-import * as schedules from './schedule-routes.js';
-import * as servers from './server-routes.js';
 
 export interface RouteOptions {
   /**
@@ -27,7 +24,13 @@ interface Route {
   readonly path: string;
   /** `capability`: the token in the path is the credential. */
   readonly access: 'open' | 'management' | 'capability';
-  readonly handle: (deps: Deps, context: Context) => Promise<Response> | Response;
+  readonly handle: Handler;
+}
+type Handler = (deps: Deps, context: Context) => Promise<Response> | Response;
+
+/** A handler that is loaded at the first request for one of its kind, since most invocations serve none. */
+function late(pick: (routes: typeof operatorRoutes) => Handler): Handler {
+  return async (deps, context) => pick(await import('./operator-routes.js'))(deps, context);
 }
 
 /** Every route, as a table: what is not in it does not exist. */
@@ -48,21 +51,36 @@ const routes: readonly Route[] = [
   { method: 'POST', path: '/runs/:runId/signals/:name', access: 'management', handle: runs.signal },
   { method: 'POST', path: '/runs/:runId/queries/:name', access: 'management', handle: runs.query },
   { method: 'POST', path: '/runs/:runId/waits/:waitId/settle', access: 'management', handle: relays.settle },
-  { method: 'POST', path: '/runs/:runId/waits/:waitId/poll', access: 'management', handle: remoteTasks.poll },
+  {
+    method: 'POST',
+    path: '/runs/:runId/waits/:waitId/poll',
+    access: 'management',
+    handle: late(({ remoteTasks }) => remoteTasks.poll),
+  },
   {
     method: 'POST',
     path: '/runs/:runId/waits/:waitId/cancel-remote',
     access: 'management',
-    handle: remoteTasks.cancel,
+    handle: late(({ remoteTasks }) => remoteTasks.cancel),
   },
-  { method: 'GET', path: '/remote-tasks', access: 'management', handle: remoteTasks.list },
-  { method: 'GET', path: '/inputs', access: 'management', handle: inputs.list },
-  { method: 'GET', path: '/inputs/:inputId', access: 'management', handle: inputs.show },
-  { method: 'POST', path: '/inputs/:inputId', access: 'management', handle: inputs.answer },
-  { method: 'GET', path: '/servers', access: 'management', handle: servers.list },
-  { method: 'GET', path: '/schedules', access: 'management', handle: schedules.list },
-  { method: 'POST', path: '/schedules/:name/pause', access: 'management', handle: schedules.control('pause') },
-  { method: 'POST', path: '/schedules/:name/resume', access: 'management', handle: schedules.control('resume') },
+  { method: 'GET', path: '/remote-tasks', access: 'management', handle: late(({ remoteTasks }) => remoteTasks.list) },
+  { method: 'GET', path: '/inputs', access: 'management', handle: late(({ inputs }) => inputs.list) },
+  { method: 'GET', path: '/inputs/:inputId', access: 'management', handle: late(({ inputs }) => inputs.show) },
+  { method: 'POST', path: '/inputs/:inputId', access: 'management', handle: late(({ inputs }) => inputs.answer) },
+  { method: 'GET', path: '/servers', access: 'management', handle: late(({ servers }) => servers.list) },
+  { method: 'GET', path: '/schedules', access: 'management', handle: late(({ schedules }) => schedules.list) },
+  {
+    method: 'POST',
+    path: '/schedules/:name/pause',
+    access: 'management',
+    handle: late(({ schedules }) => schedules.control('pause')),
+  },
+  {
+    method: 'POST',
+    path: '/schedules/:name/resume',
+    access: 'management',
+    handle: late(({ schedules }) => schedules.control('resume')),
+  },
   { method: 'GET', path: '/activities/external', access: 'management', handle: relays.externalWaits },
   { method: 'POST', path: '/activities/external/:token/complete', access: 'capability', handle: relays.complete },
   { method: 'POST', path: '/activities/external/:token/fail', access: 'capability', handle: relays.fail },

@@ -31,7 +31,7 @@ export async function blockRun(
     (await tryToPublish(deps, [runBlocked(head, { seq, atMs: sinceMs, number, code: error.code })]));
   return deps.store.setBlocked(runId, {
     seq,
-    dueAtMs: isLogPublished && isBlockPublished ? blockedRetryAtMs(sinceMs, nowMs) : dueSince(head, nowMs),
+    dueAtMs: isLogPublished && isBlockPublished ? blockedRetryAtMs(sinceMs, nowMs, head) : dueSince(head, nowMs),
     publishedSeq: outbox?.publishedSeq,
     blocked: {
       ...error,

@@ -13,7 +13,7 @@ import type { RunGlance, RunHead } from '../store/records.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from './deps.js';
 import { releaseInbox } from './end-run.js';
-import { endTerminated } from './end-terminated.js';
+import { endStopped } from './end-stopped.js';
 import type { TurnLimits } from './turn-limits.js';
 
 /** Trouble that lies in the run itself: another delivery of the message would meet it again. */
@@ -25,13 +25,13 @@ const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
 ] as const);
 
 /**
- * A turn has thrown, and it was not the table. A run that somebody has asked to terminate is ended, whatever it was. Else
+ * A turn has thrown, and it was not the table. A run that is to stop, by a terminate or its deadline, is ended. Else
  * the run counts as blocked: at once if the trouble lies in what is stored, otherwise when it has been the same three times
  * in a row. How often it was is on the head, written by turns that fail and taken off with the next marker of one that
  * ends well. Before that the error is thrown on, and the message is delivered again.
  */
 export async function failedTurn(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
-  if (await isTerminated(deps, runId, limits)) return;
+  if (await isStopped(deps, runId, limits)) return;
   if (isEngineError(error) && isOfTheRun.has(error.code))
     return block(deps, runId, storedError(error.code, error.message), limits);
   const head = await deps.store.glanceAtRun(runId);
@@ -45,9 +45,9 @@ export async function failedTurn(deps: Deps, runId: RunId, error: unknown, limit
   return block(deps, runId, failure(thrown, count), limits);
 }
 
-async function isTerminated(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
+async function isStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
   try {
-    return await endTerminated(deps, runId, limits);
+    return await endStopped(deps, runId, limits);
   } catch (error) {
     // Of a newer form, which is for newer code to end.
     if (!isUnreadable(error)) throw error;

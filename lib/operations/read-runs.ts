@@ -7,9 +7,10 @@ import { waitDueAtMs } from '../decide/deadline.js';
 import { historyFormat } from '../history/codec.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
-import { foldHistory, type OpenWait } from '../history/run-state.js';
+import { foldHistory, type OpenWait, type RunState } from '../history/run-state.js';
 import type { Settlement } from '../history/settlement.js';
 import {
+  type InboxRecord,
   type ParentWait,
   type RunPosition,
   type RunRecords,
@@ -19,6 +20,7 @@ import {
 } from '../store/records.js';
 import type { ListPage } from '../store/run-store.js';
 import type { Deps } from './deps.js';
+import { newRequests } from './take-in.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {
@@ -92,6 +94,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
   const state = foldHistory(records.commits);
   const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
   const isOver = head.status !== 'running' && head.status !== 'ending';
+  const unreadSignals = unreadSignalsOf(records, state);
   return {
     runId,
     workflow: head.workflow,
@@ -106,13 +109,21 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
     ...(head.afterRunId === undefined || state.seq > 0 ? {} : { afterRunId: head.afterRunId }),
     ...pick(head, ['key', 'startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
-    ...(state.unreadSignals.size === 0
-      ? {}
-      : { unreadSignals: [...state.unreadSignals.values()].map(({ name }) => name) }),
+    ...(unreadSignals.length === 0 ? {} : { unreadSignals }),
     waits: isOver
       ? []
       : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
   };
+}
+
+/** Those in the log, then those that no turn has taken in: the run is paused or blocked, or was stopped before. */
+function unreadSignalsOf({ inbox }: RunRecords, state: RunState): readonly string[] {
+  const untaken = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
+  return [...state.unreadSignals.values(), ...untaken.filter(isSignal)].map(({ name }) => name);
+}
+
+function isSignal(item: InboxRecord): item is InboxRecord & { readonly kind: 'signal' } {
+  return item.kind === 'signal';
 }
 
 export interface HistoryView {

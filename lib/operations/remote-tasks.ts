@@ -3,11 +3,11 @@ import { EngineError, isUnreadable, storedError, type StoredError } from '../bas
 import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
 import { externalPageRuns, runsReadInParallel } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
+import { isYoung } from '../decide/sighting.js';
 import type { RemoteTaskHandle } from '../history/event.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { listRuns } from './read-runs.js';
-import { isYoung } from './stop-remote.js';
 
 /**
  * `open`: a run waits for it. All others have lost their wait: `cancelling` the server is still to be asked, `cancelled` it

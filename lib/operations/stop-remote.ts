@@ -2,6 +2,7 @@ import { hasCode } from '../base/errors.js';
 import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
+import { isYoung } from '../decide/sighting.js';
 import type { Commit, RemoteTaskHandle } from '../history/event.js';
 import type { StartReply } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
@@ -64,12 +65,6 @@ export async function stopRemote(
 }
 
 type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
-
-/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
-export function isYoung({ startedAtMs, settlement, createdAtMs }: TokenRecord, nowMs: EpochMs): boolean {
-  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
-  return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
-}
 
 /** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
 async function handleOrUnknown(

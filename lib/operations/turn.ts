@@ -13,6 +13,7 @@ import {
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { waitDueAtMs } from '../decide/deadline.js';
+import { runTimedOut } from '../decide/outcome.js';
 import type { HistoryEvent, RunOutcome } from '../history/event.js';
 import { lifecycleEventsOf } from '../history/lifecycle-event.js';
 import { questionIdOf } from '../history/remote-question.js';
@@ -159,7 +160,7 @@ export class Turn {
     const terminate = this.#known.requests.find(isTerminate);
     if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
     if (this.#head.deadlineAtMs !== undefined && this.#head.deadlineAtMs <= nowMs)
-      return this.#end(this.#takeIn(), timedOut(this.#head));
+      return this.#end(this.#takeIn(), runTimedOut(this.#head.workflow));
 
     // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
     if (this.#state.seq === 0 && this.#head.inputError !== undefined)
@@ -208,7 +209,7 @@ export class Turn {
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return this.#end(events, terminated(terminate));
-      if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));
+      if (this.#isOverdue()) return this.#end(events, runTimedOut(this.#head.workflow));
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended' && this.#isCut) {
@@ -756,7 +757,7 @@ export class Turn {
       this.#lookedAtMs = this.#deps.clock.nowMs();
       const terminate = this.#known.requests.find(isTerminate);
       if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate));
-      if (this.#isOverdue()) return this.#end(this.#takeIn(), timedOut(this.#head));
+      if (this.#isOverdue()) return this.#end(this.#takeIn(), runTimedOut(this.#head.workflow));
       const atMs = this.#deps.clock.nowMs();
       const { results } = this.#work;
       // A start of a step that is not begun now would look like one that its process died of.
@@ -777,8 +778,9 @@ export class Turn {
   async #restUntil(untilMs: EpochMs, deadlineAtMs = this.#head.deadlineAtMs ?? Infinity): Promise<boolean> {
     const dueAtMs = Math.min(untilMs, deadlineAtMs);
     const marker = await this.#publish(dueAtMs);
-    const { blocks } = this.#head;
-    await this.#deps.store.setHeadMarker(this.#head.runId, { seq: this.#state.seq, blocks, ...marker });
+    const { runId, blocks } = this.#head;
+    const isSet = await this.#deps.store.setHeadMarker(runId, { seq: this.#state.seq, blocks, ...marker });
+    if (!isSet) await wakeRun(this.#deps, runId);
     await this.#clearMarkers(
       (token) => token.settlement !== undefined,
       () => true,
@@ -846,13 +848,6 @@ function cancelled({ reason }: { readonly reason?: string }): RunOutcome {
 
 function terminated({ reason }: { readonly reason?: string }): RunOutcome {
   return { status: 'terminated', ...(reason === undefined ? {} : { reason }) };
-}
-
-function timedOut({ workflow }: RunHead): RunOutcome {
-  return {
-    status: 'failed',
-    error: storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`),
-  };
 }
 
 function workflowMissing(name: string): StoredError {

@@ -33,7 +33,7 @@ import type {
 } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import { checkName, invalid, json, toMs } from './arguments.js';
-import type { StartRemoteTask } from './command.js';
+import type { Command, StartRemoteTask } from './command.js';
 import { ContinueAsNew } from './continue-as-new.js';
 import { handled, mapInOrder, runSaga } from './compose.js';
 import { toAnswer, toForm } from './input.js';
@@ -79,6 +79,8 @@ export interface ContextHost {
   misused(error: StoredError): void;
   /** Called when compensations of a saga have failed. */
   notUndone(error: EngineError): void;
+  /** Called with what a part of the workflow has just asked for and does not wait for, for it has ended. */
+  dropped(asked: readonly Command[]): void;
 }
 
 /**
@@ -120,7 +122,6 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       asked = waitId;
       return { kind: 'issueToken', waitId, name, ...(form === undefined ? {} : { form }), ...timeout };
     });
-    outcome.catch(() => undefined);
     // A wait that was closed before its token was issued has no token.
     const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
     return { token: text, outcome };
@@ -242,7 +243,15 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     };
     if (waits.isStructured) {
       const ends = branches.map(async (branch, at) => begin(branch, at));
+      let winner: Scope | undefined;
+      for (const [at, end] of ends.entries())
+        end.then(
+          () => (winner ??= scopes[at]),
+          () => (winner ??= scope),
+        );
       return paidRace(ends, async () => {
+        // A branch that failed may have asked for it before it knew.
+        if (winner !== undefined && winner !== scope) host.dropped(waits.openUnrecorded(winner));
         close();
         await waits.paid(scope, scopes);
       });

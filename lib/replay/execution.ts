@@ -389,6 +389,9 @@ export class Execution {
         notUndone: (error) => {
           if (this.#outcome !== undefined) this.#notUndone ??= error;
         },
+        dropped: (asked) => {
+          this.#drop(asked, 'a branch wins its race without what it asked for', () => true);
+        },
       },
       this.#waits.root,
     );
@@ -423,15 +426,16 @@ export class Execution {
   }
 
   /** Of what was asked for on the last way, whatever would not be missed by anybody but its author. */
-  #drop(asked: readonly Command[]): void {
-    const dropped = asked
-      .filter((command) => !this.#waits.isStructured || !outlivesRun(command))
-      .flatMap((command) => toDropped(command));
+  #drop(
+    asked: readonly Command[],
+    warning = 'the run ends without what it asked for',
+    isDropped = (command: Command): boolean => !this.#waits.isStructured || !outlivesRun(command),
+  ): void {
+    const dropped = asked.filter(isDropped).flatMap((command) => toDropped(command));
     this.#dropped = [...this.#dropped, ...dropped];
     if (!this.#live) return;
     const { runId, workflow, log } = this.#options;
-    for (const { kind, name } of dropped)
-      log.warn('the run ends without what it asked for', { runId, workflow: workflow.name, kind, name });
+    for (const { kind, name } of dropped) log.warn(warning, { runId, workflow: workflow.name, kind, name });
   }
 
   /**

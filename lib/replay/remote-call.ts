@@ -122,8 +122,10 @@ function withAttempts(error: unknown, attempts: number): unknown {
 }
 
 function remoteId(id: unknown, what: string): string {
-  if (typeof id === 'string' && id !== '' && utf8Bytes(id) <= remoteIdMaxBytes && id.isWellFormed()) return id;
-  throw invalid(`${what} must be a string of 1 to ${remoteIdMaxBytes} bytes`);
+  if (typeof id !== 'string' || id === '' || utf8Bytes(id) > remoteIdMaxBytes)
+    throw invalid(`${what} must be a string of 1 to ${remoteIdMaxBytes} bytes`);
+  if (!id.isWellFormed()) throw invalid(`${what} must be well-formed text, got half of a surrogate pair`);
+  return id;
 }
 
 /** Whole seconds, at least one: no remote side can be held to less. */

@@ -139,16 +139,18 @@ export function toHead(item: Item): RunHead {
 
 /** Attributes of `toGlance`. */
 export const glanceAttributes = [
-  ...['status', 'inboxCount', 'nextRunId', 'dueAtMs', 'dueSeq'],
+  ...['workflow', 'status', 'inboxCount', 'nextRunId', 'deadlineAtMs', 'dueAtMs', 'dueSeq'],
   ...['failedTurns', 'failedTurnCause', 'failedTurnAtMs'],
 ] as const;
 
 export function toGlance(item: Item): RunGlance {
   return {
     runId: runIdOf(item),
+    workflow: text(item, 'workflow'),
     status: text(item, 'status') as RunStatus,
     inboxCount: number(item, 'inboxCount'),
     ...optional('nextRunId', optionalText(item, 'nextRunId')),
+    ...optional('deadlineAtMs', optionalNumber(item, 'deadlineAtMs')),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
     dueSeq: number(item, 'dueSeq'),
     ...optional('failedTurns', failedTurnsOf(item)),

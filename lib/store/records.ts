@@ -82,7 +82,7 @@ export interface FailedTurns {
 /** What a head says without any payload: it can be read where its input cannot. */
 export type RunGlance = Pick<
   RunHead,
-  'runId' | 'status' | 'inboxCount' | 'nextRunId' | 'dueAtMs' | 'dueSeq' | 'failedTurns'
+  'runId' | 'workflow' | 'status' | 'inboxCount' | 'nextRunId' | 'deadlineAtMs' | 'dueAtMs' | 'dueSeq' | 'failedTurns'
 >;
 
 export type { Settlement, TokenOutcome };

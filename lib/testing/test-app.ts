@@ -209,7 +209,7 @@ export class TestApp {
     if (mayDrop || dropped.length === 0) return;
     const what = dropped.map(({ kind, name }) => `${kind} "${name}"`).join(', ');
     throw new Error(
-      `the run ended without waiting for what it had just asked for, so it may never happen: ${what}. Await it, or close it with ctx.race; a child with parentClose 'abandon' and a call with onCancel 'leave' are started in any case. { allowDropped: true } leaves this check out.`,
+      `the run ended without waiting for what it had just asked for, so it may never happen: ${what}. Await it, or close it with ctx.race; a child with parentClose 'abandon' and a call with onCancel 'leave' are started when the run ends, but not when their race or scope does. { allowDropped: true } leaves this check out.`,
     );
   }
 

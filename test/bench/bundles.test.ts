@@ -3,10 +3,10 @@ import { measureBundle } from '../../bench/measure-bundles.js';
 
 describe('the bundle of a function, for an app that uses no library', () => {
   it.each(['api', 'turn', 'step', 'poll', 'schedule'])(
-    'of %s has Lambda load less than 500 KB at once',
+    'of %s has Lambda load less than 450 KB at once',
     async (name) => {
       const { atOnceBytes, allBytes } = await measureBundle(name);
-      expect(atOnceBytes).toBeLessThan(500_000);
+      expect(atOnceBytes).toBeLessThan(450_000);
       expect(allBytes).toBeLessThan(1_400_000);
       // Something was measured.
       expect(atOnceBytes).toBeGreaterThan(200_000);

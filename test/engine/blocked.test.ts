@@ -1,5 +1,6 @@
 import { defineApp, defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
+import { requestControl } from '../../lib/operations/send-to-inbox.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { aFlow, anApp, endedAfterMs, started, startMs, WatchedServer } from './support.js';
 
@@ -93,6 +94,36 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     app.deploy(anApp(good));
     await app.pass({ hours: 1 });
     expect((await app.show(runId)).status).toBe('cancelled');
+  });
+
+  it.each([
+    ['by other code', anApp(aFlow(async (ctx) => ctx.step('renamed', () => 1)))],
+    ['by code that is gone', defineApp({ workflows: [] })],
+  ])('is paused and goes on being blocked, and is looked at at once when somebody asks: %s', async (_how, app) => {
+    const sleeper = aFlow(async (ctx) => ctx.step('prepare', () => 1).then(() => ctx.sleep({ days: 1 })));
+    const run = await started(sleeper);
+    await run.app.settleDown();
+    run.app.deploy(app);
+    await run.app.signal(run.runId, 'any');
+    await run.app.settleDown();
+    const isNow = async (): Promise<string> => {
+      const { blocked, pausedUntilMs } = await run.app.show(run.runId);
+      return [blocked === undefined ? '' : 'blocked', pausedUntilMs === undefined ? '' : 'paused'].join('');
+    };
+    expect(await isNow()).toBe('blocked');
+    await requestControl(run.app.deps, run.runId, 'pause');
+    await run.app.settleDown();
+    expect(await isNow()).toBe('paused');
+    await requestControl(run.app.deps, run.runId, 'resume');
+    await run.app.settleDown();
+    // The resume is kept, like all else.
+    expect(await isNow()).toBe('blockedpaused');
+    // By now it is looked at each hour.
+    await run.app.pass({ hours: 4 });
+    run.app.deploy(anApp(sleeper));
+    await requestControl(run.app.deps, run.runId, 'retryNow');
+    await run.app.settleDown();
+    expect(await isNow()).toBe('');
   });
 
   it('fires its timers when it goes on, late but not lost', async () => {

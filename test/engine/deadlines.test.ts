@@ -1,12 +1,14 @@
-import { hasCode } from 'outwait';
+import { defineWorkflow, hasCode, type Workflow, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
 import { answerInput, listInputs } from '../../lib/operations/inputs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { settleWait } from '../../lib/operations/settle-wait.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
+import { signalRun } from '../../lib/operations/send-to-inbox.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
-import { aFlow, started, type Started, WatchedServer } from './support.js';
+import { aFlow, started, startedIn, type Started, WatchedServer } from './support.js';
 
 // A deadline that has passed and that no sweep has seen: whoever comes first finds that the wait has timed out.
 
@@ -130,5 +132,56 @@ describe('a deadline that has passed unseen', () => {
     }
     const run = await started(calling, { reports: new SlowStarts() });
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' });
+  });
+
+  /** Waits an hour for a child, and says with which code that ended. */
+  const parentOf = (child: Workflow): Workflow =>
+    defineWorkflow<unknown>({
+      name: 'parent',
+      run: async (ctx) =>
+        ctx
+          .child(child, 'an input', { timeout: { hours: 1 } })
+          .catch((error: unknown) => (error as { code: string }).code),
+    });
+
+  it.each([
+    ['completes', async (ctx: WorkflowContext) => ctx.signal('go')],
+    [
+      'fails',
+      async (ctx: WorkflowContext) => {
+        await ctx.signal('go');
+        throw new TypeError('no');
+      },
+    ],
+  ])('F18 ends the wait for a child that %s after it', async (_how, runChild) => {
+    const child = defineWorkflow<unknown>({ name: 'child', run: runChild });
+    const run = await startedIn([parentOf(child), child]);
+    const { app } = run;
+    await app.settleDown();
+    const { childRunId = '' } = (await app.show(run.runId)).waits[0]!;
+    await signalRun(app.deps, childRunId, { name: 'go', payload: 'late' });
+    await runTurn(lookingAfter(run, hourMs), { runId: childRunId }, { remainingMs: () => 60_000 });
+    expect((await app.show(childRunId)).endedAtMs).toBeDefined();
+    // The parent hears of it at once, and not from a sweep.
+    await app.settleDown();
+    expect(await app.show(run.runId)).toMatchObject({ outcome: { status: 'completed', result: 'CHILD_TIMED_OUT' } });
+  });
+
+  it('F18 ends the wait for a child whose input is refused after it', async () => {
+    const running: { app?: Started['app'] } = {};
+    const slow = {
+      '~standard': {
+        version: 1 as const,
+        vendor: 'test',
+        validate: () => {
+          running.app?.clock.moveTo(running.app.clock.nowMs() + hourMs);
+          return { issues: [{ message: 'no' }] };
+        },
+      },
+    };
+    const child = defineWorkflow({ name: 'child', input: slow, run: async () => 'never' });
+    const run = await startedIn([parentOf(child as unknown as Workflow), child]);
+    running.app = run.app;
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'CHILD_TIMED_OUT' });
   });
 });

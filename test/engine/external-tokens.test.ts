@@ -209,3 +209,20 @@ it('promise that nobody waits for rejects unseen', async () => {
   process.off('unhandledRejection', note);
   expect(unhandled).toEqual([]);
 });
+
+it('outcome of a token that nobody waits for rejects unseen', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  const run = await started(
+    aFlow(async (ctx) => {
+      await ctx.externalToken({ timeout: { minutes: 1 } });
+      await ctx.sleep({ minutes: 2 });
+      return 'done';
+    }),
+  );
+  expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+  await eventLoop();
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
+});

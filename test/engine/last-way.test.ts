@@ -5,11 +5,11 @@ import { aFlow, eventTypes, started, startedIn, statusesOf, WatchedServer } from
 
 const kid = defineWorkflow<unknown>({ name: 'kid', run: async (ctx) => ctx.sleep({ minutes: 1 }) });
 
-/** Keeps the warnings of a run that ends without what it asked for. */
+/** Keeps the warnings of a part of a workflow, or all of it, that ends without what it asked for. */
 function warnings(): { readonly log: Log; readonly of: string[] } {
   const of: string[] = [];
   const warn = (event: string, { kind, name }: { kind?: string; name?: string } = {}): void => {
-    if (event === 'the run ends without what it asked for') of.push(`${kind ?? ''} ${name ?? ''}`);
+    if (event.endsWith(' without what it asked for')) of.push(`${kind ?? ''} ${name ?? ''}`);
   };
   return { log: { ...silentLog, warn: warn }, of };
 }
@@ -168,5 +168,78 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     const { app, runId } = await started(flow, {}, { log });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'won' });
     expect(of).toEqual([]);
+  });
+
+  it('F05 is named by the log when it is the winner of a race that does not wait for it, and fails a test', async () => {
+    const { log, of } = warnings();
+    let ran = 0;
+    const flow = aFlow(async (ctx) => {
+      const won = await ctx.race<unknown>([
+        async (c) => {
+          await c.step('win', () => 1);
+          void c.step('notify', () => ++ran);
+          void c.child(kid, null, { parentClose: 'abandon' });
+          return 'won';
+        },
+        async (c) => c.sleep({ days: 1 }),
+      ]);
+      await ctx.sleep({ hours: 1 });
+      return won;
+    });
+    const { app, runId } = await started(flow, {}, { log });
+    const failure = await app.runToEnd(runId).then(String, (error: unknown) => (error as Error).message);
+    expect(failure).toContain('it may never happen: step "notify", child "kid". Await it');
+    expect(await app.runToEnd(runId, { allowDropped: true })).toEqual({ status: 'completed', result: 'won' });
+    expect(of).toEqual(['step notify', 'child kid']);
+    expect(ran).toBe(0);
+  });
+
+  it('F05 is not named where the branch that asked for it fails, loses or shields it', async () => {
+    const { log, of } = warnings();
+    const flow = aFlow(async (ctx) =>
+      ctx.race<unknown>([
+        async (c) => {
+          void c.shield(async (inner) => inner.step('shielded', () => 1));
+          const failing = async (f: WorkflowContext): Promise<unknown> => {
+            void f.step('of one that fails', () => 1);
+            throw new Error('no seat');
+          };
+          return c.race([failing, async (l) => l.step('loser', () => 1)]).catch(() => 'caught');
+        },
+      ]),
+    );
+    const { app, runId } = await started(flow, {}, { log });
+    expect(await app.runToEnd(runId, { allowDropped: true })).toEqual({ status: 'completed', result: 'caught' });
+    expect(of).toEqual([]);
+  });
+
+  it.each([
+    [
+      'race',
+      async (ctx: WorkflowContext): Promise<unknown> =>
+        ctx.race<unknown>([
+          async (c) => c.child(kid, null, { parentClose: 'abandon' }),
+          async (c) => c.scope(async () => 'won'),
+        ]),
+    ],
+    [
+      'scope',
+      async (ctx: WorkflowContext): Promise<unknown> =>
+        ctx.scope(async (inner, handle) => {
+          abandons(inner);
+          handle.cancel();
+        }),
+    ],
+  ])('F05 is not begun by a %s that closes before it: the run goes on without', async (_, body) => {
+    const flow = defineWorkflow({
+      name: 'parent',
+      run: async (ctx) => {
+        await body(ctx);
+        await ctx.sleep({ hours: 1 });
+      },
+    });
+    const run = await startedIn([flow, kid]);
+    expect((await run.app.runToEnd(run.runId)).status).toBe('completed');
+    expect(await statusesOf(run, 'kid')).toEqual([]);
   });
 });

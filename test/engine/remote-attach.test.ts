@@ -111,7 +111,17 @@ describe('a task that somebody else has started (GB-31)', () => {
   it.each<[string, object]>([
     ['taskId must be a string of 1 to 1024 bytes', { taskId: '' }],
     ['taskId must be a string of 1 to 1024 bytes', { taskId: 'x'.repeat(1_025) }],
+    ['taskId must be a string of 1 to 1024 bytes', { taskId: 'ü'.repeat(513) }],
+    ['taskId must be a string of 1 to 1024 bytes', { taskId: 7 }],
+    ['taskId must be a string of 1 to 1024 bytes', { taskId: null }],
+    ['taskId must be a string of 1 to 1024 bytes', { taskId: undefined }],
+    ['taskId must be a string of 1 to 1024 bytes', { taskId: ['export-7'] }],
+    ['taskId must be well-formed text, got half of a surrogate pair', { taskId: 'export-\ud800' }],
+    ['taskId must be well-formed text, got half of a surrogate pair', { taskId: '\udc00' }],
     ['contextId must be a string of 1 to 1024 bytes', { contextId: 7 }],
+    ['contextId must be a string of 1 to 1024 bytes', { contextId: '' }],
+    ['contextId must be a string of 1 to 1024 bytes', { contextId: 'x'.repeat(1_025) }],
+    ['contextId must be well-formed text, got half of a surrogate pair', { contextId: '\ud800' }],
     ['onCancel must be "cancel" or "leave"', { onCancel: 'stop' }],
     ['onTimeout must be "cancel" or "leave"', { onTimeout: 'Leave' }],
   ])('is refused before anything is asked: %s', async (message, call) => {
@@ -121,8 +131,19 @@ describe('a task that somebody else has started (GB-31)', () => {
         return error.message;
       }),
     );
-    const { app, runId } = await started(flow, { reports: having({ never: true }) });
-    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: message });
+    const run = await started(flow, { reports: having({ never: true }) });
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: message });
+    expect(await eventTypes(run)).toEqual(['RunStarted', 'RunEnding', 'RunEnded']);
+    expect((await run.app.deps.store.readRun(run.runId))?.tokens).toEqual([]);
+  });
+
+  it('takes an id of the longest length', async () => {
+    const taskId = 'x'.repeat(1_024);
+    const reports = having({ never: true });
+    reports.begin(taskId, { never: true });
+    const run = await started(attaching({ taskId }), { reports });
+    await run.app.settleDown();
+    expect((await run.app.deps.store.readRun(run.runId))?.tokens[0]?.handle).toMatchObject({ taskId });
   });
 
   it('is another call than one of another task: a changed id blocks the run (S0-124)', async () => {

@@ -2,9 +2,11 @@ import { defineApp, defineWorkflow, EngineError, hasCode, type ScheduleConfig } 
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/read-runs.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
 import { listSchedules, pauseSchedule, resumeSchedule } from '../../lib/operations/schedules.js';
 import { tickSchedules } from '../../lib/operations/tick-schedules.js';
 import { checkSchedules } from '../../lib/workflow/schedule.js';
+import { withTimePassing } from './support.js';
 
 const report = defineWorkflow<{ minutes: number }>({
   name: 'report',
@@ -118,6 +120,39 @@ describe('a schedule (EN 22)', () => {
       '00:30 running',
     ]);
   });
+
+  it.each([
+    ['cancel', 'cancelled'],
+    ['terminate', 'terminated'],
+  ] as const)(
+    'with overlap "%s" stops a chain whose next run is still to come at the tick, and starts then (EN-22)',
+    async (overlap, stopped) => {
+      const rolling = defineWorkflow<{ round: number }>({
+        name: 'rolling',
+        run: async (ctx, { round }) => {
+          await ctx.sleep({ minutes: 5 });
+          return round < 20 ? ctx.continueAsNew({ round: round + 1 }) : round;
+        },
+      });
+      const schedule = { name: 'quarterly', workflow: rolling, input: { round: 1 }, every: { minutes: 15 }, overlap };
+      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }));
+      await app.pass({ minutes: 19 });
+      // The run of 00:15 ends at 00:20, and what it goes on as cannot be made before the tick of 00:30.
+      const { store } = app.deps;
+      const createRun = store.createRun.bind(store);
+      store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+      await expect(app.pass({ minutes: 2 })).rejects.toThrow('throttled');
+      app.clock.moveTo(Date.UTC(2026, 0, 1, 0, 30));
+      store.createRun = createRun;
+      expect(await withTimePassing(app, tickSchedules(app.deps))).toEqual({ started: 0 });
+      const [first] = (await listRuns(app.deps, { limit: 1 })).runs;
+      await runTurn(app.deps, { runId: first!.runId }, { remainingMs: () => 60_000 });
+      await app.settleDown();
+      const list = await listRuns(app.deps, { limit: 100 });
+      const seen = list.runs.map(({ tags, status }) => `${tags?.['tick']?.slice(11, 16) ?? ''} ${status}`).sort();
+      expect(seen).toEqual(['00:15 continued', `00:15 ${stopped}`, '00:30 running'].sort());
+    },
+  );
 
   it('with overlap "buffer" keeps one tick waiting, starts it at the end of the run before it, and once (EN-22)', async () => {
     const app = scheduled({ name: 'quarterly', overlap: 'buffer', every: { minutes: 15 } }, 50);

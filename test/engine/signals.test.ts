@@ -1,6 +1,6 @@
 import { hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { signalRun } from '../../lib/operations/send-to-inbox.js';
+import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs } from './support.js';
 
 describe('a signal (EN-7)', () => {
@@ -147,6 +147,29 @@ describe('a signal (EN-7)', () => {
     const received = (await run.app.history(run.runId)).events.find(({ type }) => type === 'SignalReceived');
     expect(received).toMatchObject({ name: 'go', payload: 'too late' });
   });
+
+  it.each([3, 1_200])(
+    'that no turn had taken in when its run was terminated is listed as unread, as each of %i (S0-177)',
+    async (count) => {
+      const { app, runId } = await started(aFlow(async (ctx) => ctx.signal('go')));
+      await app.settleDown();
+      await requestControl(app.deps, runId, 'pause');
+      await app.settleDown();
+      // A commit holds some hundreds of these.
+      const names = Array.from({ length: count }, (_, n) => `${String(n).padStart(5, '0')}${'x'.repeat(120)}`);
+      for (const name of names) await app.signal(runId, name);
+      await app.settleDown();
+      expect((await app.show(runId)).unreadSignals).toEqual(names);
+      await requestStop(app.deps, { runId, kind: 'terminate' });
+      await app.settleDown();
+      expect(await app.show(runId)).toMatchObject({ status: 'terminated', unreadSignals: names });
+      // Nor does one of them bring the run back.
+      const shards = await Promise.all(
+        Array.from({ length: 16 }, (_, shard) => app.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 10)),
+      );
+      expect(shards.flatMap(({ rows }) => rows)).toEqual([]);
+    },
+  );
 
   it('does not go to a wait that a cancel has closed', async () => {
     const flow = aFlow(async (ctx) => {

@@ -1,4 +1,5 @@
 import { rules, simulation, type Mutant } from './mutant.js';
+import { clausesMutants } from './clauses.js';
 import { endingMutants } from './ending.js';
 import { itemsMutants } from './items.js';
 import { namesMutants } from './names.js';
@@ -20,6 +21,7 @@ const pollTask = 'lib/operations/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
 export const mutants: readonly Mutant[] = [
+  ...clausesMutants,
   ...endingMutants,
   ...itemsMutants,
   ...namesMutants,
@@ -272,7 +274,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'a child whose parent has let go of it before it was there ends in its first turn',
     file: turn,
     edits: [{ find: 'this.#state.seq === 0 ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
-    caughtBy: simulation('child outlives parent', 100),
+    caughtBy: rules('child-ends', 'start of a child whose parent has let go of it'),
   },
   {
     name: 'child-not-stopped',
@@ -436,7 +438,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'if (token.settlement !== undefined) return { token };\n  const asked',
       },
     ],
-    caughtBy: rules('starting', 'old item: a handle'),
+    caughtBy: rules('starting', 'old item: a handle on it means that a server'),
   },
   {
     name: 'anyone-starts',
@@ -519,7 +521,7 @@ export const mutants: readonly Mutant[] = [
     file: takeHandle,
     edits: [
       {
-        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs);',
+        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
         replace: 'return await deps.store.storeHandle(runId, wait.waitId, started);',
       },
     ],
@@ -969,7 +971,7 @@ export const mutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    caughtBy: rules('publishing', 'end: a wake that comes after the end'),
+    caughtBy: rules('publishing', 'end: what was told is not told again'),
   },
   {
     name: 'start-tells-nobody',

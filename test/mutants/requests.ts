@@ -57,7 +57,12 @@ export const requestsMutants: readonly Mutant[] = [
     name: 'paused-past-its-deadline',
     rule: 'the deadline of the run ends a paused turn (F80)',
     file: turn,
-    edits: [{ find: 'if (this.#isOverdue()) return this.#end(this.#takeIn(), timedOut(this.#head));', replace: '' }],
+    edits: [
+      {
+        find: 'if (this.#isOverdue()) return this.#end(this.#takeIn(), runTimedOut(this.#head.workflow));',
+        replace: '',
+      },
+    ],
     caughtBy: rules('requests', 'F80 pause during a turn: the deadline'),
   },
   {
@@ -156,7 +161,7 @@ export const requestsMutants: readonly Mutant[] = [
     name: 'terminate-needs-a-readable-run',
     rule: 'a terminate always ends a run (F85)',
     file: failedTurn,
-    edits: [{ find: `if (await isTerminated(deps, runId, limits)) return;`, replace: `void isTerminated;` }],
+    edits: [{ find: `if (await isStopped(deps, runId, limits)) return;`, replace: `void isStopped;` }],
     caughtBy: rules('requests', 'F85 terminate'),
   },
   {

@@ -195,7 +195,9 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'run-timeout-once-per-turn',
     rule: 'F17: a run ends at its deadline, in the middle of a turn too',
     file: turn,
-    edits: [{ find: 'if (this.#isOverdue()) return this.#end(events, timedOut(this.#head));', replace: '' }],
+    edits: [
+      { find: 'if (this.#isOverdue()) return this.#end(events, runTimedOut(this.#head.workflow));', replace: '' },
+    ],
     caughtBy: stepTime('F17 ends it within a turn'),
   },
   {

@@ -69,8 +69,8 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'refused-marker-without-wake',
     rule: 'a marker that is refused because of a block is made up for by a wake',
     file: turn,
-    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId);', replace: '' }],
-    caughtBy: rules('blocked-owners', 'wake after a refused marker'),
+    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId); }', replace: '}' }],
+    caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner that finds'),
   },
 
   // ----- long steps -----
@@ -1552,7 +1552,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'failing-store-tried-for-ever',
     rule: '... for a while',
     file: 'lib/operations/persist.ts',
-    edits: [{ find: 'if (limits.remainingMs() < pauseMs + needsMs) throw error;', replace: '' }],
+    edits: [
+      { find: 'if (failures >= leastTries && limits.remainingMs() < pauseMs + needsMs) throw error;', replace: '' },
+    ],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
   {

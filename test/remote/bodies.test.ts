@@ -35,14 +35,20 @@ describe('F84 an event stream', () => {
   const filled = (event: string): string => event.repeat(Math.floor(size / event.length));
   const response = '{"jsonrpc":"2.0","id":"7","result":{}}';
 
-  it.each(['data:x\n\n', 'data:{}\n\n', 'data:[]\n\n', 'data:{"id":"8"}\n\n', ':\n\n', 'data\n\n'])(
-    'full of %j is parsed not once',
-    (event) => {
-      const { parsed, search } = counting();
-      search.push(filled(event));
-      expect([search.finish(), parsed]).toEqual([undefined, []]);
-    },
-  );
+  it.each([
+    'data:x\n\n',
+    'data:{}\n\n',
+    'data:[]\n\n',
+    'data:{"id":"8"}\n\n',
+    'data:["7"]\n\n',
+    'data:x"7"\n\n',
+    ':\n\n',
+    'data\n\n',
+  ])('full of %j is parsed not once', (event) => {
+    const { parsed, search } = counting();
+    search.push(filled(event));
+    expect([search.finish(), parsed]).toEqual([undefined, []]);
+  });
 
   it.each(['x\n', 'retry:x\n', ':\n', '\r', '\r\n'])(
     'F84 of lines that mean nothing is read in no time: %j',
@@ -258,6 +264,19 @@ describe('F83 ids of tasks', () => {
     expect((await agent.answer!(handle, question, { action: 'decline' }, 'k')).kind).toBe('retry');
     await agent.watch!(handle, () => undefined, new AbortController().signal);
     expect((await agent.adopt!({ taskId: '\ud800' })).kind).toBe('refused');
+    expect(server.received).toEqual([]);
+  });
+
+  it.each([
+    ['a task', { taskId: '\ud800' }],
+    ['a context', { taskId: 't1', contextId: '\u0000' }],
+  ])('are refused before an agent is asked for %s, over JSON-RPC too', async (_what, task) => {
+    const server = await serve((_request, response) => {
+      json(response, {});
+    });
+    const deps = transportDeps(httpClient());
+    const agent = createTransports({ reports: a2aAgent({ url: server.url }) }, deps).get('reports');
+    expect(await agent.adopt!(task)).toMatchObject({ kind: 'refused', error: { code: 'REMOTE_START_REFUSED' } });
     expect(server.received).toEqual([]);
   });
 });

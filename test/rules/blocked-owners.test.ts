@@ -1,4 +1,8 @@
 import { expect, test } from 'vitest';
+import { createTestApp } from 'outwait/testing';
+import { storedError } from '../../lib/base/errors.js';
+import { startRun } from '../../lib/operations/start-run.js';
+import { aFlow, anApp, startMs } from '../engine/support.js';
 import { call, play } from './scene.js';
 
 // What an owner of a run finds changed behind its back.
@@ -61,4 +65,26 @@ test('deadline of a wait whose item was never put: it ends all the same', async 
   expect(outcome).toEqual({ status: 'completed', result: 'CHILD_TIMED_OUT' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
+});
+
+test('wake after a refused marker: an owner of a delayed run that was blocked meanwhile has it begin on time', async () => {
+  const app = createTestApp(anApp(aFlow(async (ctx) => ctx.now() - startMs)));
+  const { store } = app.deps;
+  const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', delayMs: 600_000 });
+  const setHeadMarker = store.setHeadMarker.bind(store);
+  let isFirst = true;
+  store.setHeadMarker = async (id, marker) => {
+    // Another process, which could not read the run, has come before.
+    if (isFirst)
+      await store.setBlocked(runId, {
+        seq: 0,
+        dueAtMs: startMs + 3_600_000,
+        publishedSeq: undefined,
+        blocked: storedError('PAYLOAD_UNREADABLE', 'no key'),
+      });
+    isFirst = false;
+    return setHeadMarker(id, marker);
+  };
+  await app.pass({ minutes: 11 });
+  expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 600_000 });
 });

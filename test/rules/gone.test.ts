@@ -151,45 +151,46 @@ async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
   expect((await listRemoteTasks(app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
 }
 
-for (const end of ['terminated', 'open'] as const)
-  test(`F06 handle of a start that was frozen beyond its time: kept though the store is throttled once, the run is ${end}`, async () => {
-    let remainingMs = 60_000;
-    let isFrozen: () => void = () => undefined;
-    const frozen = new Promise<void>((resolve) => (isFrozen = resolve));
-    let thaw: () => void = () => undefined;
-    const thawed = new Promise<void>((resolve) => (thaw = resolve));
-    class Slow extends ScriptedServer {
-      override async start(request: StartRequest): Promise<StartReply> {
-        isFrozen();
-        await thawed;
-        return super.start(request);
-      }
+const ends = ['terminated', 'open'] as const;
+
+test.each(ends)('F06 handle of a start that was frozen beyond its time is tried again: the run is %s', async (end) => {
+  let remainingMs = 60_000;
+  let isFrozen: () => void = () => undefined;
+  const frozen = new Promise<void>((resolve) => (isFrozen = resolve));
+  let thaw: () => void = () => undefined;
+  const thawed = new Promise<void>((resolve) => (thaw = resolve));
+  class Slow extends ScriptedServer {
+    override async start(request: StartRequest): Promise<StartReply> {
+      isFrozen();
+      await thawed;
+      return super.start(request);
     }
-    const reports = new Slow({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
-    const { app, runId } = await calling(reports, { onCancel: 'leave' });
-    const refused: string[] = [];
-    const store = new Proxy(app.deps.store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== 'function') return value;
-        return async (...given: unknown[]): Promise<unknown> => {
-          if ((name === 'leaveHandle' || name === 'storeHandle') && !refused.includes(name)) {
-            refused.push(name);
-            throw new EngineError('STORE_UNAVAILABLE', 'throttled');
-          }
-          return Reflect.apply(value, target, given) as unknown;
-        };
-      },
-    });
-    const turn = runTurn({ ...app.deps, store }, { runId }, { remainingMs: () => remainingMs });
-    await frozen;
-    if (end === 'terminated') {
-      await requestStop(app.deps, { runId, kind: 'terminate' });
-      await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
-    }
-    remainingMs = -900_000;
-    thaw();
-    await withTimePassing(app, turn);
-    expect(refused).not.toEqual([]);
-    expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' } });
+  }
+  const reports = new Slow({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+  const { app, runId } = await calling(reports, { onCancel: 'leave' });
+  const refused: string[] = [];
+  const store = new Proxy(app.deps.store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        if ((name === 'leaveHandle' || name === 'storeHandle') && !refused.includes(name)) {
+          refused.push(name);
+          throw new EngineError('STORE_UNAVAILABLE', 'throttled');
+        }
+        return Reflect.apply(value, target, given) as unknown;
+      };
+    },
   });
+  const turn = runTurn({ ...app.deps, store }, { runId }, { remainingMs: () => remainingMs });
+  await frozen;
+  if (end === 'terminated') {
+    await requestStop(app.deps, { runId, kind: 'terminate' });
+    await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
+  }
+  remainingMs = -900_000;
+  thaw();
+  await withTimePassing(app, turn);
+  expect(refused).not.toEqual([]);
+  expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' } });
+});

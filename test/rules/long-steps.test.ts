@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { aFlow, started } from '../engine/support.js';
 import type { World } from '../simulation/world.js';
 import { play } from './scene.js';
 
@@ -125,4 +126,23 @@ test('long step message: one that is lost is made up for by the sweep', async ()
   expect(endedAtS).toBeLessThan(131);
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
+});
+
+test('long step beat: none is sent once the end of the attempt is recorded', async () => {
+  const { app } = await started(
+    aFlow(async (ctx) => {
+      await ctx.step('short', () => 1, { long: true });
+      await ctx.sleep({ minutes: 10 });
+    }),
+  );
+  const { store } = app.deps;
+  const beatStep = store.beatStep.bind(store);
+  let beats = 0;
+  store.beatStep = async (...beat) => {
+    beats++;
+    return beatStep(...beat);
+  };
+  await app.pass({ minutes: 5 });
+  expect(app.clock.nextDelayAtMs()).toBeUndefined();
+  expect(beats).toBe(0);
 });

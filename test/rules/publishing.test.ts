@@ -178,6 +178,21 @@ test('end: a wake that comes after the end tells nothing again', async () => {
   expect(violations).toBe('');
 });
 
+test('end: what was told is not told again by each look at a task that is still to be stopped', async () => {
+  const refused = { who: 'turn', at: /^cancel/, what: 'refused' } as const;
+  const { world, violations, unplayed } = await play({
+    bus: true,
+    run: async (ctx) => {
+      await ctx.race<unknown>([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
+    },
+    script: [refused, refused, refused],
+    endS: 1_000,
+  });
+  expect(typesOf(world.published).filter((type) => type === 'RunCompleted')).toHaveLength(1);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
 test('two owners: both may tell the same, and neither takes the word of the other back', async () => {
   const { world, runId, violations, unplayed } = await play({
     ...oneCall,

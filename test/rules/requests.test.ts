@@ -283,7 +283,9 @@ test('F82 close of a parent: a child that is about to go on as another run is st
   // The head of the next run is missing for as long as anybody waits.
   const store = Object.create(app.deps.store) as RunStore;
   store.glanceAtRun = async (id) =>
-    id === runId ? { runId, status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) } : undefined;
+    id === runId
+      ? { runId, workflow: 'flow', status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) }
+      : undefined;
   store.knownRequest = async () => undefined;
   let waitedMs = 0;
   const deps: Deps = {
@@ -527,6 +529,27 @@ test('F83 a client that throws: is read, cancelled and started again, and holds 
   expect(cancels).toBeGreaterThan(1);
   const { rows } = await dueOf(app);
   expect(rows).toEqual([]);
+});
+
+test('F83 a client that throws at a start: nobody knows what became of it, and the run goes on', async () => {
+  const flow = aFlow(async (ctx) =>
+    ctx
+      .callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } })
+      .catch((error: unknown) => (error as { code: string }).code),
+  );
+  const startsOf = async (dedupes: boolean) => {
+    const reports = new WatchedServer({ dedupes });
+    let starts = 0;
+    reports.start = async () => {
+      starts++;
+      throw new Error('URI malformed');
+    };
+    const { app, runId } = await started(flow, { reports });
+    const outcome = await app.runToEnd(runId).catch(() => 'thrown');
+    return [starts, outcome];
+  };
+  expect(await startsOf(false)).toEqual([1, { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' }]);
+  expect(await startsOf(true)).toEqual([5, { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' }]);
 });
 
 async function dueOf(app: TestApp) {

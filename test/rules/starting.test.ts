@@ -57,6 +57,21 @@ test('old item: a handle on it means that nothing is started', async () => {
   expect(unplayed).toEqual([]);
 });
 
+test('old item: a handle on it means that a server which dedupes is not called either', async () => {
+  const server = new WatchedServer({ dedupes: true });
+  const run = await started(
+    aFlow(async (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'r1' })),
+    { reports: server },
+  );
+  const { deps } = run.app;
+  const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't' } as const;
+  const putToken = async (token: TokenRecord) => ({ put: false, token: { ...token, handle } });
+  const store = new Proxy(deps.store, { get: (_, name) => (name === 'putToken' ? putToken : undefined) });
+  const attempt = startRemoteTask({ ...deps, store }, anAttempt(run.runId)).catch(() => undefined);
+  expect((await attempt)?.token.handle).toEqual(handle);
+  expect(server.startedAtMs).toEqual([]);
+});
+
 test('handle on the item: it is the record of the start, though no commit speaks of it yet', async () => {
   const { world, outcome, log, violations, unplayed } = await play({
     run: async (ctx) => call(ctx, 'r1'),
@@ -176,7 +191,7 @@ test('numbered attempts: the one who called does not call again when it reads ag
   const store = new Proxy(deps.store, { get: (_, name) => methods[String(name)] });
   const attempt = anAttempt(run.runId);
   await expect(startRemoteTask({ ...deps, store }, attempt)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-  await startRemoteTask({ ...deps, store }, attempt);
+  await startRemoteTask({ ...deps, store }, attempt).catch(() => undefined);
   expect(server.startedAtMs).toHaveLength(1);
   expect(server.cancels).toBe(1);
   expect(settled).toMatchObject([{ error: { code: 'REMOTE_START_AMBIGUOUS' } }]);

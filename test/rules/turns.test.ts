@@ -333,8 +333,32 @@ test('turn that is blocked during a start: it ends when that has, and the handle
   });
   for (let round = 0; round < 20; round++) await eventLoop();
   expect(isOver).toBe(false);
+  // What the start comes to is in the log before the head says that nothing goes on.
+  expect((await scene.store.readHead(scene.runId))?.blocked).toBeUndefined();
   answer();
   await turn;
   expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
   expect((await scene.store.readToken(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
+});
+
+test('turn that is blocked during a step: what the step gives is in the log, and it is not run again', async () => {
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const scene = await Turns.of(async (ctx) =>
+    Promise.all([
+      ctx.step('slow', async () => finished.then(() => 'done')),
+      ctx.step('misuse', async () => ctx.sleep({ seconds: 1 })),
+    ]),
+  );
+  const turn = scene.turn();
+  for (let round = 0; round < 20; round++) await eventLoop();
+  finish();
+  await turn;
+  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  const { commits = [] } = (await scene.store.readRun(scene.runId)) ?? {};
+  expect(commits.flatMap(({ events }) => events)).toContainEqual(
+    expect.objectContaining({ type: 'StepCompleted', waitId: '1', result: 'done' }),
+  );
 });

@@ -7,6 +7,19 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ b: [{ d: 1, c: 2 }, 1], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1},1]}');
   });
 
+  // Digests of these texts are stored: none of them may ever change.
+  it.each([
+    [{ '10': 1, '9': 2, b: 3, B: 4, '': 5 }, '{"":5,"10":1,"9":2,"B":4,"b":3}'],
+    [{ '\u{1F600}': 1, '\uFFFF': 2, é: 3, z: 4 }, '{"z":4,"é":3,"\u{1F600}":1,"\uFFFF":2}'],
+    [JSON.parse('{"b":1,"__proto__":{"d":1,"c":2}}'), '{"__proto__":{"c":2,"d":1},"b":1}'],
+    [{ '"\n': '\ud800\u2028"\\' }, '{"\\"\\n":"\\ud800\u2028\\"\\\\"}'],
+    [[-0, 1e21, 1e-7, 5e-324, Number.NaN], '[0,1e+21,1e-7,5e-324,null]'],
+    [{ gone: undefined, list: [undefined, [], {}] }, '{"list":[null,[],{}]}'],
+    ['text', '"text"'],
+  ] as readonly (readonly [JsonValue, string])[])('gives for %j the text that it has always given', (value, text) => {
+    expect(canonicalJson(value)).toBe(text);
+  });
+
   it('gives the same text for equal values, whatever the order of keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
