@@ -278,7 +278,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'ttl-written-again',
     rule: 'a time to live that is known is not written again',
     file: pollTask,
-    edits: [{ find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.handle.ttlMs ?? forEverMs)' }],
+    edits: [{ find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.handle.ttlMs ?? forEverMs' }],
     caughtBy: rules('polling', 'one write: a read that goes as before'),
   },
   {
@@ -286,7 +286,7 @@ export const untestedMutants: readonly Mutant[] = [
     rule: 'a server that never named a time to live and names none changes nothing',
     file: pollTask,
     edits: [
-      { find: '(token.ttlMs ?? token.handle.ttlMs ?? forEverMs)', replace: '(token.ttlMs ?? token.handle.ttlMs)' },
+      { find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.ttlMs ?? token.handle.ttlMs ?? 1e9' },
     ],
     caughtBy: rules('polling', 'one write: a server that promises as little'),
   },
