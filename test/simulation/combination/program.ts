@@ -68,12 +68,14 @@ interface Room {
   readonly hasKids: boolean;
   /** Inside of a shield nothing waits for long. */
   readonly isShort?: boolean;
+  /** What is waited for happens outside of the turn. */
+  readonly isOutside?: boolean;
 }
 
 export function drawFlow(dice: Dice, hasKids: boolean): Flow {
   const size = dice.int(1, hasKids ? 4 : 2);
   const room = { dice, depth: 2, hasKids, deadline: dice.pick(instants) };
-  const parts = drawRow(room, size);
+  const parts = dice.chance(0.2) ? drawUntilDeadline(room, size + 1) : drawRow(room, size);
   return {
     body: parts.length === 1 ? parts[0]! : { kind: 'seq', parts },
     rounds: dice.chance(0.35) ? dice.int(1, 3) : 0,
@@ -87,6 +89,25 @@ function drawRow(room: Room, size: number): Program[] {
   while (parts.length < size)
     parts.push(parts.length > 1 && room.dice.chance(0.4) ? room.dice.pick(parts) : drawProgram(room));
   return parts;
+}
+
+/** All of it is to be done by one instant: each part may race against that, or be followed by it. */
+function drawUntilDeadline(room: Room, size: number): Program[] {
+  const { dice, deadline: at } = room;
+  const wait = (): Program => drawLeaf({ ...room, isOutside: true });
+  const draw = (): Program => {
+    switch (dice.weighed({ race: 4, wait: 4, until: 2, other: 1 })) {
+      case 'race':
+        return { kind: dice.pick(['race', 'race', 'plainRace'] as const), parts: [{ kind: 'until', at }, wait()] };
+      case 'wait':
+        return wait();
+      case 'until':
+        return { kind: 'until', at };
+      case 'other':
+        return drawProgram({ ...room, depth: 1 });
+    }
+  };
+  return Array.from({ length: size }, draw);
 }
 
 /** Many a race is one against a deadline. */
@@ -152,19 +173,19 @@ function drawProgram(room: Room): Program {
   }
 }
 
-function drawLeaf({ dice, hasKids, deadline, isShort = false }: Room): Program {
+function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false }: Room): Program {
   if (isShort) return dice.chance(0.6) ? drawStep(dice) : { kind: 'sleep', for: dice.int(0, 10) };
   switch (
     dice.weighed({
-      step: 6,
-      sleep: 2,
-      until: 2.5,
+      step: isOutside ? 0 : 6,
+      sleep: isOutside ? 0 : 2,
+      until: isOutside ? 0 : 2.5,
       signal: 3,
       token: 1.5,
       ask: 0.5,
       remote: 4,
       child: hasKids ? 1.5 : 0,
-      random: 0.3,
+      random: isOutside ? 0 : 0.3,
     })
   ) {
     case 'step':

@@ -54,6 +54,7 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
     if (schedule !== undefined) yield { ...plain, ...(deploy === undefined ? {} : { deploy }) };
     if (given.skews.length > 0) yield { ...given, skews: [] };
     if (given.missingFor > 0) yield { ...given, missingFor: 0 };
+    if (given.answersAfter > 0.3) yield { ...given, answersAfter: 0.3 };
     if (given.cancelsFail) yield { ...given, cancelsFail: false };
     if (!given.dedupes) yield { ...given, dedupes: true };
   },
@@ -113,7 +114,7 @@ export function printCase(given: Case): string {
       : [`schedule: kid each ${schedule.every} min, overlap ${schedule.overlap}, catches up ${schedule.catchUp} min`]),
     ...(skews.length === 0 ? [] : [`clocks of the replicas ahead by ${skews.join(', ')} s`]),
     ...(deploy === undefined ? [] : [`deploy: ${deploy.kind} from ${deploy.from} s to ${deploy.until} s`]),
-    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}`,
+    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}`,
     faults.kind === 'dice'
       ? faults.rate === 0
         ? 'no faults'
