@@ -243,7 +243,9 @@ export class Oracles {
     if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
     const needed = code === 'STEP_POISONED' ? 3 : 1;
     const frozen = [...this.#world.processes].filter(({ runId, isLost }) => runId === book.runId && isLost).length;
-    if (book.lost + frozen >= needed) return;
+    // The result of a step that must not run again goes with the turn that could not store it for as long as it had time.
+    const unstored = code === 'STEP_INTERRUPTED' ? book.gaveUp : 0;
+    if (book.lost + frozen + unstored >= needed) return;
     this.#fail(
       'step-struck-without-death',
       `${code} in run ${short(book.runId)}, of whose processes ${book.lost} were lost`,
@@ -492,14 +494,17 @@ export class Oracles {
   #checkMarkers(book: Book, suspect: (book: Book, waitIds: readonly string[]) => void): void {
     const { nowMs } = this.#world;
     const { head, state, runId } = book;
-    const markers = [...book.items.values()].flatMap(({ dueAtMs }) => (dueAtMs === undefined ? [] : [Number(dueAtMs)]));
-    if (markers.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
-    if (head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
+    const marked = [...book.items.values()].filter(({ dueAtMs }) => dueAtMs !== undefined);
+    if (marked.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
+    // A token that is open has its task read or its step run, and no turn of the run.
+    const isForTurn = ({ sk, settledAtMs }: Item): boolean => !sk.startsWith('t#') || settledAtMs !== undefined;
+    const markers = marked.filter(isForTurn).map(({ dueAtMs }) => Number(dueAtMs));
+    if (book.ending !== undefined || head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
     if (markers.some((dueAtMs) => dueAtMs <= nowMs + this.#skewMs)) return;
     const news = this.#newsOf(book);
     if (news.length > 0) this.#fail('wake-lost', `no marker of run ${short(runId)} stands for ${news.join(', ')}`);
     // Markers go last, so at every instant one stands no later than what will be due.
-    const firstMs = Math.min(...markers);
+    const firstMs = Math.min(Infinity, ...markers);
     const late = [...state.open.values()].filter((wait) => {
       const dueAtMs = wait.kind === 'timer' ? wait.firesAtMs : wait.kind === 'signal' ? wait.deadlineAtMs : undefined;
       return dueAtMs !== undefined && dueAtMs < firstMs;

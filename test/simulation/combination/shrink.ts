@@ -118,7 +118,7 @@ export function printCase(given: Case): string {
     faults.kind === 'dice'
       ? faults.rate === 0
         ? 'no faults'
-        : `faults at ${faults.rate * 100} % of operations until ${faults.end} s: ${faults.of.join(', ')}${faults.at === undefined ? '' : `, at ${faults.at.join(', ')}`}`
+        : `faults at ${faults.nth === undefined ? `${faults.rate * 100} % of operations` : `operation ${faults.nth}`} until ${faults.end} s: ${faults.of.join(', ')}${faults.at === undefined ? '' : `, at ${faults.at.join(', ')}`}`
       : faults.list.length === 0
         ? 'no faults'
         : `faults: ${faults.list

@@ -62,6 +62,8 @@ class Simulation implements Stage {
   readonly #oracles: Oracles;
   readonly #dice: Dice;
   readonly #faults: Fault[] = [];
+  /** How many operations there were at which something may go wrong. */
+  #faultsAt = 0;
   readonly #listed: ReadonlyMap<string, Deviation> | undefined;
   readonly #times = new Map<string, number>();
   readonly #throttles: readonly ScheduleTrouble[];
@@ -288,6 +290,7 @@ class Simulation implements Stage {
     if (faults.kind !== 'dice' || faults.rate === 0 || this.#world.seconds > faults.end) return undefined;
     if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
     if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
+    if (faults.nth !== undefined && ++this.#faultsAt !== faults.nth) return undefined;
     const possible = alternatives.filter((deviation) => faults.of.includes(deviation));
     if (possible.length === 0) return undefined;
     const deviation = this.#dice.pick(possible);

@@ -61,6 +61,8 @@ export type Faults =
       readonly end: number;
       /** Nothing goes wrong at other operations. */
       readonly at?: readonly OperationKind[];
+      /** Only at this one of them. */
+      readonly nth?: number;
     }
   /** By the operation: its tag and which time it is. */
   | { readonly kind: 'list'; readonly list: readonly Fault[] };
@@ -179,7 +181,12 @@ function drawFaults(dice: Dice): Faults {
     'noReply',
     'noReplyLost',
   ];
-  if (dice.chance(0.45)) {
+  if (dice.chance(0.25)) {
+    const kind = dice.weighed({ marker: 5, cleared: 2, handle: 1, start: 2, commit: 2, token: 1 });
+    const of = dice.pick(['freeze100', 'freeze100', 'freeze100', 'freeze1000', 'lateApply', 'crash'] as const);
+    return { kind: 'dice', rate: 1, of: [of], end: 300, at: [kind], nth: dice.pick([1, 2, 2, 2, 3, 3, 5, 8]) };
+  }
+  if (dice.chance(0.4)) {
     const names = Object.keys(operationKinds) as OperationKind[];
     const groups: readonly (readonly OperationKind[])[] = [
       ['start', 'cleared'],
