@@ -318,7 +318,9 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'left-handle-not-stopped',
     rule: 'a task whose handle is left on a closed item is cancelled, whatever closed it',
     file: 'lib/operations/end-run.ts',
-    edits: [{ find: 'if (settlement !== undefined && leftAtMs !== undefined) return true;', replace: 'void leftAtMs;' }],
+    edits: [
+      { find: 'if (settlement !== undefined && leftAtMs !== undefined) return true;', replace: 'void leftAtMs;' },
+    ],
     caughtBy: rules('gone', 'handle that is left after the call was told to be ambiguous'),
   },
 ];
