@@ -310,9 +310,10 @@ async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}
 /** Why a child was stopped. */
 export const parentGone = 'the parent no longer waits for it';
 
-/** The wait ended, and what it waited for may not have. */
-export function needsStop({ settlement, child, server }: TokenRecord): boolean {
+/** The wait ended, and what it waited for may not have: it ended first, or its start came to an end afterwards. */
+export function needsStop({ settlement, child, server, leftAtMs }: TokenRecord): boolean {
   const kind = settlement?.outcome.kind;
+  if (settlement !== undefined && leftAtMs !== undefined) return true;
   const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
   return endedFirst && (child !== undefined || server !== undefined);
 }

@@ -112,6 +112,7 @@ export const itemLimits = {
     stepProgress: payload(24 * KiB),
     handle: payload(8 * KiB),
     startedAtMs: number,
+    leftAtMs: number,
     pollHintMs: number,
     questions: payload(24 * KiB),
     questionsRecorded: number,

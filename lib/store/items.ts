@@ -267,6 +267,7 @@ export function toToken(item: Item): TokenRecord {
     ...optional('questions', questionsOf(item)),
     ...optional('form', payload(item, 'form') as InputForm | undefined),
     ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
+    ...optional('leftAtMs', optionalNumber(item, 'leftAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
     pollErrors: optionalNumber(item, 'pollErrors') ?? 0,
     ...optional('sightings', sightingsOf(item)),

@@ -106,6 +106,8 @@ export interface TokenRecord extends Marker {
   readonly step?: LongStepRecord;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
+  /** When a start gave its handle to the item that was closed meanwhile: its task is to be cancelled, whatever closed it. */
+  readonly leftAtMs?: EpochMs;
   /** The server's last word on how often to ask. */
   readonly pollHintMs?: number;
   /** Of a call that answers what the server asks. */

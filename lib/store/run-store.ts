@@ -419,7 +419,9 @@ export class RunStore {
       set: {
         handle: encodePayload(handle as unknown as JsonValue),
         startedAtMs: left.atMs,
-        ...(left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(runId, waitId, left.atMs)),
+        ...(left.forCancel
+          ? { ...items.marker(runId, left.atMs), leftAtMs: left.atMs }
+          : items.orphanAttributes(runId, waitId, left.atMs)),
       },
       conditions: [itemExists, isSettled],
     });

@@ -314,4 +314,13 @@ export const stepsMutants: readonly Mutant[] = [
     edits: [{ find: 'failures >= leastTries && ', replace: '' }],
     caughtBy: rules('gone', 'F06 handle of a start that was frozen beyond its time'),
   },
+  {
+    name: 'left-handle-not-stopped',
+    rule: 'a task whose handle is left on a closed item is cancelled, whatever closed it',
+    file: 'lib/operations/end-run.ts',
+    edits: [
+      { find: 'if (settlement !== undefined && leftAtMs !== undefined) return true;', replace: 'void leftAtMs;' },
+    ],
+    caughtBy: rules('gone', 'handle that is left after the call was told to be ambiguous'),
+  },
 ];

@@ -657,8 +657,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: 'left.forCancel ? items.marker(runId, left.atMs) : items.orphanAttributes(',
-        replace: 'false ? items.marker(runId, left.atMs) : items.orphanAttributes(',
+        find: 'left.forCancel ? { ...items.marker(runId, left.atMs), leftAtMs: left.atMs }',
+        replace: 'left.atMs < 0 ? { ...items.marker(runId, left.atMs), leftAtMs: left.atMs }',
       },
     ],
     caughtBy: rules('conditions', 'leaveHandle only'),

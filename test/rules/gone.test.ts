@@ -151,6 +151,38 @@ async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
   expect((await listRemoteTasks(app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
 }
 
+test('handle that is left after the call was told to be ambiguous: its task is cancelled, or listed', async () => {
+  let isFrozen: () => void = () => undefined;
+  const frozen = new Promise<void>((resolve) => (isFrozen = resolve));
+  let thaw: () => void = () => undefined;
+  const thawed = new Promise<void>((resolve) => (thaw = resolve));
+  class Slow extends ScriptedServer {
+    override async start(request: StartRequest): Promise<StartReply> {
+      isFrozen();
+      await thawed;
+      return super.start(request);
+    }
+    override async cancel(handle: Parameters<ScriptedServer['cancel']>[0]): Promise<CancelReply> {
+      const reply = await super.cancel(handle);
+      if (this.cancels > 1) return reply;
+      return { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'status 503' } };
+    }
+  }
+  const reports = new Slow({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+  const { app, runId } = await calling(reports);
+  const limits = { remainingMs: () => 60_000 };
+  const turn = runTurn(app.deps, { runId }, limits);
+  await frozen;
+  // Another owner finds the item without a handle, and nobody to ask.
+  await runTurn(app.deps, { runId }, limits);
+  thaw();
+  await turn;
+  await app.pass({ minutes: 5 });
+  expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
+  expect(reports.cancels).toBe(2);
+  expect((await app.deps.store.readToken(runId, '1'))?.dueAtMs).toBeUndefined();
+});
+
 const ends = ['terminated', 'open'] as const;
 
 test.each(ends)('F06 handle of a start that was frozen beyond its time is tried again: the run is %s', async (end) => {

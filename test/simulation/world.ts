@@ -194,6 +194,8 @@ export interface WorldOptions {
   readonly indexFails?: (partition: string, seconds: number) => boolean;
   /** For how many seconds after its start the server says that it knows no such task. */
   readonly missingForS?: number;
+  /** How long the server takes to answer a start. Default 0.3. */
+  readonly answersAfterS?: number;
   /** A cancel may be answered with an error. Default false. */
   readonly cancelsFail?: boolean;
   readonly observer?: Observer;
@@ -584,9 +586,14 @@ export class World {
     return directed;
   }
 
+  /** No instance remembers a run. */
+  forgetRuns(): void {
+    for (const replica of this.#warmRuns.keys()) this.#warmRuns[replica] = new WarmRuns();
+  }
+
   #reboot(): void {
     for (const process of [...this.#processes]) this.#kill(process);
-    this.#warmRuns.fill(new WarmRuns());
+    this.forgetRuns();
     this.#groups.clear();
     this.#epoch++;
     this.at(this.nowMs + S, () => {
@@ -926,7 +933,7 @@ export class World {
         return this.#operate<StartReply>(process, {
           tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
           kind: 'remoteStart',
-          answerMs: 300,
+          answerMs: (this.#options.answersAfterS ?? 0.3) * S,
           apply: (deviation) => {
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
             if (deviation === 'noReplyLost')

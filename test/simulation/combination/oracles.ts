@@ -6,7 +6,7 @@ import { toHead, toInbox, toRunName, toSchedule, toToken } from '../../../lib/st
 import type { InboxRecord, RunHead, TokenRecord } from '../../../lib/store/records.js';
 import type { Item } from '../../../lib/store/table.js';
 import { sourceOf } from '../oracles.js';
-import type { Process, World } from '../world.js';
+import type { Process, RemoteTask, World } from '../world.js';
 import type { Told } from './telling.js';
 import type { Case } from './timetable.js';
 
@@ -54,6 +54,8 @@ export interface Book {
   ending: RunOutcome | undefined;
   /** Processes of the run that were lost with their work. */
   lost: number;
+  /** Since when an item of it that the log refers to cannot be found. */
+  goneSinceMs: EpochMs | undefined;
   /** Turns that gave up after half of their time without the store. */
   gaveUp: number;
   /** Work of steps by their keys: how often it began, how often it ended as a failure. */
@@ -73,6 +75,7 @@ export class Oracles {
   readonly #seeded = new Map<string, Item[]>();
   /** Which chains an id has pointed to, by the first run. */
   readonly #named = new Map<string, Set<string>>();
+  readonly #helpless = new Set<string>();
   readonly #ticks = new Map<string, EpochMs>();
   /** When sweeps had trouble. */
   readonly #sweepTroubles: EpochMs[] = [];
@@ -158,6 +161,7 @@ export class Oracles {
         endedAtMs: undefined,
         ending: undefined,
         lost: 0,
+        goneSinceMs: undefined,
         gaveUp: 0,
         work: new Map(),
         errors: new Map(),
@@ -194,6 +198,11 @@ export class Oracles {
       this.#onEvent(book, event);
       book.events.push(event);
     }
+    // A stop by force needs nothing of what is gone.
+    const isForcedEnd = events.some((event) => event.type === 'RunEnding' && isForced(event.outcome));
+    const { goneSinceMs } = book;
+    if (goneSinceMs !== undefined && book.ending === undefined && !isForcedEnd)
+      this.#fail('went-on-after-loss', `run ${short(runId)}: ${events.map(({ type }) => type).join(' ')}`);
     book.seq = seq;
     book.state.applyCommit(seq, events);
     const ending = events.find((event) => event.type === 'RunEnding');
@@ -234,7 +243,9 @@ export class Oracles {
     if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
     const needed = code === 'STEP_POISONED' ? 3 : 1;
     const frozen = [...this.#world.processes].filter(({ runId, isLost }) => runId === book.runId && isLost).length;
-    if (book.lost + frozen >= needed) return;
+    // The result of a step that must not run again goes with the turn that could not store it for as long as it had time.
+    const unstored = code === 'STEP_INTERRUPTED' ? book.gaveUp : 0;
+    if (book.lost + frozen + unstored >= needed) return;
     this.#fail(
       'step-struck-without-death',
       `${code} in run ${short(book.runId)}, of whose processes ${book.lost} were lost`,
@@ -293,6 +304,7 @@ export class Oracles {
     const before = old === undefined ? undefined : toToken(old);
     const { settlement } = token;
     const label = `wait ${token.waitId} of run ${short(book.runId)}`;
+    if (before?.dueAtMs !== undefined && token.dueAtMs === undefined) this.#checkTaskOf(token);
     if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement))
       this.#fail('settlement-replaced', label);
     if (settlement === undefined) {
@@ -340,7 +352,9 @@ export class Oracles {
     if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;
     // The first one after `fromMs` may be up to a whole interval later.
     // With trouble at each sweep the time to make up for it is over.
-    const troubled = this.#sweepTroubles.filter((atMs) => atMs > before).length;
+    const hanging = [...this.#world.processes].filter(({ name }) => name.startsWith('sweep'));
+    const troubles = [...this.#sweepTroubles, ...hanging.map(({ troubledAtMs }) => troubledAtMs)];
+    const troubled = troubles.filter((atMs) => atMs > before).length;
     if (tickAtMs - before > everyMs && troubled < catchUp && !this.#isStoreTroubled(before, this.#world.nowMs))
       this.#fail(
         'ticks-lost',
@@ -393,6 +407,11 @@ export class Oracles {
   #wasTroubled(process: Process | undefined, sinceMs: EpochMs): boolean {
     const lastMs = Math.max(process?.troubledAtMs ?? 0, Math.min(this.#world.nowMs, this.#world.lastFaultMs));
     return lastMs > 0 && lastMs > sinceMs - 10 * S;
+  }
+
+  /** The store took no handle from it for as long as it had time, and the server refused its cancel. */
+  onHelpless(process: string): void {
+    this.#helpless.add(process);
   }
 
   // ----- work -----
@@ -475,26 +494,31 @@ export class Oracles {
   #checkMarkers(book: Book, suspect: (book: Book, waitIds: readonly string[]) => void): void {
     const { nowMs } = this.#world;
     const { head, state, runId } = book;
-    const markers = [...book.items.values()].flatMap(({ dueAtMs }) => (dueAtMs === undefined ? [] : [Number(dueAtMs)]));
-    if (markers.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
-    if (head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
+    const marked = [...book.items.values()].filter(({ dueAtMs }) => dueAtMs !== undefined);
+    if (marked.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
+    // A token that is open has its task read or its step run, and no turn of the run.
+    const isForTurn = ({ sk, settledAtMs }: Item): boolean => !sk.startsWith('t#') || settledAtMs !== undefined;
+    const markers = marked.filter(isForTurn).map(({ dueAtMs }) => Number(dueAtMs));
+    if (book.ending !== undefined || head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
     if (markers.some((dueAtMs) => dueAtMs <= nowMs + this.#skewMs)) return;
     const news = this.#newsOf(book);
     if (news.length > 0) this.#fail('wake-lost', `no marker of run ${short(runId)} stands for ${news.join(', ')}`);
-    const due = [...state.open.values()].filter((wait) => {
+    // Markers go last, so at every instant one stands no later than what will be due.
+    const firstMs = Math.min(Infinity, ...markers);
+    const late = [...state.open.values()].filter((wait) => {
       const dueAtMs = wait.kind === 'timer' ? wait.firesAtMs : wait.kind === 'signal' ? wait.deadlineAtMs : undefined;
-      return dueAtMs !== undefined && dueAtMs <= nowMs - this.#skewMs;
+      return dueAtMs !== undefined && dueAtMs < firstMs;
     });
     // Whether the code still waits for them its replay says.
-    if (due.length > 0)
+    if (late.length > 0)
       suspect(
         book,
-        due.map(({ waitId }) => waitId),
+        late.map(({ waitId }) => waitId),
       );
   }
 
   timerLost({ runId }: Book, waitId: string): void {
-    this.#fail('wake-lost', `no marker of run ${short(runId)} stands for wait ${waitId}, which is due`);
+    this.#fail('wake-lost', `no marker of run ${short(runId)} stands for wait ${waitId}`);
   }
 
   #isPaused({ state, chain }: Book): boolean {
@@ -680,29 +704,43 @@ export class Oracles {
   checkTasks(): void {
     const world = this.#world;
     for (const task of world.remote.tasks) {
-      if (task.cancelled || task.endsAtMs <= world.nowMs) continue;
       const { runId, waitId } = world.callOf(task.key);
       const item = this.#books.get(runId)?.items.get(`t#${waitId}`);
       if (item === undefined) continue;
       const token = toToken(item);
-      const kind = token.settlement?.outcome.kind;
-      if (kind !== 'run_ended' && kind !== 'timed_out' && kind !== 'abandoned') continue;
-      const policy = kind === 'timed_out' ? token.onTimeout : token.onCancel;
-      if (policy === 'leave' || item['listPartition'] === 'orphan' || token.cancel !== undefined) continue;
-      if (token.dueAtMs !== undefined) continue;
+      if (!this.#isLeftAlone(task, token)) continue;
       if (token.handle !== undefined) {
-        this.#fail(
-          'task-runs-on',
-          `${task.taskId}, wait ${waitId} of run ${short(runId)}: neither cancelled nor listed`,
-        );
+        this.#failsToStop(task, token);
         continue;
       }
       // Of a start whose reply nobody got alive.
       const knew = world.mustCancel.filter((known) => known.taskId === task.taskId);
-      const isKnown = knew.some(({ process }) => !world.crashed.has(process));
+      const isKnown = knew.some(({ process }) => !world.crashed.has(process) && !this.#helpless.has(process));
       const isFindable = world.tellsFates && task.madeAtMs <= (token.settlement?.atMs ?? 0) - this.#skewMs;
       if (isKnown || isFindable) this.#fail('task-forgotten', `${task.taskId}, wait ${waitId} of run ${short(runId)}`);
     }
+  }
+
+  /** Whoever takes away the marker of a wait whose task is known has dealt with the task. */
+  #checkTaskOf(token: TokenRecord): void {
+    const taskId = token.handle?.taskId;
+    const task = taskId === undefined ? undefined : this.#world.remote.tasks.find((one) => one.taskId === taskId);
+    if (task !== undefined && this.#isLeftAlone(task, token)) this.#failsToStop(task, token);
+  }
+
+  #failsToStop({ taskId }: RemoteTask, { waitId, runId }: TokenRecord): void {
+    this.#fail('task-runs-on', `${taskId}, wait ${waitId} of run ${short(runId)}: neither cancelled nor listed`);
+  }
+
+  /** It runs, and nothing will ever look at it again. */
+  #isLeftAlone(task: RemoteTask, token: TokenRecord): boolean {
+    if (task.cancelled || task.endsAtMs <= this.#world.nowMs) return false;
+    const { settlement, onTimeout, onCancel, cancel, dueAtMs, runId, waitId } = token;
+    const kind = settlement?.outcome.kind;
+    if (kind !== 'run_ended' && kind !== 'timed_out' && kind !== 'abandoned') return false;
+    const policy = kind === 'timed_out' ? onTimeout : onCancel;
+    const item = this.#books.get(runId)?.items.get(`t#${waitId}`);
+    return policy !== 'leave' && item?.['listPartition'] !== 'orphan' && cancel === undefined && dueAtMs === undefined;
   }
 }
 

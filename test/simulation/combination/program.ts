@@ -68,12 +68,14 @@ interface Room {
   readonly hasKids: boolean;
   /** Inside of a shield nothing waits for long. */
   readonly isShort?: boolean;
+  /** What is waited for happens outside of the turn. */
+  readonly isOutside?: boolean;
 }
 
 export function drawFlow(dice: Dice, hasKids: boolean): Flow {
   const size = dice.int(1, hasKids ? 4 : 2);
   const room = { dice, depth: 2, hasKids, deadline: dice.pick(instants) };
-  const parts = drawRow(room, size);
+  const parts = dice.chance(0.3) ? drawUntilDeadline(room, size + 2) : drawRow(room, size);
   return {
     body: parts.length === 1 ? parts[0]! : { kind: 'seq', parts },
     rounds: dice.chance(0.35) ? dice.int(1, 3) : 0,
@@ -87,6 +89,26 @@ function drawRow(room: Room, size: number): Program[] {
   while (parts.length < size)
     parts.push(parts.length > 1 && room.dice.chance(0.4) ? room.dice.pick(parts) : drawProgram(room));
   return parts;
+}
+
+/** All of it is to be done by one instant: each part may race against that, or be followed by it. */
+function drawUntilDeadline(room: Room, size: number): Program[] {
+  const { dice } = room;
+  const at = dice.pick([60, 300, 300, 600, 1_200]);
+  const wait = (): Program => drawLeaf({ ...room, isOutside: true });
+  const draw = (): Program => {
+    switch (dice.weighed({ race: 4, wait: 3, until: 3, other: 1 })) {
+      case 'race':
+        return { kind: dice.chance(0.85) ? 'race' : 'plainRace', parts: [{ kind: 'until', at }, wait()] };
+      case 'wait':
+        return wait();
+      case 'until':
+        return { kind: 'until', at };
+      case 'other':
+        return drawProgram({ ...room, depth: 1 });
+    }
+  };
+  return Array.from({ length: size }, draw);
 }
 
 /** Many a race is one against a deadline. */
@@ -152,19 +174,19 @@ function drawProgram(room: Room): Program {
   }
 }
 
-function drawLeaf({ dice, hasKids, deadline, isShort = false }: Room): Program {
+function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false }: Room): Program {
   if (isShort) return dice.chance(0.6) ? drawStep(dice) : { kind: 'sleep', for: dice.int(0, 10) };
   switch (
     dice.weighed({
-      step: 6,
-      sleep: 2,
-      until: 2.5,
+      step: isOutside ? 0 : 6,
+      sleep: isOutside ? 0 : 2,
+      until: isOutside ? 0 : 2.5,
       signal: 3,
       token: 1.5,
       ask: 0.5,
-      remote: 4,
+      remote: isOutside ? 16 : 4,
       child: hasKids ? 1.5 : 0,
-      random: 0.3,
+      random: isOutside ? 0 : 0.3,
     })
   ) {
     case 'step':
@@ -182,7 +204,9 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false }: Room): Program {
     case 'remote':
       return {
         kind: 'remote',
-        tool: dice.pick(['quick', 'short', 'short', 'slow', 'never'] as const),
+        tool: isOutside
+          ? dice.pick(['quick', 'short', 'short', 'never'] as const)
+          : dice.pick(['quick', 'short', 'short', 'slow', 'never', 'never'] as const),
         timeout: dice.pick([30, 150, 400]),
         leave: dice.chance(0.15),
       };
@@ -229,7 +253,7 @@ export function boundOf(program: Program): number {
     case 'random':
       return 0;
     case 'seq':
-      return program.parts.reduce((sum, part) => sum + boundOf(part), 0);
+      return program.parts.reduce(boundAfter, 0);
     case 'all':
     case 'race':
     case 'plainRace':
@@ -250,6 +274,13 @@ export function boundOf(program: Program): number {
     case 'patched':
       return Math.max(boundOf(program.old), boundOf(program.fresh));
   }
+}
+
+/** What comes after something that takes so long. An instant that has passed is no wait. */
+function boundAfter(before: number, program: Program): number {
+  if (program.kind === 'until') return Math.max(before, boundOf(program));
+  if (program.kind !== 'race' && program.kind !== 'plainRace') return before + boundOf(program);
+  return Math.max(...program.parts.map((part) => boundAfter(before, part)));
 }
 
 /** Smaller programs that may show the same: its parts, and itself with one of them made smaller. */

@@ -54,6 +54,7 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
     if (schedule !== undefined) yield { ...plain, ...(deploy === undefined ? {} : { deploy }) };
     if (given.skews.length > 0) yield { ...given, skews: [] };
     if (given.missingFor > 0) yield { ...given, missingFor: 0 };
+    if (given.answersAfter > 0.3) yield { ...given, answersAfter: 0.3 };
     if (given.cancelsFail) yield { ...given, cancelsFail: false };
     if (!given.dedupes) yield { ...given, dedupes: true };
   },
@@ -113,11 +114,11 @@ export function printCase(given: Case): string {
       : [`schedule: kid each ${schedule.every} min, overlap ${schedule.overlap}, catches up ${schedule.catchUp} min`]),
     ...(skews.length === 0 ? [] : [`clocks of the replicas ahead by ${skews.join(', ')} s`]),
     ...(deploy === undefined ? [] : [`deploy: ${deploy.kind} from ${deploy.from} s to ${deploy.until} s`]),
-    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}`,
+    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}`,
     faults.kind === 'dice'
       ? faults.rate === 0
         ? 'no faults'
-        : `faults at ${faults.rate * 100} % of operations until ${faults.end} s: ${faults.of.join(', ')}${faults.at === undefined ? '' : `, at ${faults.at.join(', ')}`}`
+        : `faults at ${faults.nth === undefined ? `${faults.rate * 100} % of operations` : `operation ${faults.nth}`} until ${faults.end} s: ${faults.of.join(', ')}${faults.at === undefined ? '' : `, at ${faults.at.join(', ')}`}`
       : faults.list.length === 0
         ? 'no faults'
         : `faults: ${faults.list

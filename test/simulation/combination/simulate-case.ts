@@ -11,6 +11,7 @@ import { requestControl, requestStop, signalRun } from '../../../lib/operations/
 import { settleToken } from '../../../lib/operations/settle-token.js';
 import { startNamedRun } from '../../../lib/operations/start-named-run.js';
 import { startOrSignal, startRun } from '../../../lib/operations/start-run.js';
+import type { Item } from '../../../lib/store/table.js';
 import type { StepContext } from '../../../lib/workflow/context.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { recordsOf, replay } from '../oracles.js';
@@ -27,6 +28,9 @@ import {
   type Case,
   type Entry,
   type Fault,
+  type LostKind,
+  type Moment,
+  type OperationKind,
   type Request,
   type Trouble,
 } from './timetable.js';
@@ -58,10 +62,17 @@ class Simulation implements Stage {
   readonly #oracles: Oracles;
   readonly #dice: Dice;
   readonly #faults: Fault[] = [];
+  /** How many operations there were at which something may go wrong. */
+  #faultsAt = 0;
   readonly #listed: ReadonlyMap<string, Deviation> | undefined;
   readonly #times = new Map<string, number>();
   readonly #throttles: readonly ScheduleTrouble[];
+  /** What somebody outside does when the engine does something. */
+  #moments: readonly (Moment & { readonly entry: Entry })[];
+  readonly #counts = new Map<OperationKind, number>();
   readonly #gone = new Set<string>();
+  /** Processes whose writes of a handle were refused. */
+  readonly #refusedHandle = new Set<string>();
   readonly #startMs: EpochMs;
   /** What the last replay told. */
   #told: Told | undefined;
@@ -78,11 +89,14 @@ class Simulation implements Stage {
     this.#listed =
       faults.kind === 'list' ? new Map(faults.list.map(({ at, deviation }) => [at, deviation])) : undefined;
     this.#throttles = entries.filter((entry) => entry.what === 'throttle');
+    this.#moments = entries.flatMap((entry) => (entry.after === undefined ? [] : [{ ...entry.after, entry }]));
     const lastS = Math.max(
       faults.kind === 'dice' ? faults.end : 600,
       given.deploy?.until ?? 0,
       given.schedule === undefined ? 0 : 700,
-      ...entries.map((entry) => entry.at + ('for' in entry ? entry.for : 0)),
+      ...entries.map(
+        (entry) => entry.at + ('for' in entry ? entry.for : 0) + (entry.after === undefined ? 0 : momentsEndS),
+      ),
     );
     this.#quietS = lastS + 5;
     this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + 4_000;
@@ -99,6 +113,7 @@ class Simulation implements Stage {
       finds: given.finds,
       missingForS: given.missingFor,
       cancelsFail: given.cancelsFail,
+      answersAfterS: given.answersAfter,
       faultsEndS: this.#quietS,
       endS: this.#endS,
       replicas: 3,
@@ -155,6 +170,7 @@ class Simulation implements Stage {
   async run(): Promise<Ran> {
     const world = this.#world;
     for (const entry of this.#case.entries) {
+      if (entry.after !== undefined) continue;
       world.atSecond(entry.at, () => {
         this.#do(entry);
       });
@@ -254,26 +270,52 @@ class Simulation implements Stage {
   // ----- what goes wrong -----
 
   #fault(tag: string, process: string, alternatives: readonly Deviation[]): Deviation | undefined {
+    if (this.#moments.length > 0) this.#notice(tag);
     const throttled = this.#isThrottled(tag);
     const { faults } = this.#case;
     // Calls that take no time, and at which nothing else goes wrong.
     if (alternatives.length === 0) return undefined;
     const time = (this.#times.get(tag) ?? 0) + 1;
     this.#times.set(tag, time);
+    if (throttled && operationKinds.handle.test(tag)) this.#refusedHandle.add(process);
     if (throttled) return 'throttle';
     // A server that is in trouble for a while.
     const isRefused = this.#case.cancelsFail && this.#world.seconds < 300 && tag.startsWith('cancel ');
-    if (isRefused && new Dice(hash(`${tag}${time}`) ^ this.#case.seed).chance(0.7)) return 'refused';
+    if (isRefused && new Dice(hash(`${tag}${time}`) ^ this.#case.seed).chance(0.7)) {
+      if (this.#refusedHandle.has(process)) this.#oracles.onHelpless(process);
+      return 'refused';
+    }
     const at = `${tag} @${time}`;
     if (this.#listed !== undefined) return this.#listed.get(at);
     if (faults.kind !== 'dice' || faults.rate === 0 || this.#world.seconds > faults.end) return undefined;
     if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
     if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
+    if (faults.nth !== undefined && ++this.#faultsAt !== faults.nth) return undefined;
     const possible = alternatives.filter((deviation) => faults.of.includes(deviation));
     if (possible.length === 0) return undefined;
     const deviation = this.#dice.pick(possible);
     this.#faults.push({ at, deviation });
     return deviation;
+  }
+
+  /** Callers who act on what the engine does at this moment. */
+  #notice(tag: string): void {
+    const world = this.#world;
+    if (world.seconds > momentsEndS) {
+      this.#moments = [];
+      return;
+    }
+    for (const kind of new Set(this.#moments.map((moment) => moment.kind))) {
+      if (!operationKinds[kind].test(tag)) continue;
+      const count = (this.#counts.get(kind) ?? 0) + 1;
+      this.#counts.set(kind, count);
+      const isNow = (moment: Moment): boolean => moment.kind === kind && moment.nth === count;
+      for (const { entry } of this.#moments.filter(isNow))
+        world.at(world.nowMs + entry.at * S, () => {
+          this.#do(entry);
+        });
+      this.#moments = this.#moments.filter((moment) => !isNow(moment));
+    }
   }
 
   #isThrottled(tag: string): boolean {
@@ -300,9 +342,11 @@ class Simulation implements Stage {
   /** Until when, of the past, the store was in trouble for everybody. */
   #troubleUntilMs(atMs: EpochMs): EpochMs {
     const second = (atMs - this.#startMs) / S;
-    const ends = this.#case.entries.flatMap((entry) =>
-      'for' in entry && entry.at <= second ? [Math.min(second, entry.at + entry.for)] : [],
-    );
+    const ends = this.#case.entries.flatMap((entry) => {
+      if (!('for' in entry) || entry.at > second) return [];
+      // A run that was blocked is looked at ever more seldom.
+      return [entry.what === 'lose' ? entry.at + 3 * entry.for + 200 : Math.min(second, entry.at + entry.for)];
+    });
     const { deploy } = this.#case;
     // A run that was blocked is looked at ever more seldom.
     const blocked =
@@ -313,7 +357,7 @@ class Simulation implements Stage {
   // ----- what callers do -----
 
   #do(entry: Entry): void {
-    if (entry.what === 'lose') this.#lose(entry.pick);
+    if (entry.what === 'lose') this.#lose(entry);
     // The others of the store are looked up when it is used.
     else if (entry.what !== 'throttle' && entry.what !== 'unreadable') this.#request(entry);
   }
@@ -514,18 +558,29 @@ class Simulation implements Stage {
     void send();
   }
 
-  #lose(pick: number): void {
-    const taken = this.#oracles.books.flatMap((book) =>
-      [...book.items.values()].flatMap(({ pk, sk, dueAtMs }) =>
-        sk.startsWith('i#signal-') && dueAtMs === undefined && book.state.takenInbox.has(sk.slice(2))
-          ? [{ book, id: `${pk} ${sk}` }]
-          : [],
-      ),
-    );
-    const found = taken[pick % Math.max(1, taken.length)];
-    if (found === undefined) return;
-    found.book.chain.hasLoss = true;
-    this.#gone.add(found.id);
+  /** For a while nobody finds an item that the history refers to. No process remembers what it held. */
+  #lose({ of, pick, for: long }: Extract<Trouble, { what: 'lose' }>): void {
+    const world = this.#world;
+    const busy = new Set([...world.processes].map(({ runId }) => runId));
+    const found = this.#oracles.books
+      .filter(({ runId, chain, head }) => !chain.hasLoss && !isEnded(head.status) && !busy.has(runId))
+      .flatMap((book) =>
+        [...book.items.values()].flatMap((item) => (isNeeded(of, item, book) ? [{ book, item }] : [])),
+      );
+    const lost = found[pick % Math.max(1, found.length)];
+    if (lost === undefined) return;
+    const { book, item } = lost;
+    const id = `${item.pk} ${item.sk}`;
+    world.forgetRuns();
+    book.chain.hasLoss = true;
+    // A signal that the code does not read is in nobody's way.
+    if (of !== 'signal') book.goneSinceMs = world.nowMs;
+    this.#gone.add(id);
+    world.at(world.nowMs + long * S, () => {
+      this.#gone.delete(id);
+      book.goneSinceMs = undefined;
+      book.chain.hasLoss = false;
+    });
   }
 
   /** From here on everybody is left in peace: what is paused goes on, the clock starts nothing. */
@@ -623,6 +678,24 @@ class Simulation implements Stage {
     return `work ${attempt}`;
   }
 }
+
+/** The log or the head says that it is there. */
+function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): boolean {
+  switch (of) {
+    case 'signal':
+      return sk.startsWith('i#signal-') && dueAtMs === undefined && state.takenInbox.has(sk.slice(2));
+    case 'token': {
+      const wait = sk.startsWith('t#') ? state.openTokens.get(sk.slice(2)) : undefined;
+      if (wait?.kind === 'remoteTask') return wait.handle !== undefined;
+      return wait?.kind === 'external' ? wait.issued : wait?.kind === 'child' && wait.started;
+    }
+    case 'commit':
+      return sk.startsWith('h#') && Number(sk.slice(2)) <= head.dueSeq;
+  }
+}
+
+/** Nobody waits for a moment any longer. */
+const momentsEndS = 250;
 
 const throttlePatterns: Readonly<Record<ScheduleTrouble['of'], RegExp>> = {
   writes: /^(put|update|transact) /,

@@ -37,12 +37,20 @@ export type Trouble =
   | { readonly what: 'throttle'; readonly of: ThrottledKind; readonly for: number; readonly share: number }
   /** A partition of the due index cannot be read. */
   | { readonly what: 'unreadable'; readonly partition: number; readonly for: number }
-  /** The item of a signal that the history has taken in is gone. */
-  | { readonly what: 'lose'; readonly pick: number };
+  /** An item that the history refers to is gone, and comes back. */
+  | { readonly what: 'lose'; readonly of: LostKind; readonly pick: number; readonly for: number };
+
+export type LostKind = 'signal' | 'token' | 'commit';
 
 export type ThrottledKind = 'writes' | 'commits' | 'tokens' | 'inbox' | 'heads' | 'reads';
 
-export type Entry = { readonly at: number } & (Request | Trouble);
+/** `at` counts from the beginning of the world, or from the moment in which an operation of that kind begins. */
+export type Entry = { readonly at: number; readonly after?: Moment } & (Request | Trouble);
+
+export interface Moment {
+  readonly kind: OperationKind;
+  readonly nth: number;
+}
 
 /** What goes wrong at operations. */
 export type Faults =
@@ -53,6 +61,8 @@ export type Faults =
       readonly end: number;
       /** Nothing goes wrong at other operations. */
       readonly at?: readonly OperationKind[];
+      /** Only at this one of them. */
+      readonly nth?: number;
     }
   /** By the operation: its tag and which time it is. */
   | { readonly kind: 'list'; readonly list: readonly Fault[] };
@@ -63,6 +73,7 @@ export const operationKinds = {
   commit: /^(put|transact) h#/,
   token: /^(put|update) t#/,
   cleared: /^update t#\S+ .*-due/,
+  handle: /^update t#\S+ handle/,
   inbox: /^transact a= i#|^update i#/,
   start: /^start /,
   cancel: /^cancel /,
@@ -94,6 +105,8 @@ export interface Case {
   readonly finds: boolean;
   readonly missingFor: number;
   readonly cancelsFail: boolean;
+  /** How long the server takes to answer a start. */
+  readonly answersAfter: number;
   readonly deploy?: Deploy;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
 }
@@ -112,16 +125,19 @@ export function drawCase(seed: number, dice: Dice): Case {
       }
     : undefined;
   const faults = drawFaults(dice);
+  // A server that has one weakness often has others.
+  const isWeak = dice.chance(0.25);
   return {
     seed,
     flows,
     entries: drawEntries(dice, schedule !== undefined),
     faults,
     skews: drawSkews(dice),
-    dedupes: dice.chance(0.5),
-    finds: dice.chance(0.4),
+    dedupes: dice.chance(isWeak ? 0.1 : 0.5),
+    finds: dice.chance(isWeak ? 0.2 : 0.4),
     missingFor: dice.chance(0.1) ? dice.pick([5, 20]) : 0,
-    cancelsFail: dice.chance(0.4),
+    cancelsFail: dice.chance(isWeak ? 0.9 : 0.35),
+    answersAfter: dice.pick(isWeak ? [0.3, 3, 12] : [0.3, 0.3, 0.3, 2]),
     ...(dice.chance(0.12) ? { deploy: drawDeploy(dice) } : {}),
     ...(schedule === undefined ? {} : { schedule }),
   };
@@ -165,19 +181,28 @@ function drawFaults(dice: Dice): Faults {
     'noReply',
     'noReplyLost',
   ];
-  if (dice.chance(0.35)) {
+  if (dice.chance(0.25)) {
+    const kind = dice.weighed({ marker: 5, cleared: 2, handle: 1, start: 2, commit: 2, token: 1 });
+    const of = dice.pick(['freeze100', 'freeze100', 'freeze100', 'freeze1000', 'lateApply', 'crash'] as const);
+    return { kind: 'dice', rate: 1, of: [of], end: 300, at: [kind], nth: dice.pick([1, 2, 2, 2, 3, 3, 5, 8]) };
+  }
+  if (dice.chance(0.4)) {
     const names = Object.keys(operationKinds) as OperationKind[];
     const groups: readonly (readonly OperationKind[])[] = [
       ['start', 'cleared'],
+      ['handle', 'cleared'],
+      ['cleared'],
+      ['marker'],
       ['marker'],
       ['commit', 'marker', 'token'],
     ];
     return {
       kind: 'dice',
-      rate: dice.pick([0.2, 0.4]),
+      rate: dice.pick([0.2, 0.4, 0.7]),
       of: dice.pick([
         ['freeze100', 'freeze1000'],
         ['freeze100'],
+        ['freeze1000'],
         ['freeze100', 'refused'],
         ['freeze3', 'refused'],
         ['throttle'],
@@ -224,12 +249,15 @@ function drawEntries(dice: Dice, hasSchedule: boolean): readonly Entry[] {
   // Callers come in bunches, and what they do meets what the run does at that moment.
   const bunches = dice.int(0, 4);
   for (let bunch = 0; bunch < bunches; bunch++) {
-    const base = dice.chance(0.6) ? dice.int(0, 12_000) / 1_000 : dice.int(0, 400_000) / 1_000;
+    const after = dice.chance(0.4) ? drawMoment(dice) : undefined;
+    const base =
+      after !== undefined ? 0 : dice.chance(0.6) ? dice.int(0, 12_000) / 1_000 : dice.int(0, 400_000) / 1_000;
     const near = dice.pick([0.03, 0.3, 2, 10]);
     const count = dice.int(1, 4);
     for (let n = 0; n < count; n++) {
       const at = Math.round((base + (dice.int(0, 1_000) / 1_000) * near) * 1_000) / 1_000;
-      entries.push(...drawRequests(dice, at, start));
+      const requests = drawRequests(dice, at, start, after !== undefined);
+      entries.push(...(after === undefined ? requests : requests.map((entry) => ({ ...entry, after }))));
     }
   }
   const troubles = dice.chance(0.25) ? dice.int(1, 2) : 0;
@@ -237,14 +265,20 @@ function drawEntries(dice: Dice, hasSchedule: boolean): readonly Entry[] {
   return entries.sort((a, b) => a.at - b.at);
 }
 
-function drawRequests(dice: Dice, at: number, start: () => Request): Entry[] {
+function drawMoment(dice: Dice): Moment {
+  const kind = dice.pick(['start', 'start', 'start', 'marker', 'commit', 'cleared'] as const);
+  return { kind, nth: dice.pick([1, 1, 1, 2, 3, 5]) };
+}
+
+/** `isAimed`: at a moment that an end of the run is most likely to upset. */
+function drawRequests(dice: Dice, at: number, start: () => Request, isAimed: boolean): Entry[] {
   const run = dice.pick([0, 0, 0, 0, 1, 2, 5]);
   const what = dice.weighed({
     start: 3,
     pause: 3,
     retryNow: 0.7,
-    cancel: 3,
-    terminate: 1.2,
+    cancel: isAimed ? 4 : 3,
+    terminate: isAimed ? 5 : 1.2,
     signal: 6,
     burst: 0.01,
     settle: 3,
@@ -286,7 +320,7 @@ function drawRequests(dice: Dice, at: number, start: () => Request): Entry[] {
 
 function drawTrouble(dice: Dice, hasSchedule: boolean): Entry {
   const at = dice.chance(0.7) ? dice.int(0, 8_000) / 1_000 : dice.int(0, 200);
-  switch (dice.weighed({ throttle: 5, unreadable: hasSchedule ? 4 : 1, lose: 3 })) {
+  switch (dice.weighed({ throttle: 5, unreadable: hasSchedule ? 4 : 1, lose: 5 })) {
     case 'throttle':
       return {
         at,
@@ -298,14 +332,21 @@ function drawTrouble(dice: Dice, hasSchedule: boolean): Entry {
     case 'unreadable':
       return { at, what: 'unreadable', partition: dice.int(0, 15), for: dice.pick([100, 400, 900]) };
     case 'lose':
-      return { at: dice.int(1, 300), what: 'lose', pick: dice.int(0, 3) };
+      return {
+        at: dice.chance(0.6) ? dice.int(1, 30) : dice.int(1, 300),
+        what: 'lose',
+        of: dice.pick(['signal', 'token', 'commit'] as const),
+        pick: dice.int(0, 3),
+        for: dice.pick([30, 200, 400]),
+      };
   }
 }
 
 const isAbout = (length: number): string => `for ${length} s`;
 
 export function printEntry(entry: Entry): string {
-  const at = `${entry.at} s`.padStart(9);
+  const { after } = entry;
+  const at = `${entry.at} s${after === undefined ? '' : ` after ${after.kind} ${after.nth}`}`.padStart(9);
   const run = 'run' in entry ? ` of run ${entry.run}` : '';
   switch (entry.what) {
     case 'start':
@@ -328,7 +369,7 @@ export function printEntry(entry: Entry): string {
     case 'unreadable':
       return `${at}  partition ${entry.partition} of the due index cannot be read ${isAbout(entry.for)}`;
     case 'lose':
-      return `${at}  the item of a taken signal is gone (${entry.pick})`;
+      return `${at}  an item that the history refers to (${entry.of} ${entry.pick}) is gone ${isAbout(entry.for)}`;
     case 'pause':
     case 'resume':
     case 'retryNow':
