@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { contextIdOf, messageIdOf } from '../../lib/remote/a2a/message-id.js';
 import type { RemoteQuestion } from '../../lib/remote/transport.js';
@@ -9,7 +10,7 @@ import { closeAll, json, type Received, result, serve } from './loopback.js';
 afterEach(closeAll);
 
 const start = { request: { kind: 'message', parts: [{ text: 'hi' }] }, idempotencyKey: 'k' } as const;
-const rest = (origin: string) => [
+const rest = (origin: string): readonly object[] => [
   { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'acme' },
 ];
 const empty = { ...working, status: { state: 'TASK_STATE_COMPLETED' } };
@@ -527,4 +528,108 @@ describe('answers that are written otherwise', () => {
       error: { message },
     });
   });
+});
+
+describe('starts over a stream', () => {
+  const streaming = { capabilities: { streaming: true } };
+  const old = (origin: string) => [{ url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }];
+
+  /** Sends events as the binding of the request wants them, and keeps the stream open. */
+  function events(response: ServerResponse, request: Received, all: readonly unknown[]): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const isRpc = request.body.method !== undefined;
+    for (const event of all) {
+      const value = isRpc ? { jsonrpc: '2.0', id: request.body.id, result: event } : event;
+      response.write(`: beat\n\ndata: ${JSON.stringify(value)}\n\n`);
+    }
+  }
+
+  it.each([
+    ['JSON-RPC 1.0', jsonRpc, 'SendStreamingMessage', started, { kind: 'started', handle }],
+    [
+      'HTTP+JSON 1.0',
+      rest,
+      'POST /rest/acme/message:stream',
+      started,
+      { kind: 'started', handle: { ...handle, binding: 'HTTP+JSON', tenant: 'acme' } },
+    ],
+    [
+      'JSON-RPC 0.3',
+      old,
+      'message/stream',
+      { kind: 'task', id: 't1', contextId: 'c1', status: { state: 'submitted' } },
+      { kind: 'started', handle: { ...handle, wire: '0.3' } },
+    ],
+    [
+      'an update first',
+      jsonRpc,
+      'SendStreamingMessage',
+      { statusUpdate: { taskId: 't1', contextId: 'c1', status: { state: 'TASK_STATE_WORKING' } } },
+      { kind: 'started', handle },
+    ],
+    [
+      'an update of 0.3 first',
+      old,
+      'message/stream',
+      { kind: 'status-update', taskId: 't1', contextId: 'c1', status: { state: 'working' } },
+      { kind: 'started', handle: { ...handle, wire: '0.3' } },
+    ],
+  ] as const)('F62: %s: is left at the first event, which names the task', async (_name, to, method, event, reply) => {
+    const supplier = await agent(to, streaming);
+    supplier.answer = (request, response) => {
+      events(response, request, [event]);
+    };
+    expect(await supplier.transport().start(start)).toEqual(reply);
+    expect(supplier.trail()).toEqual(['card', method]);
+    expect(supplier.calls()[0]!.headers.accept).toBe('text/event-stream, application/json');
+  });
+
+  it('F62: a message is the answer', async () => {
+    const message = { messageId: 'a', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] };
+    const supplier = await agent(jsonRpc, streaming);
+    supplier.answer = (request, response) => {
+      events(response, request, [{ message }]);
+    };
+    expect(await supplier.transport().start(start)).toMatchObject({ kind: 'ended', end: { result: message } });
+  });
+
+  it.each([
+    ['JSON-RPC', jsonRpc, ['card', 'SendStreamingMessage', 'SendMessage']],
+    ['HTTP+JSON', rest, ['card', 'POST /rest/acme/message:stream', 'POST /rest/acme/message:send']],
+  ] as const)('F62: an agent that streams nothing after all is asked plainly: %s', async (name, to, trail) => {
+    const supplier = await agent(to, streaming);
+    supplier.answer = (request, response) => {
+      if (supplier.calls().length > 1)
+        return name === 'JSON-RPC' ? result(response, request, started) : json(response, started);
+      if (name === 'JSON-RPC') rpcError(response, request, -32004);
+      else json(response, { error: { code: 501, message: 'no', details: [{ reason: 'UNSUPPORTED_OPERATION' }] } }, 400);
+    };
+    expect((await supplier.transport().start(start)).kind).toBe('started');
+    expect(supplier.trail()).toEqual(trail);
+  });
+
+  it.each([
+    ['ends without an event', jsonRpc, (response: ServerResponse) => void response.end()],
+    ['ends without an event, over HTTP+JSON', rest, (response: ServerResponse) => void response.end()],
+    ['breaks', jsonRpc, (response: ServerResponse) => void response.destroy()],
+    [
+      'has the event of another request',
+      jsonRpc,
+      (response: ServerResponse) =>
+        void response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 'x', result: started })}\n\n`),
+    ],
+    ['has an event that is no JSON', rest, (response: ServerResponse) => void response.end('data: {\n\n')],
+  ] as const)(
+    'F62: the fate of a start whose stream %s is unknown, and it is not sent again',
+    async (_name, to, end) => {
+      const supplier = await agent(to, streaming);
+      supplier.answer = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.flushHeaders();
+        end(response);
+      };
+      expect((await supplier.transport().start(start)).kind).toBe('unknown');
+      expect(supplier.calls()).toHaveLength(1);
+    },
+  );
 });

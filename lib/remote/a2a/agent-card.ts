@@ -13,6 +13,8 @@ export interface AgentCard {
   /** The agent knows a repeated start again. */
   readonly dedupes: boolean;
   readonly streams: boolean;
+  /** It says so: a start may be sent over a stream. */
+  readonly startsOverStream: boolean;
   /** It shows more to those whom it knows. */
   readonly hasExtended: boolean;
 }
@@ -46,6 +48,7 @@ export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | unde
     problem: interfaces.length > 0 ? undefined : problemWith(offered, spoken, rule),
     dedupes: objectsIn(capabilities['extensions']).some(({ uri }) => uri === idempotentSendExtension),
     streams: capabilities['streaming'] === true,
+    startsOverStream: capabilities['streaming'] === true,
     hasExtended: capabilities['extendedAgentCard'] === true || card['supportsAuthenticatedExtendedCard'] === true,
   };
 }

@@ -36,7 +36,14 @@ export class FixedInterface implements AgentInterfaces {
 
   constructor(to: A2aInterface) {
     this.#to = to;
-    this.#card = { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false };
+    this.#card = {
+      interfaces: [to],
+      problem: undefined,
+      dedupes: false,
+      streams: true,
+      startsOverStream: false,
+      hasExtended: false,
+    };
   }
 
   async forStart(): Promise<FoundInterface> {

@@ -100,9 +100,19 @@ export class A2aTransport implements RemoteTaskTransport {
     const operation = { kind: 'send', message, idempotencyKey } as const;
     return this.#endpoint.converse('SendMessage', async (send) => {
       const found = await this.#interfaces.forStart(send);
-      const { exchange, origin } = await this.#perform(send, found, operation, { freshConnection: true });
+      const { exchange, origin } = await this.#start(send, found, operation);
       return this.#settled(send, classifyStart(exchange, origin, contextId));
     });
+  }
+
+  /** Over a stream where the agent has one: its first event names the task, however long the work takes. */
+  async #start(send: Send, found: FoundInterface, operation: Extract<A2aOperation, { kind: 'send' }>) {
+    const options = { freshConnection: true };
+    if (found.kind === 'none' || !found.card.startsOverStream) return this.#perform(send, found, operation, options);
+    const streamed = await this.#call(send, found, { ...operation, overStream: true }, options);
+    // It says that it streams, and does not: nothing was started.
+    if (!isErrorOf(streamed.exchange, [unsupportedOperation, ...outdatedCodes])) return streamed;
+    return this.#perform(send, found, operation, options);
   }
 
   /** What was said to a start, once it is sure what that is. */

@@ -5,12 +5,13 @@ import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PlainCall } from '../endpoint.js';
-import { httpError, notJson, type Exchange } from '../exchange.js';
+import { eventStream } from '../event-stream.js';
+import { httpError, mediaTypeOf, notJson, type Exchange } from '../exchange.js';
 import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
 import { waitIn } from '../retry-after.js';
 import type { A2aInterface } from './interface.js';
-import { historyLengthOf, listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
+import { eventsOrJson, historyLengthOf, listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
 import { headersFor10, sendParams10 } from './wire-1.0.js';
 
 export function httpJsonCall(
@@ -42,8 +43,10 @@ export function httpJsonCall(
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey } = operation;
-      return post('/message:send', sendParams10(message), { 'idempotency-key': idempotencyKey });
+      const { message, idempotencyKey, overStream } = operation;
+      const key = { 'idempotency-key': idempotencyKey };
+      if (overStream !== true) return post('/message:send', sendParams10(message), key);
+      return firstEventOf(post('/message:stream', sendParams10(message), { ...key, accept: eventsOrJson }));
     }
     case 'get':
       return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=${historyLengthOf(operation)}`);
@@ -60,6 +63,30 @@ export function httpJsonCall(
     case 'extended_card':
       return get('/extendedAgentCard');
   }
+}
+
+/** `call`, answered by a stream that is left at its first event, or by JSON in place of one. */
+function firstEventOf(call: PlainCall): PlainCall {
+  let first: string | undefined;
+  const feed = eventStream((data) => {
+    if (data.trim() !== '') first ??= data;
+  });
+  return {
+    ...call,
+    enough: (head, piece) => {
+      if (mediaTypeOf(head) !== 'text/event-stream') return false;
+      feed(piece);
+      return first !== undefined;
+    },
+    toExchange: (reply, nowMs) => {
+      if (reply.kind !== 'reply' || mediaTypeOf(reply) !== 'text/event-stream') return httpJsonExchange(reply, nowMs);
+      // A last event needs no blank line after it.
+      feed('\n\n');
+      if (first !== undefined) return httpJsonExchange({ ...reply, text: first }, nowMs);
+      const error = remoteError('REMOTE_UNREACHABLE', 'the event stream ended without an event');
+      return reply.status >= 200 && reply.status < 300 ? { kind: 'no_answer', error } : httpError(reply, nowMs);
+    },
+  };
 }
 
 /** What an answer says, as a JSON-RPC server would have said it: the errors of both bindings are the same (section 5.4). */

@@ -3,7 +3,13 @@ import type { JsonObject } from '../../base/json.js';
 /** What is asked of an agent, whatever it speaks. */
 export type A2aOperation =
   /** Starts work, or goes on with the task that `message` names. */
-  | { readonly kind: 'send'; readonly message: OutgoingMessage; readonly idempotencyKey: string }
+  | {
+      readonly kind: 'send';
+      readonly message: OutgoingMessage;
+      readonly idempotencyKey: string;
+      /** Answered by a stream, of which the first event is read. */
+      readonly overStream?: true;
+    }
   /** `withHistory`: with the last messages, where the agent keeps them. */
   | { readonly kind: 'get'; readonly taskId: string; readonly withHistory?: true }
   | { readonly kind: 'cancel'; readonly taskId: string }
@@ -21,6 +27,8 @@ export interface OutgoingMessage {
   readonly contextId?: string;
 }
 
+/** Of a call that is to be answered by a stream: what comes in its place may be JSON, an error above all. */
+export const eventsOrJson = 'text/event-stream, application/json';
 export const acceptedOutputModes: readonly string[] = ['application/json', 'text/plain'];
 /** Of a list of the tasks of one context that should hold one. */
 export const listPageSize = 10;

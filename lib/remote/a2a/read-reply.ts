@@ -14,7 +14,7 @@ import { textIn } from './text.js';
 import { a2aStateClass } from './task-state.js';
 
 /**
- * The result of SendMessage: exactly one of `task` and `message` (section 3.2.2); either may also come bare, as in 0.3.
+ * The result of SendMessage, or the first event of its stream: exactly one of `task` and `message` (section 3.2.2); either may also come bare, as in 0.3.
  * `contextId`: the one that was sent, if any. A server that cannot keep it has to refuse it (section 3.4.1).
  */
 export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?: string): SendReply {
@@ -24,16 +24,26 @@ export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?
       return unknown(sent.problem);
     case 'message':
       return readMessage(sent.message, origin);
-    case 'task': {
-      const other = contextId !== undefined && isJsonObject(sent.task) && sent.task['contextId'] !== contextId;
-      return other ? unknown('the task is not in the context that was asked for') : readStartedTask(sent.task, origin);
+    case 'update': {
+      const handle = handleOf(sent.update['taskId'], sent.update['contextId'], origin);
+      if (handle === undefined) return unknown('the event has no usable taskId');
+      return isElsewhere(sent.update, contextId) ?? { kind: 'started', handle };
     }
+    case 'task':
+      return isElsewhere(sent.task, contextId) ?? readStartedTask(sent.task, origin);
   }
+}
+
+function isElsewhere(task: JsonValue, contextId: string | undefined): StartReply | undefined {
+  if (contextId === undefined || !isJsonObject(task) || task['contextId'] === contextId) return undefined;
+  return unknown('the task is not in the context that was asked for');
 }
 
 type Sent =
   | { readonly kind: 'task'; readonly task: JsonValue }
   | { readonly kind: 'message'; readonly message: JsonValue }
+  /** Of a stream: an event that names its task. */
+  | { readonly kind: 'update'; readonly update: JsonObject }
   | { readonly kind: 'nothing'; readonly problem: string };
 
 function sentIn(result: JsonValue): Sent {
@@ -43,6 +53,10 @@ function sentIn(result: JsonValue): Sent {
     return { kind: 'nothing', problem: 'the result of SendMessage has both task and message' };
   if (task !== undefined) return { kind: 'task', task };
   if (message !== undefined) return { kind: 'message', message };
+  const { statusUpdate = result['artifactUpdate'] } = result;
+  if (isJsonObject(statusUpdate)) return { kind: 'update', update: statusUpdate };
+  if (result['kind'] === 'status-update' || result['kind'] === 'artifact-update')
+    return { kind: 'update', update: result };
   if (isJsonObject(result['status'])) return { kind: 'task', task: result };
   if (result['messageId'] !== undefined) return { kind: 'message', message: result };
   return { kind: 'nothing', problem: 'the result of SendMessage has neither task nor message' };
@@ -124,6 +138,7 @@ export function readAnswerResult(result: JsonValue, handle: RemoteTaskHandle): A
     case 'nothing':
       return { kind: 'retry', error: violationError(sent.problem) };
     case 'message':
+    case 'update':
       return { kind: 'done' };
     case 'task':
       return isJsonObject(sent.task) && sent.task['id'] === handle.taskId

@@ -3,7 +3,13 @@
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint.js';
 import { partFor03 } from './normal-form.js';
-import { acceptedOutputModes, historyLengthOf, type A2aOperation, type OutgoingMessage } from './operation.js';
+import {
+  acceptedOutputModes,
+  eventsOrJson,
+  historyLengthOf,
+  type A2aOperation,
+  type OutgoingMessage,
+} from './operation.js';
 
 /** Throws a TypeError for an operation that 0.3 does not have: there is nothing to list. */
 export function callFor03(operation: A2aOperation, extensions: readonly string[]): WireCall {
@@ -15,8 +21,10 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey } = operation;
-      return call('message/send', sendParams(message), { 'idempotency-key': idempotencyKey });
+      const { message, idempotencyKey, overStream } = operation;
+      const [method, accept] =
+        overStream === true ? ['message/stream', eventsOrJson] : ['message/send', 'application/json'];
+      return call(method, sendParams(message), { accept, 'idempotency-key': idempotencyKey });
     }
     case 'get':
       return call('tasks/get', { id: operation.taskId, historyLength: historyLengthOf(operation) });

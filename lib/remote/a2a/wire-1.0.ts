@@ -5,6 +5,7 @@ import type { WireCall } from '../endpoint.js';
 import type { A2aInterface } from './interface.js';
 import {
   acceptedOutputModes,
+  eventsOrJson,
   historyLengthOf,
   listHistoryLength,
   listPageSize,
@@ -21,8 +22,10 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey } = operation;
-      return call('SendMessage', sendParams10(message), { 'idempotency-key': idempotencyKey });
+      const { message, idempotencyKey, overStream } = operation;
+      const [method, accept] =
+        overStream === true ? ['SendStreamingMessage', eventsOrJson] : ['SendMessage', 'application/json'];
+      return call(method, sendParams10(message), { accept, 'idempotency-key': idempotencyKey });
     }
     case 'get':
       return call('GetTask', { id: operation.taskId, historyLength: historyLengthOf(operation) });
