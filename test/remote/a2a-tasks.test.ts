@@ -537,7 +537,7 @@ describe('starts over a stream', () => {
   /** Sends events as the binding of the request wants them, and keeps the stream open. */
   function events(response: ServerResponse, request: Received, all: readonly unknown[]): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const isRpc = request.body.method !== undefined;
+    const isRpc = (request.body.method as string | undefined) !== undefined;
     for (const event of all) {
       const value = isRpc ? { jsonrpc: '2.0', id: request.body.id, result: event } : event;
       response.write(`: beat\n\ndata: ${JSON.stringify(value)}\n\n`);
@@ -599,27 +599,30 @@ describe('starts over a stream', () => {
   ] as const)('F62: an agent that streams nothing after all is asked plainly: %s', async (name, to, trail) => {
     const supplier = await agent(to, streaming);
     supplier.answer = (request, response) => {
-      if (supplier.calls().length > 1)
-        return name === 'JSON-RPC' ? result(response, request, started) : json(response, started);
-      if (name === 'JSON-RPC') rpcError(response, request, -32004);
+      const isFirst = supplier.calls().length === 1;
+      if (!isFirst && name === 'JSON-RPC') result(response, request, started);
+      else if (!isFirst) json(response, started);
+      else if (name === 'JSON-RPC') rpcError(response, request, -32004);
       else json(response, { error: { code: 501, message: 'no', details: [{ reason: 'UNSUPPORTED_OPERATION' }] } }, 400);
     };
     expect((await supplier.transport().start(start)).kind).toBe('started');
     expect(supplier.trail()).toEqual(trail);
   });
 
-  it.each([
-    ['ends without an event', jsonRpc, (response: ServerResponse) => void response.end()],
-    ['ends without an event, over HTTP+JSON', rest, (response: ServerResponse) => void response.end()],
-    ['breaks', jsonRpc, (response: ServerResponse) => void response.destroy()],
+  type Ending = readonly [name: string, to: (origin: string) => readonly object[], end: (to: ServerResponse) => void];
+  const endings: readonly Ending[] = [
+    ['ends without an event', jsonRpc, (response) => void response.end()],
+    ['ends without an event, over HTTP+JSON', rest, (response) => void response.end()],
+    ['breaks', jsonRpc, (response) => void response.destroy()],
     [
       'has the event of another request',
       jsonRpc,
-      (response: ServerResponse) =>
-        void response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 'x', result: started })}\n\n`),
+      (response) => void response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 'x', result: started })}\n\n`),
     ],
-    ['has an event that is no JSON', rest, (response: ServerResponse) => void response.end('data: {\n\n')],
-  ] as const)(
+    ['has an event that is no JSON', rest, (response) => void response.end('data: {\n\n')],
+  ];
+
+  it.each(endings)(
     'F62: the fate of a start whose stream %s is unknown, and it is not sent again',
     async (_name, to, end) => {
       const supplier = await agent(to, streaming);
