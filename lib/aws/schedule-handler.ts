@@ -7,12 +7,15 @@ export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
 
 /**
  * The sweep, once a minute: what is due, and the schedules. Neither waits for the other or is stopped by its failure. A
- * failure is thrown when both are done: EventBridge repeats the event, and the next minute sweeps again.
+ * failure is thrown when both are done: EventBridge repeats the event, and the next minute sweeps again. `isAlone`: no other
+ * process works on the table, as in local mode.
  */
-export function scheduleHandler(getDeps: GetDeps): ScheduleHandler {
+export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: boolean } = {}): ScheduleHandler {
+  let atBoot = options.isAlone ?? false;
   return async ({ time }) => {
     const deps = await getDeps();
-    const [due, ticks] = await Promise.allSettled([fanOutDue(deps), tickSchedules(deps)]);
+    const [due, ticks] = await Promise.allSettled([fanOutDue(deps, { atBoot }), tickSchedules(deps)]);
+    if (due.status === 'fulfilled') atBoot = false;
     if (due.status === 'fulfilled') deps.metrics?.put('OldestDueAgeMs', due.value.oldestDueAgeMs);
     // Clocks differ a little, and the time of the event has no fraction of a second.
     deps.metrics?.put('SweepLagMs', Math.max(0, deps.clock.nowMs() - Date.parse(time)));

@@ -195,16 +195,13 @@ export function formatWaits({ waits, nextAfter }: ExternalWaitPage): string {
   return table + more;
 }
 
-export function formatHistory({ events }: HistoryView): string {
+export function formatHistory({ events, uncommitted = [] }: HistoryView): string {
   if (events.length === 0) return 'no events yet';
+  const details = (rest: object): string => (Object.keys(rest).length === 0 ? '' : value(rest as unknown as JsonValue));
   return formatTable([
     ['SEQ', 'TIME', 'EVENT', 'DETAILS'],
-    ...events.map(({ seq, atMs, type, ...rest }) => [
-      String(seq),
-      time(atMs),
-      type,
-      Object.keys(rest).length === 0 ? '' : value(rest as unknown as JsonValue),
-    ]),
+    ...events.map(({ seq, atMs, type, ...rest }) => [String(seq), time(atMs), type, details(rest)]),
+    ...uncommitted.map(({ atMs, type, ...rest }) => ['next', time(atMs), type, details(rest)]),
   ]);
 }
 

@@ -122,7 +122,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
   );
-  const sweep = scheduleHandler(getDeps);
+  const sweep = scheduleHandler(getDeps, { isAlone: true });
   const stopSchedule = startSchedule((event) => lambda.invoke('schedule', () => sweep(event)), log);
 
   return {

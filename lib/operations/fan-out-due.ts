@@ -20,24 +20,26 @@ interface Swept {
  * The sweep: reads the due index and turns what is due by the next sweep into messages. It is what makes every other
  * message a mere hint. Sends one wake per run and minute; reads of remote tasks and attempts of long
  * steps are delayed to their due instant. A shard
- * that cannot be read does not stop the others: its error is thrown when all are done.
+ * that cannot be read does not stop the others: its error is thrown when all are done. `atBoot`: this process is the only one
+ * of its table and has just begun, so a read that is claimed for the next minute was claimed by one that has died: it is made now.
  */
-export async function fanOutDue(deps: Deps): Promise<Swept> {
+export async function fanOutDue(deps: Deps, options: { readonly atBoot?: boolean } = {}): Promise<Swept> {
+  const atBoot = options.atBoot ?? false;
   const nowMs = deps.clock.nowMs();
   const own = deps.store.dueShards;
   return together([
-    sweepShards(deps, { from: 0, until: own }, nowMs),
+    sweepShards(deps, { from: 0, until: own, atBoot }, nowMs),
     // Markers of processes that spread them further, now or at some time.
-    deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until }, nowMs)),
+    deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),
   ]);
 }
 
 function sweepShards(
   deps: Deps,
-  { from, until }: { readonly from: number; readonly until: number },
+  { from, until, atBoot }: { readonly from: number; readonly until: number; readonly atBoot: boolean },
   nowMs: EpochMs,
 ): Promise<Swept> {
-  return together(Array.from({ length: until - from }, (_, at) => sweepShard(deps, from + at, nowMs)));
+  return together(Array.from({ length: until - from }, (_, at) => sweepShard(deps, from + at, nowMs, atBoot)));
 }
 
 /** The sum of all. Waits for all of them, also when one fails. */
@@ -59,7 +61,7 @@ async function together(parts: readonly Promise<Swept>[]): Promise<Swept> {
   );
 }
 
-async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs): Promise<Swept> {
+async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boolean): Promise<Swept> {
   const woken = new Set<RunId>();
   let polls = 0;
   let steps = 0;
@@ -75,7 +77,7 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs): Promise<Sw
         sends.push(stepAt(deps, { runId: entry.runId, waitId: entry.waitId, dueAtMs: entry.dueAtMs }, entry.dueAtMs));
         steps++;
       } else if (entry.kind === 'token' && !entry.settled) {
-        sends.push(sendPoll(deps, entry, nowMs));
+        sends.push(sendPoll(deps, entry, atBoot ? entry.dueAtMs : nowMs));
         polls++;
       } else if (entry.dueAtMs > nowMs) {
         sends.push(wakeRunAt(deps, entry.runId, entry.dueAtMs));

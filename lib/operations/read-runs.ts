@@ -20,7 +20,7 @@ import {
 } from '../store/records.js';
 import type { ListPage } from '../store/run-store.js';
 import type { Deps } from './deps.js';
-import { newRequests } from './take-in.js';
+import { newHandles, newRequests } from './take-in.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {
@@ -138,6 +138,8 @@ export interface HistoryView {
   /** Of the run's random numbers: with it the history can be replayed elsewhere. */
   readonly seed: string;
   readonly events: readonly ExportedEvent[];
+  /** Remote tasks that have been started and are in no commit yet: the next one takes them in, perhaps only at their end. */
+  readonly uncommitted?: readonly HistoryEvent[];
 }
 
 /** An event with the number of its commit, and what it refers to written out: a settlement, the payload of a signal. */
@@ -152,7 +154,9 @@ export type ExportedEvent = HistoryEvent & {
 /** @throws EngineError `RUN_NOT_FOUND` */
 export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView> {
   const records = await load(deps, runId);
-  const { head } = records;
+  const { head, tokens } = records;
+  const state = foldHistory(records.commits);
+  const handles = newHandles({ state, tokens: new Map(tokens.map((token) => [token.waitId, token])) });
   return {
     format: historyFormat,
     runId,
@@ -162,6 +166,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     ...pick(head, ['nextRunId']),
     seed: head.seed,
     events: exportEvents(records),
+    ...(handles.length === 0 || state.ending !== undefined ? {} : { uncommitted: handles }),
   };
 }
 

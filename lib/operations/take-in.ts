@@ -128,7 +128,7 @@ export function pauseNews({ requests }: Pick<Known, 'requests'>, nowMs: EpochMs)
  * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
  * item is the record of the start.
  */
-export function newHandles({ state, tokens }: Known): readonly HistoryEvent[] {
+export function newHandles({ state, tokens }: Pick<Known, 'state' | 'tokens'>): readonly HistoryEvent[] {
   const handles: HistoryEvent[] = [];
   let bytes = 0;
   for (const wait of state.openTokens.values()) {

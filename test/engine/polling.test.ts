@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formatHistory } from '../../lib/cli/format.js';
+import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { pollTask } from '../../lib/operations/poll-task.js';
 import type { PollReply } from '../../lib/remote/transport.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 
@@ -137,5 +140,47 @@ describe('reads that fail (S0-74)', () => {
     });
     const { app, runId } = await started(flow, { reports });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'done' });
+  });
+});
+
+describe('a process that is the only one of its table', () => {
+  it('F74 makes a read at once that one which has died had claimed', async () => {
+    const reports = new WatchedServer({ task: { after: { hours: 1 }, result: 'rows' } });
+    const { app, runId } = await started(flow, { reports });
+    await app.settleDown();
+    const { deps, clock } = app;
+    const { dueAtMs = 0 } = (await deps.store.readToken(runId, '1'))!;
+    clock.moveTo(dueAtMs);
+    const claimedUntilMs = dueAtMs + 60_000;
+    await deps.store.claimPoll(runId, '1', { seenDueAtMs: dueAtMs, dueAtMs: claimedUntilMs });
+    const sent: { readonly delayMs: number; readonly dueAtMs?: number | undefined }[] = [];
+    const queues: typeof deps.queues = {
+      ...deps.queues,
+      sendWork: async (message, delayMs) => void sent.push({ delayMs, dueAtMs: message.dueAtMs }),
+    };
+    await fanOutDue({ ...deps, queues });
+    await fanOutDue({ ...deps, queues }, { atBoot: true });
+    expect(sent).toEqual([
+      { delayMs: 60_000, dueAtMs: claimedUntilMs },
+      { delayMs: 0, dueAtMs: claimedUntilMs },
+    ]);
+    expect(await pollTask(deps, { kind: 'poll', runId, waitId: '1', dueAtMs: claimedUntilMs })).toBe('working');
+  });
+});
+
+describe('the history of a run whose task works', () => {
+  it('F76 shows the start of the task before a commit has it', async () => {
+    const { app, runId } = await started(flow, {
+      reports: new WatchedServer({ task: { after: { hours: 1 }, result: 1 } }),
+    });
+    await app.settleDown();
+    const early = await app.history(runId);
+    expect(early.events.map(({ type }) => type)).not.toContain('RemoteTaskStarted');
+    expect(early.uncommitted).toMatchObject([{ type: 'RemoteTaskStarted', waitId: '1', handle: { taskId: 'task-1' } }]);
+    expect(formatHistory(early)).toMatch(/next .* RemoteTaskStarted /);
+    await app.runToEnd(runId);
+    const late = await app.history(runId);
+    expect(late.events.map(({ type }) => type)).toContain('RemoteTaskStarted');
+    expect(late).not.toHaveProperty('uncommitted');
   });
 });
