@@ -251,8 +251,6 @@ export const remoteErrorTextBytes = 1 * KiB;
 export const remoteIdMaxBytes = 1 * KiB;
 /** State of a task in the server's own words, kept for display. */
 export const remoteStateMaxChars = 64;
-/** What came in place of the id or the state of a job, in the error that says so. */
-export const jobReplyShownBytes = 256;
 /** A question, by a server or for a person, with its schema. */
 export const formMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */

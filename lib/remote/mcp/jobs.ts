@@ -1,8 +1,7 @@
 // Jobs that a server offers as plain tools: what their replies mean. Pure.
 
 import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js';
-import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { jobReplyShownBytes, remoteStateMaxChars } from '../../base/limits.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { EffectiveJob } from '../../workflow/server-jobs.js';
 import type { Exchange } from '../exchange.js';
@@ -51,7 +50,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   const isNumber = typeof id === 'number' && Number.isSafeInteger(id);
   const taskId = isNumber ? String(id) : id;
   if (!isUsableId(taskId))
-    return unknown(`the reply of the tool "${job.tool}" has no usable id at "${job.id}": ${shown(id)}`);
+    return unknown(`the reply of the tool "${job.tool}" has no usable id at "${job.id}": it is ${JSON.stringify(id)}`);
   const handle: RemoteTaskHandle = {
     server,
     protocol: 'mcp',
@@ -95,7 +94,7 @@ export function readStatus(
   const note = messageIn(read, job);
   return {
     kind: 'working',
-    state: cutUtf8(state, remoteStateMaxChars),
+    state,
     ...(note === undefined ? {} : { note }),
     ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }),
   };
@@ -196,11 +195,11 @@ class ToolReply {
       .join('\n');
   }
 
-  /** The data, for whoever is to see what came. */
+  /** The data, for whoever is to see what came: whole, so that secrets in it are found. */
   shown(): string {
     const { structuredContent } = this.result;
     const text = structuredContent === undefined ? this.texts : JSON.stringify(structuredContent);
-    return text === '' ? 'it is empty' : `it is ${cutUtf8(text, jobReplyShownBytes)}`;
+    return text === '' ? 'it is empty' : `it is ${text}`;
   }
 
   #asJson(): { readonly value?: JsonValue; readonly overflow?: NumberOverflow } {
@@ -363,8 +362,4 @@ function messageIn(reply: ToolReply, { messages }: EffectiveJob): string | undef
     if (typeof value === 'string' && value.trim() !== '') return value;
   }
   return undefined;
-}
-
-function shown(value: JsonValue): string {
-  return `it is ${cutUtf8(JSON.stringify(value), jobReplyShownBytes)}`;
 }
