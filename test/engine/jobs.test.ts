@@ -42,18 +42,24 @@ class JobServer {
       const answer = (value: object): void => {
         result(response, { ...request, headers, body: { id, method, params } }, value);
       };
-      if (method === 'initialize')
-        return answer({
+      if (method === 'initialize') {
+        answer({
           protocolVersion: '2025-06-18',
           capabilities: { tools: {} },
           serverInfo: { name: 'j', version: '1' },
         });
+        return;
+      }
       if (method === 'notifications/initialized') return void response.writeHead(202).end();
-      if (method === 'tools/list')
-        return answer({ tools: ['start_export', job.status, job.cancel].map((name) => ({ name, inputSchema: {} })) });
-      if (method !== 'tools/call')
-        return json(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } });
-      const tool = String(params['name']);
+      if (method === 'tools/list') {
+        answer({ tools: ['start_export', job.status, job.cancel].map((name) => ({ name, inputSchema: {} })) });
+        return;
+      }
+      if (method !== 'tools/call') {
+        json(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } });
+        return;
+      }
+      const tool = params['name'] as string;
       const args = params['arguments'] as Readonly<Record<string, unknown>>;
       this.calls.push({ tool, job: args['job_id'], atS: (this.#clock.nowMs() - startMs) / 1_000 });
       if (tool === 'start_export') this.keys.push(headers['idempotency-key']);

@@ -31,7 +31,7 @@ type Scripts = Readonly<Record<string, Script | readonly Script[]>>;
 function toolsOf(scripts: Scripts): Script {
   const counts = new Map<string, number>();
   return (request, response) => {
-    const name = String(request.body.params['name']);
+    const name = request.body.params['name'] as string;
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
     const script = scripts[name] ?? rpcError(-32602, `Unknown tool: ${name}`);
@@ -312,8 +312,9 @@ it('a job is asked for in the session and version that it was started in, and in
   const calls: unknown[] = [];
   const { transport } = await aPeer(
     {
-      initialize: (request, response) =>
-        inSession(known, { ...legacyHello, protocolVersion: '2025-06-18' })(request, response),
+      initialize: (request, response) => {
+        inSession(known, { ...legacyHello, protocolVersion: '2025-06-18' })(request, response);
+      },
       'notifications/initialized': accepted,
       'tools/call': (request, response) => {
         const { 'mcp-session-id': session, 'mcp-protocol-version': version } = request.headers;

@@ -185,6 +185,7 @@ describe('the status of a job', () => {
       kind: 'unreadable',
       error: violation('the job is done, and the reply of the tool "export_status" has no result at "rows"'),
     });
+    expect(status(data({ status: 'done' }), { result: 'constructor' }).kind).toBe('unreadable');
   });
 
   it('done with a number in its text that JavaScript does not hold is a failure that says where', () => {
