@@ -1,3 +1,4 @@
+import { pollHintMaxMs } from '../base/limits.js';
 import { durationToMs, type Duration } from '../base/time.js';
 
 /**
@@ -33,7 +34,7 @@ export interface ServerJob {
   readonly result?: string;
   /** Path of what is said of the progress, or of the reason. Default: `message`, else `error.message`, else `error`. */
   readonly message?: string;
-  /** The job is not read sooner than this after its start or the read before. Default: as with every task. */
+  /** The job is not read sooner than this after its start or the read before: 1 second to 1 hour. Default: as with every task. */
   readonly pollAfter?: Duration;
 }
 
@@ -175,8 +176,8 @@ function problemWithPause(pollAfter: unknown): string | undefined {
   if (pollAfter === undefined) return undefined;
   if (!isRecord(pollAfter)) return `.pollAfter must be a duration such as { seconds: 30 }, got ${shown(pollAfter)}`;
   try {
-    durationToMs(pollAfter, 'pollAfter');
-    return undefined;
+    const ms = durationToMs(pollAfter, 'pollAfter');
+    return ms >= 1_000 && ms <= pollHintMaxMs ? undefined : '.pollAfter must be from 1 second to 1 hour';
   } catch (error) {
     return `: ${error instanceof Error ? error.message : 'pollAfter must be a duration'}`;
   }
@@ -203,6 +204,7 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === 'function' ? 'a function' : ((JSON.stringify(value) as string | undefined) ?? String(value));
+  const text =
+    typeof value === 'function' ? 'a function' : ((JSON.stringify(value) as string | undefined) ?? String(value));
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -126,6 +126,7 @@ describe('the reply to the start of a job', () => {
     const atOnce = { kind: 'started', handle, pollAfterMs: 0 };
     expect(submitted(data({ job_id: 'j-1', status: 'completed' }), { pollAfter: { minutes: 1 } })).toEqual(atOnce);
     expect(submitted(data({ job_id: 'j-1', status: 'completed' }), { result: 'rows' })).toEqual(atOnce);
+    expect(submitted(data({ job_id: 'j-1', status: 'completed', rows: null }), { result: 'rows' })).toEqual(atOnce);
     expect(submitted(data({ job_id: 'j-1', status: 'failed' }))).toEqual(atOnce);
     expect(submitted(data({ job_id: 'j-1', status: 'done', rows: 1 }), { result: 'rows', resultTool: 'get' })).toEqual(
       atOnce,

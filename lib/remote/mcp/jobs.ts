@@ -64,7 +64,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   if (meaning === 'working' || meaning === undefined)
     return { kind: 'started', handle, ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }) };
   // Servers also say of a start that it has succeeded. Only the result itself makes another reading needless.
-  const isWhole = job.result !== undefined && job.resultTool === undefined && reply.at(job.result) !== undefined;
+  const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
   const end = isWhole && meaning === 'done' ? endIn(reply, job, state, taskId, server) : undefined;
   return end === undefined ? { kind: 'started', handle, pollAfterMs: 0 } : { kind: 'ended', end, handle };
 }

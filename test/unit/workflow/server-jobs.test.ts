@@ -67,6 +67,8 @@ describe('jobs of a server', () => {
       { a: { ...job, pollAfter: 30 } },
       'servers.reports.jobs.a.pollAfter must be a duration such as { seconds: 30 }, got 30',
     ],
+    [{ a: { ...job, pollAfter: { seconds: 0 } } }, 'servers.reports.jobs.a.pollAfter must be from 1 second to 1 hour'],
+    [{ a: { ...job, pollAfter: { days: 1 } } }, 'servers.reports.jobs.a.pollAfter must be from 1 second to 1 hour'],
     [{ a: { ...job, pollAfter: { s: 30 } } }, 'servers.reports.jobs.a: pollAfter must be a duration such as'],
     [{ a: { ...job, status: 'a' } }, 'servers.reports.jobs.a.status is "a", which starts a job itself'],
     [{ a: job, b: { ...job, cancel: 'a' } }, 'servers.reports.jobs.b.cancel is "a", which starts a job itself'],
