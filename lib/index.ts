@@ -11,6 +11,7 @@ export type {
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
+export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
 export type { ServerLimits } from './workflow/server-limits.js';
 export type { OverlapPolicy, ScheduleConfig } from './workflow/schedule.js';
 export { answerWith, askPerson } from './workflow/input.js';

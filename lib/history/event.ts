@@ -22,6 +22,10 @@ export interface RemoteTaskHandle {
   readonly tenant?: string;
   /** MCP 2025-11-25: the session in which the task was started, where the server has sessions. */
   readonly session?: string;
+  /** MCP: the tool that started it, of a job that other tools tell of; `taskId` is the id of the job, and `wire` begins with `jobs-`. */
+  readonly job?: string;
+  /** Of a job: its id is a number. */
+  readonly numericId?: true;
   /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares the same. */
   readonly answersQuestions?: true;
 }

@@ -1,6 +1,6 @@
 import type { StoredError } from '../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
-import { failureTextBytes, remoteErrorTextBytes, scrubMinChars } from '../base/limits.js';
+import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars, scrubMinChars } from '../base/limits.js';
 import type { RemoteEnd, RemoteQuestion } from './transport.js';
 
 /** A reply of a transport, or a part of one, that may hold text of the server. */
@@ -8,12 +8,13 @@ export interface Reply {
   readonly kind?: string;
   readonly error?: StoredError;
   readonly note?: string;
+  readonly state?: string;
   readonly end?: RemoteEnd;
   readonly questions?: readonly RemoteQuestion[];
 }
 
 /**
- * `reply` with every one of `secrets` and `addresses` taken out of its error or note, and the text then cut. A server can
+ * `reply` with every one of `secrets` and `addresses` taken out of its error, note or state, and the text then cut. A server can
  * put what it was sent into the text of a failure, and errors are stored and shown. Of questions only `secrets` are taken
  * out: they may lead to a page of the same server. Results are the author's data and stay as they are.
  */
@@ -23,11 +24,12 @@ export function scrubbed<Kind extends Reply>(
   addresses: readonly string[] = [],
 ): Kind {
   const scrub = without([...secrets, ...addresses]);
-  const { error, note, end, questions } = reply;
+  const { error, note, state, end, questions } = reply;
   return {
     ...reply,
     ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
     ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
+    ...(state === undefined ? {} : { state: cutUtf8(scrub(state), remoteStateMaxChars) }),
     ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
     ...(questions === undefined
       ? {}

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../base/json.js';
 import type { AnyWorkflow } from './define-workflow.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
+import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
 
 export { secret } from './server-auth.js';
@@ -25,6 +26,8 @@ export interface McpServerConfig extends ServerOptions {
   readonly url: string;
   /** The revision that new calls speak. Default: the server is asked before the first start of a process. */
   readonly protocolVersion?: McpRevision;
+  /** Jobs that the server offers as plain tools, by the tool that starts one: a call of it is then a remote task like any other. */
+  readonly jobs?: ServerJobs;
 }
 
 interface A2aOptions extends ServerOptions {
@@ -151,12 +154,14 @@ function checkFlags(field: string, server: object): void {
   }
 }
 
-function checkMcpServer(field: string, { url, protocolVersion }: McpServerConfig): void {
+function checkMcpServer(field: string, { url, protocolVersion, jobs }: McpServerConfig): void {
   checkUrl(`${field}.url`, url);
   if (protocolVersion !== undefined && !mcpRevisions.includes(protocolVersion))
     throw invalid(
       `${field}.protocolVersion must be ${mcpRevisions.join(' or ')}, not ${JSON.stringify(protocolVersion)}`,
     );
+  const problem = jobs === undefined ? undefined : problemWithJobs(jobs);
+  if (problem !== undefined) throw invalid(`${field}.${problem}`);
 }
 
 function checkUrl(field: string, value: string): void {

@@ -8,6 +8,7 @@ import { regionReport, worldReport } from '../../examples/features/children.js';
 import { mailbox } from '../../examples/features/continue-as-new.js';
 import { quarterEnd } from '../../examples/features/inputs.js';
 import { checkout } from '../../examples/features/queries.js';
+import jobsApp, { exportRows } from '../../examples/features/jobs.js';
 import { ticketHandler } from '../../examples/features/lifecycle-events.js';
 import { fastestQuote } from '../../examples/features/races.js';
 import { follow } from '../../examples/features/remote-attach.js';
@@ -119,6 +120,14 @@ describe('the examples of docs/workflows.md', () => {
     const runId = await app.start(exportMonth, { month: '2026-10' });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'report' });
     expect(Object.keys(serversApp.servers)).toEqual(['reports', 'supplier', 'internal']);
+  });
+
+  example('jobs', 'gives the result of a job that tools tell of', async () => {
+    const task = { after: { hours: 1 }, result: { content: [], structuredContent: { rows: 412 } } };
+    const warehouse = scriptedServer({ protocol: 'mcp', task: () => task });
+    const app = createTestApp(jobsApp, { servers: { warehouse } });
+    const runId = await app.start(exportRows, { month: '2026-10' });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: { rows: 412 } });
   });
 
   example('children', 'sums what its children count', async () => {

@@ -2,6 +2,7 @@ import { rules, simulation, type Mutant } from './mutant.js';
 import { clausesMutants } from './clauses.js';
 import { endingMutants } from './ending.js';
 import { itemsMutants } from './items.js';
+import { jobsMutants } from './jobs.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { requestsMutants } from './requests.js';
@@ -24,6 +25,7 @@ export const mutants: readonly Mutant[] = [
   ...clausesMutants,
   ...endingMutants,
   ...itemsMutants,
+  ...jobsMutants,
   ...namesMutants,
   ...remoteMutants,
   ...requestsMutants,

@@ -141,7 +141,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'modern-start-on-kept-connection',
     rule: 'a start over MCP 2026-07-28 has a connection of its own',
     file: 'lib/remote/mcp/dialect-2026-07-28.ts',
-    edits: [{ find: '{ freshConnection: true }', replace: '{}' }],
+    edits: [{ find: '...options, freshConnection: true', replace: '...options' }],
     caughtBy: rules('fresh-connections', 'fresh connection: each start over MCP 2026-07-28'),
   },
   {

@@ -2,6 +2,7 @@ import { requestTimeoutMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
+import { effectiveJob, type EffectiveJob, type ServerJobs } from '../../workflow/server-jobs.js';
 import { RemoteEndpoint } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { isUsableId, unusableId } from '../handle.js';
@@ -19,11 +20,30 @@ import type {
   StartReply,
   StartRequest,
 } from '../transport.js';
-import { notStarted, outlasted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
+import {
+  notStarted,
+  outlasted,
+  type CallTool,
+  type McpDialect,
+  type OtherRevision,
+  type ToolStart,
+} from './dialect.js';
 import { LegacyDialect } from './dialect-2025-11-25.js';
 import { ModernDialect } from './dialect-2026-07-28.js';
+import {
+  jobArguments,
+  readResult,
+  readStatus,
+  readStopped,
+  readSubmitted,
+  toolsOf,
+  unknownJob,
+  versionIn,
+  withoutTools,
+} from './jobs.js';
 import { LegacySessions } from './legacy-sessions.js';
 import { RevisionFinder } from './revision.js';
+import { earlierVersions, legacyWire } from './wire-2025-11-25.js';
 
 /**
  * A server that speaks MCP. New calls go over the revision that the server speaks, or that the configuration names; a
@@ -33,6 +53,7 @@ export class McpTransport implements RemoteTaskTransport {
   readonly protocol = 'mcp';
   readonly dedupes: boolean;
   readonly #server: string;
+  readonly #jobs: ServerJobs | undefined;
   readonly #clock: Clock;
   readonly #dialects: Readonly<Record<McpRevision, McpDialect>>;
   readonly #revision: RevisionFinder;
@@ -40,6 +61,7 @@ export class McpTransport implements RemoteTaskTransport {
   constructor(server: string, config: McpServerConfig, deps: TransportDeps) {
     this.dedupes = config.dedupes ?? false;
     this.#server = server;
+    this.#jobs = config.jobs;
     this.#clock = deps.clock;
     const endpoint = new RemoteEndpoint(server, config, deps);
     const sessions = new LegacySessions(endpoint);
@@ -64,7 +86,7 @@ export class McpTransport implements RemoteTaskTransport {
 
   async start({ request, ...rest }: StartRequest): Promise<StartReply> {
     if (request.kind !== 'tool') throw new TypeError(`an MCP server takes no ${request.kind}`);
-    const call = { tool: request.tool, arguments: request.arguments, ...rest };
+    const call = { tool: request.tool, arguments: request.arguments, ...rest, ...this.#jobStartOf(request.tool) };
     const untilMs = this.#clock.nowMs() + requestTimeoutMs;
     const reply = await this.#startOnce(call, untilMs);
     if (reply.kind !== 'other_revision') return reply;
@@ -79,17 +101,38 @@ export class McpTransport implements RemoteTaskTransport {
     const found = await this.#revision.find(untilMs);
     if (found.kind === 'unready') return notStarted(found);
     const reply = await this.#dialects[found.revision].start(call, untilMs);
-    return found.tasks === false && reply.kind === 'unknown' ? outlasted(reply) : reply;
+    return found.tasks === false && reply.kind === 'unknown' && call.job === undefined ? outlasted(reply) : reply;
+  }
+
+  #jobStartOf(tool: string): Pick<ToolStart, 'job'> {
+    const job = effectiveJob(this.#jobs, tool);
+    if (job === undefined) return {};
+    const server = this.#server;
+    return {
+      job: {
+        tools: toolsOf(job),
+        read: (result, over) => readSubmitted(result, job, server, over),
+        refuse: (missing, has) => withoutTools(job, server, missing, has),
+      },
+    };
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
     const dialect = this.#dialectOf(handle);
-    return dialect === undefined ? { kind: 'unreadable', error: handleError(handle) } : dialect.get(handle);
+    if (dialect === undefined) return { kind: 'unreadable', error: handleError(handle) };
+    if (handle.job === undefined) return dialect.get(handle);
+    const job = effectiveJob(this.#jobs, handle.job);
+    if (job === undefined) return { kind: 'unreadable', error: unknownJob(handle) };
+    return dialect.callTools<PollReply>(handle, async (call) => readJob(job, handle, call));
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     const dialect = this.#dialectOf(handle);
-    return dialect === undefined ? { kind: 'retry', error: handleError(handle) } : dialect.cancel(handle);
+    if (dialect === undefined) return { kind: 'retry', error: handleError(handle) };
+    if (handle.job === undefined) return dialect.cancel(handle);
+    const job = effectiveJob(this.#jobs, handle.job);
+    if (job === undefined) return { kind: 'retry', error: unknownJob(handle) };
+    return dialect.callTools<CancelReply>(handle, async (call) => stopJob(job, handle, call));
   }
 
   async answer(
@@ -100,6 +143,8 @@ export class McpTransport implements RemoteTaskTransport {
   ): Promise<AnswerReply> {
     const dialect = this.#dialectOf(handle);
     if (dialect === undefined) return { kind: 'retry', error: handleError(handle) };
+    if (handle.job !== undefined)
+      return { kind: 'refused', error: remoteError('CONFIG_INVALID', 'a job that tools tell of takes no answers') };
     return dialect.answer(handle, question.key, answer, idempotencyKey);
   }
 
@@ -115,8 +160,40 @@ export class McpTransport implements RemoteTaskTransport {
     return adopted(await dialect.get(asking, untilMs), asking);
   }
 
-  #dialectOf({ protocol, wire }: RemoteTaskHandle): McpDialect | undefined {
-    return protocol === 'mcp' && isRevision(wire, this.#dialects) ? this.#dialects[wire] : undefined;
+  #dialectOf({ protocol, wire, job }: RemoteTaskHandle): McpDialect | undefined {
+    if (protocol !== 'mcp') return undefined;
+    // A job may have been started over an older version, in which there are no tasks.
+    const version = job === undefined ? wire : versionIn(wire);
+    if (job !== undefined && earlierVersions.includes(version)) return this.#dialects[legacyWire];
+    return isRevision(version, this.#dialects) ? this.#dialects[version] : undefined;
+  }
+}
+
+async function readJob(job: EffectiveJob, handle: RemoteTaskHandle, call: CallTool): Promise<PollReply> {
+  const args = jobArguments(job, handle);
+  const read = readStatus(await call(job.status, args), job, handle);
+  if (read.kind !== 'result_waits') return read;
+  return readResult(await call(job.resultTool ?? '', args), job, handle);
+}
+
+async function stopJob(job: EffectiveJob, handle: RemoteTaskHandle, call: CallTool): Promise<CancelReply> {
+  if (job.cancel === undefined) {
+    const problem = `jobs.${job.tool} of the entry of "${handle.server}" names no tool that stops the job`;
+    return { kind: 'refused', error: remoteError('CONFIG_INVALID', problem) };
+  }
+  const stopped = readStopped(await call(job.cancel, jobArguments(job, handle)), job.cancel);
+  if (stopped.kind !== 'unsure') return stopped;
+  // One that has just ended cannot be stopped either, and there is nothing left to stop.
+  const read = readStatus(await call(job.status, jobArguments(job, handle)), job, handle);
+  switch (read.kind) {
+    case 'ended':
+    case 'result_waits':
+      return { kind: 'done' };
+    case 'missing':
+      return { kind: 'gone', error: read.error };
+    case 'working':
+    case 'unreadable':
+      return { kind: 'retry', error: stopped.error };
   }
 }
 

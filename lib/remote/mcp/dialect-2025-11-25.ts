@@ -4,12 +4,16 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { remoteError } from '../remote-error.js';
+import type { Reply } from '../scrub.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import {
+  notSent,
   notStarted,
   outlasted,
   reasonOf,
+  type CallTool,
+  type JobStart,
   type McpDialect,
   type OtherRevision,
   type ToolStart,
@@ -55,7 +59,9 @@ export class LegacyDialect implements McpDialect {
   async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     const session = await this.#sessions.current(untilMs);
     if (session.kind === 'unready') return withoutSession(session);
-    const asTask = await this.#runsAsTask(call.tool, session, untilMs);
+    const refusal = call.job === undefined ? undefined : await this.#lackOfTools(call.job, session, untilMs);
+    if (refusal !== undefined) return refusal;
+    const asTask = call.job === undefined && (await this.#runsAsTask(call.tool, session, untilMs));
     if (typeof asTask !== 'boolean') return notStarted(asTask);
     return this.#endpoint.converse<StartReply | OtherRevision>(
       'tools/call',
@@ -70,7 +76,7 @@ export class LegacyDialect implements McpDialect {
           this.#sessions.forget(under);
           return { kind: 'unknown', error: startTrouble(exchange).error };
         }
-        return this.#readStart(answered, asTask);
+        return this.#readStart(answered, call, asTask);
       },
       untilMs,
     );
@@ -85,13 +91,17 @@ export class LegacyDialect implements McpDialect {
     return taskSupport !== 'forbidden';
   }
 
-  #readStart({ exchange, session }: UnderSession, asTask: boolean): StartReply | OtherRevision {
-    if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session);
+  async #lackOfTools(job: JobStart, session: Session, untilMs: EpochMs): Promise<StartReply | undefined> {
+    return this.#tools.refusal(job, (cursor) => toolsList(session, cursor), untilMs);
+  }
+
+  #readStart({ exchange, session }: UnderSession, call: ToolStart, asTask: boolean): StartReply | OtherRevision {
+    if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session, call);
     const beyond = beyondLimits(exchange);
     if (beyond !== undefined) return beyond;
     const reply = startTrouble(exchange);
     if (isErrorOf(exchange, modernCodes)) return { kind: 'other_revision', error: reply.error };
-    return asTask ? reply : outlasted(reply);
+    return asTask || call.job !== undefined ? reply : outlasted(reply);
   }
 
   async get(handle: RemoteTaskHandle, untilMs = this.#inTime()): Promise<PollReply> {
@@ -126,6 +136,25 @@ export class LegacyDialect implements McpDialect {
               : cancelTrouble(answered.exchange, [invalidParamsCode]);
         }
       },
+      untilMs,
+    );
+  }
+
+  async callTools<Kind extends Reply>(
+    handle: RemoteTaskHandle,
+    talk: (call: CallTool) => Promise<Kind>,
+    untilMs = this.#inTime(),
+  ): Promise<Kind> {
+    return this.#endpoint.converse(
+      'tools/call',
+      async (send) =>
+        talk(async (tool, args) => {
+          const session = await this.#sessions.of(handle, untilMs);
+          if (session.kind === 'unready') return notSent(session);
+          const make = (under: Session): WireCall => toolsCall({ tool, arguments: args }, false, under);
+          const answered = await this.#sendUnder(session, make, send, untilMs);
+          return answered.kind === 'answered' ? answered.exchange : notSent(answered);
+        }),
       untilMs,
     );
   }

@@ -1,14 +1,15 @@
 import { cutUtf8, isJsonObject } from '../../base/json.js';
-import { startRoundsMax } from '../../base/limits.js';
+import { requestTimeoutMs, startRoundsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { RemoteEndpoint, Send } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
+import type { Reply } from '../scrub.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
-import { notStarted, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
+import { notSent, notStarted, type CallTool, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
 import { supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
 import { paramHeaders } from './param-headers.js';
@@ -26,6 +27,7 @@ import {
   tasksUpdate,
   toolsCall,
   toolsList,
+  type ToolsCall,
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
 
@@ -42,6 +44,8 @@ export class ModernDialect implements McpDialect {
   }
 
   async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    const refusal = call.job === undefined ? undefined : await this.#tools.refusal(call.job, toolsList, untilMs);
+    if (refusal !== undefined) return refusal;
     return this.#endpoint.converse('tools/call', (send) => this.#startInRounds(send, call, untilMs), untilMs);
   }
 
@@ -58,6 +62,15 @@ export class ModernDialect implements McpDialect {
   }
 
   async #startOnce(send: Send, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
+    const fresh: Send = async (made, options) => send(made, { ...options, freshConnection: true });
+    const exchange = await this.#exchange(fresh, call, untilMs);
+    if (isNoExchange(exchange)) return exchange;
+    this.#warnOfUnanswerable(exchange);
+    return classifyStart(exchange, this.#endpoint.server, call);
+  }
+
+  /** One call of a tool with the headers that it asks for, or why there was none. */
+  async #exchange(send: Send, call: ToolsCall, untilMs: EpochMs): Promise<Exchange | NoExchange> {
     const known = this.#headersOf(call);
     if (known.kind === 'refused') return known;
     let exchange = await this.#call(send, call, known.headers);
@@ -75,16 +88,15 @@ export class ModernDialect implements McpDialect {
         return { kind: 'other_revision', error: startTroubleOf(exchange) };
       exchange = await this.#call(send, call, this.#headersOf(call).headers);
     }
-    this.#warnOfUnanswerable(exchange);
-    return classifyStart(exchange, this.#endpoint.server, call.answersQuestions);
+    return exchange;
   }
 
-  async #call(send: Send, call: ToolStart, headers: Readonly<Record<string, string>>): Promise<Exchange> {
-    return (await send(toolsCall({ ...call, paramHeaders: headers }), { freshConnection: true })).exchange;
+  async #call(send: Send, call: ToolsCall, headers: Readonly<Record<string, string>>): Promise<Exchange> {
+    return (await send(toolsCall({ ...call, paramHeaders: headers }))).exchange;
   }
 
   /** None for a tool that was never listed: most servers ask for none, and the others say so before they run anything. */
-  #headersOf({ tool, arguments: args }: ToolStart): ParamHeaders {
+  #headersOf({ tool, arguments: args }: ToolsCall): ParamHeaders {
     const { headers } = this.#tools.find(tool) ?? {};
     if (headers === undefined) return { kind: 'headers', headers: {} };
     if (headers.kind === 'usable') return { kind: 'headers', headers: paramHeaders(headers.params, args) };
@@ -106,6 +118,22 @@ export class ModernDialect implements McpDialect {
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     return this.#endpoint.ask(tasksCancel(handle), {}, classifyCancel);
+  }
+
+  async callTools<Kind extends Reply>(
+    _handle: RemoteTaskHandle,
+    talk: (call: CallTool) => Promise<Kind>,
+    untilMs = this.#deps.clock.nowMs() + requestTimeoutMs,
+  ): Promise<Kind> {
+    return this.#endpoint.converse(
+      'tools/call',
+      async (send) =>
+        talk(async (tool, args) => {
+          const exchange = await this.#exchange(send, { tool, arguments: args }, untilMs);
+          return isNoExchange(exchange) ? notSent(exchange) : exchange;
+        }),
+      untilMs,
+    );
   }
 
   async answer(
@@ -155,6 +183,13 @@ type ParamHeaders = { readonly headers: Readonly<Record<string, string>> } & (
   { readonly kind: 'headers' } | Extract<StartReply, { kind: 'refused' }>
 );
 
+/** What a call needs beforehand could not be had, or the server speaks another revision. */
+type NoExchange = Extract<StartReply, { kind: 'refused' | 'retry' }> | OtherRevision;
+
+function isNoExchange(came: Exchange | NoExchange): came is NoExchange {
+  return came.kind === 'refused' || came.kind === 'retry' || came.kind === 'other_revision';
+}
+
 type RpcError = Extract<Exchange, { kind: 'rpc_error' }>;
 
 function startTroubleOf(exchange: RpcError) {
@@ -162,9 +197,13 @@ function startTroubleOf(exchange: RpcError) {
 }
 
 /** What came of `tools/call`. Pure. */
-export function classifyStart(exchange: Exchange, server: string, answersQuestions = false): StartReply {
+export function classifyStart(
+  exchange: Exchange,
+  server: string,
+  call: Pick<ToolsCall, 'answersQuestions' | 'job'> & { readonly tool?: string } = {},
+): StartReply {
   return exchange.kind === 'result'
-    ? readCallResult(exchange.result, server, answersQuestions)
+    ? readCallResult(exchange.result, server, call)
     : (beyondLimits(exchange) ?? startTrouble(exchange));
 }
 

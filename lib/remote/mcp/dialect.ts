@@ -2,11 +2,32 @@ import type { StoredError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
+import type { Exchange } from '../exchange.js';
+import type { Reply } from '../scrub.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
+import { unknown } from '../remote-error.js';
 import { isTransient, pollTrouble, startTrouble, type Trouble } from '../trouble.js';
+import type { CalledOver } from './jobs.js';
 
 /** A start of one tool. */
-export type ToolStart = Omit<StartRequest, 'request'> & { readonly tool: string; readonly arguments: JsonObject };
+export type ToolStart = Omit<StartRequest, 'request'> & {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** The tool starts a job, which is never a task. */
+  readonly job?: JobStart;
+};
+
+export interface JobStart {
+  /** What the result of the tool means. */
+  readonly read: (result: JsonObject, over: CalledOver) => StartReply;
+  /** The tools without which the job cannot be followed. */
+  readonly tools: readonly string[];
+  /** What a start comes to on a server that has all its tools but some of these. */
+  readonly refuse: (missing: readonly string[], has: readonly string[]) => StartReply;
+}
+
+/** Calls a tool plainly. What came before the call, and kept it from being made, is `not_sent`. */
+export type CallTool = (tool: string, args: JsonObject) => Promise<Exchange>;
 
 /** The server does not speak the revision of the call, and did not process it. */
 export interface OtherRevision {
@@ -31,6 +52,12 @@ export interface McpDialect {
   get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply>;
   cancel(handle: RemoteTaskHandle): Promise<CancelReply>;
   answer(handle: RemoteTaskHandle, key: string, answer: RemoteAnswer, idempotencyKey: string): Promise<AnswerReply>;
+  /** Calls of tools for the sake of a job, which may all be repeated; over at `untilMs` or within 30 s. */
+  callTools<Kind extends Reply>(
+    handle: RemoteTaskHandle,
+    talk: (call: CallTool) => Promise<Kind>,
+    untilMs?: EpochMs,
+  ): Promise<Kind>;
   /** A handle for a task that somebody else started. */
   handleOf(taskId: string, untilMs: EpochMs): Promise<RemoteTaskHandle | Unready>;
 }
@@ -44,12 +71,22 @@ export function unready(trouble: Trouble): Unready {
 }
 
 /** Nothing was started, so the start may be repeated unless that is of no use. */
-export function notStarted(trouble: Unready): StartReply {
+export function notStarted(trouble: Unready): Extract<StartReply, { kind: 'refused' | 'retry' }> {
   return trouble.permanent ? { kind: 'refused', error: trouble.error } : { kind: 'retry', ...reasonOf(trouble) };
 }
 
 export function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {
   return { error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** The tool answered with a task although it was told that none is followed here. */
+export function taskForJob(tool: string): StartReply {
+  return unknown(`the tool "${tool}" answered with a task, which is not followed as long as jobs has the tool`);
+}
+
+export function notSent(reply: { readonly error: StoredError; readonly retryAfterMs?: number }): Exchange {
+  const { error, retryAfterMs } = reply;
+  return { kind: 'not_sent', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 /** A start that the tool did not answer in time, and that is not a task. */

@@ -7,7 +7,8 @@ import { remoteError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
 import { isErrorOf } from '../trouble.js';
 import { unready, type Unready } from './dialect.js';
-import { initialize, initialized, legacyWire, readInitialize, type Session } from './wire-2025-11-25.js';
+import { versionIn } from './jobs.js';
+import { initialize, initialized, readInitialize, type Session } from './wire-2025-11-25.js';
 import {
   headerMismatchCode,
   methodUnknownCode,
@@ -35,9 +36,9 @@ export class LegacySessions {
   }
 
   /** The session of a task, which another process may have opened. */
-  async of({ session: id }: RemoteTaskHandle, untilMs: EpochMs): Promise<Session | NoSession> {
+  async of({ session: id, wire }: RemoteTaskHandle, untilMs: EpochMs): Promise<Session | NoSession> {
     if (id !== undefined && this.#lost.has(id)) return this.current(untilMs);
-    return { kind: 'session', version: legacyWire, tasks: true, ...(id === undefined ? {} : { id }) };
+    return { kind: 'session', version: versionIn(wire), tasks: true, ...(id === undefined ? {} : { id }) };
   }
 
   /** A session in the place of one that the server no longer knows. */

@@ -5,14 +5,19 @@ import type { RemoteEndpoint, WireCall } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { violationError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
-import { unready, type Unready } from './dialect.js';
+import type { StartReply } from '../transport.js';
+import { unready, type JobStart, type Unready } from './dialect.js';
 import { readToolPage, type ListedTool } from './tool-list.js';
 
 export interface ListedTools {
   readonly kind: 'listed';
   readonly byName: ReadonlyMap<string, ListedTool>;
   readonly freshUntilMs: EpochMs;
+  /** The server has more pages than are read. */
+  readonly isCut: boolean;
 }
+
+type ListCall = (cursor?: string) => WireCall;
 
 /** The tools of one server, as this process saw them last. */
 export class ToolCache {
@@ -31,14 +36,28 @@ export class ToolCache {
     return this.#listed?.byName.get(tool);
   }
 
-  async fresh(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+  async fresh(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
     const listed = this.#listed;
     return listed !== undefined && this.#deps.clock.nowMs() < listed.freshUntilMs
       ? listed
       : this.read(listCall, untilMs);
   }
 
-  async read(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+  /**
+   * What becomes of a start that needs `tools`, if the server does not have them all. A list that says so is read anew
+   * first; a server that cannot be asked for it is believed to have them.
+   */
+  async refusal(job: JobStart, listCall: ListCall, untilMs: EpochMs): Promise<StartReply | undefined> {
+    const known = this.#listed;
+    const listed = await this.fresh(listCall, untilMs);
+    const missing = lacking(listed, job.tools);
+    if (missing.length === 0) return undefined;
+    const now = listed === known ? await this.read(listCall, untilMs) : listed;
+    const gone = lacking(now, job.tools);
+    return gone.length === 0 || now.kind !== 'listed' ? undefined : job.refuse(gone, [...now.byName.keys()].sort());
+  }
+
+  async read(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
     return this.#reading.run(async () => {
       const read = await this.#readPages(listCall, untilMs);
       if (read.kind === 'listed') this.#listed = read;
@@ -46,7 +65,7 @@ export class ToolCache {
     });
   }
 
-  async #readPages(listCall: (cursor?: string) => WireCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+  async #readPages(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
     return this.#endpoint.converse<ListedTools | Unready>(
       'tools/list',
       async (send) => {
@@ -65,7 +84,12 @@ export class ToolCache {
           if (cursor === undefined) break;
         }
         this.#warnOfExcluded(byName);
-        return { kind: 'listed', byName, freshUntilMs: this.#deps.clock.nowMs() + ageMs };
+        return {
+          kind: 'listed',
+          byName,
+          freshUntilMs: this.#deps.clock.nowMs() + ageMs,
+          isCut: cursor !== undefined,
+        };
       },
       untilMs,
     );
@@ -81,4 +105,8 @@ export class ToolCache {
         });
     }
   }
+}
+
+function lacking(listed: ListedTools | Unready, tools: readonly string[]): readonly string[] {
+  return listed.kind === 'unready' || listed.isCut ? [] : tools.filter((tool) => !listed.byName.has(tool));
 }

@@ -10,7 +10,7 @@ import { isUsableId } from '../handle.js';
 import { unknown, unreadable } from '../remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
 import { pollTrouble } from '../trouble.js';
-import type { ToolStart } from './dialect.js';
+import { taskForJob, type ToolStart } from './dialect.js';
 import { readToolResult } from './tool-result.js';
 import {
   cancelledTask,
@@ -55,17 +55,21 @@ export function toolsList(session: Session, cursor?: string): WireCall {
   return sessionCall('tools/list', cursor === undefined ? {} : { cursor }, session);
 }
 
-export function toolsCall(call: ToolStart, asTask: boolean, session: Session): WireCall {
+export function toolsCall(call: ToolCall, asTask: boolean, session: Session): WireCall {
   const { tool, arguments: args, idempotencyKey } = call;
   const params = {
     name: tool,
     arguments: args,
     ...(asTask ? { task: { ttl: taskTtlMs } } : {}),
-    _meta: { 'dev.outwait/idempotencyKey': idempotencyKey },
+    ...(idempotencyKey === undefined ? {} : { _meta: { 'dev.outwait/idempotencyKey': idempotencyKey } }),
   };
   const made = sessionCall('tools/call', params, session);
+  if (idempotencyKey === undefined) return made;
   return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey } };
 }
+
+/** Without a key: one that only asks. */
+type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> & Partial<Pick<ToolStart, 'idempotencyKey'>>;
 
 export function taskCall(
   method: 'tasks/get' | 'tasks/result' | 'tasks/cancel',
@@ -121,9 +125,19 @@ function saysSession({ message }: { readonly message: string }): boolean {
 }
 
 /** The result of a `tools/call`. A task is followed however the call was made, and some tools answer at once all the same. */
-export function readCallResult(result: JsonValue, server: string, session: Session): StartReply {
+export function readCallResult(
+  result: JsonValue,
+  server: string,
+  session: Session,
+  { tool, job }: Partial<Pick<ToolStart, 'tool' | 'job'>> = {},
+): StartReply {
   if (!isJsonObject(result)) return unknown('the result of the call is not an object');
   const { task } = result;
+  if (job !== undefined) {
+    const { version, id } = session;
+    if (isJsonObject(task)) return taskForJob(tool ?? '');
+    return job.read(result, id === undefined ? { version } : { version, session: id });
+  }
   if (!isJsonObject(task)) return readToolResult(result);
   const { taskId, status, ttl, pollInterval } = task;
   if (!isUsableId(taskId)) return unknown('the task has no usable taskId');

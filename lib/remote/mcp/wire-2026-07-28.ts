@@ -7,7 +7,7 @@ import type { WireCall } from '../endpoint.js';
 import { isUsableId } from '../handle.js';
 import { remoteError, unknown, unreadable } from '../remote-error.js';
 import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
-import type { ToolStart } from './dialect.js';
+import { taskForJob, type ToolStart } from './dialect.js';
 import { inputResponse, readInputRequests } from './elicitation.js';
 import { mcpHeaderValue } from './header-value.js';
 import { readToolResult } from './tool-result.js';
@@ -38,7 +38,11 @@ export function toolsList(cursor?: string): WireCall {
 }
 
 /** `Mcp-Param-*` headers are for tools that ask for them. */
-export type ToolsCall = ToolStart & { readonly paramHeaders?: Readonly<Record<string, string>> };
+export type ToolsCall = Omit<ToolStart, 'idempotencyKey'> & {
+  /** Missing of a call that only asks. */
+  readonly idempotencyKey?: string;
+  readonly paramHeaders?: Readonly<Record<string, string>>;
+};
 
 /** Starts a tool, or repeats the start with answers. The server alone decides if it answers with a task. */
 export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation, ...call }: ToolsCall): WireCall {
@@ -52,9 +56,11 @@ export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation
   };
   const made = wireCall('tools/call', tool, params, {
     answersQuestions: answersQuestions ?? false,
-    meta: { 'dev.outwait/idempotencyKey': idempotencyKey },
+    tasks: idempotencyKey !== undefined && call.job === undefined,
+    meta: idempotencyKey === undefined ? {} : { 'dev.outwait/idempotencyKey': idempotencyKey },
   });
-  return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey, ...call.paramHeaders } };
+  const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+  return { ...made, headers: { ...made.headers, ...key, ...call.paramHeaders } };
 }
 
 type TaskOf = Pick<RemoteTaskHandle, 'taskId' | 'answersQuestions'>;
@@ -73,11 +79,17 @@ export function tasksUpdate(taskId: string, key: string, answer: RemoteAnswer, i
   return { ...call, headers: { ...call.headers, 'idempotency-key': idempotencyKey } };
 }
 
+interface CallOptions {
+  readonly answersQuestions?: boolean;
+  readonly tasks?: boolean;
+  readonly meta?: JsonObject;
+}
+
 function wireCall(
   method: string,
   name: string | undefined,
   params: JsonObject,
-  { answersQuestions = false, meta = {} }: { readonly answersQuestions?: boolean; readonly meta?: JsonObject } = {},
+  { answersQuestions = false, tasks = true, meta = {} }: CallOptions = {},
 ): WireCall {
   return {
     method,
@@ -89,7 +101,8 @@ function wireCall(
         // Without elicitation a server knows that nobody answers, and does not ask.
         'io.modelcontextprotocol/clientCapabilities': {
           ...(answersQuestions ? { elicitation: { form: {}, url: {} } } : {}),
-          extensions: { [tasksExtension]: {} },
+          // Without tasks a server answers with the result, which is what a job is read from.
+          extensions: tasks ? { [tasksExtension]: {} } : {},
         },
         ...meta,
       },
@@ -105,15 +118,19 @@ function wireCall(
 }
 
 /** The result of `tools/call` (tasks extension, CreateTaskResult). A reply without a usable shape may belong to running work. */
-export function readCallResult(result: JsonValue, server: string, answersQuestions = false): StartReply {
+export function readCallResult(
+  result: JsonValue,
+  server: string,
+  { answersQuestions = false, tool, job }: Partial<Pick<ToolStart, 'answersQuestions' | 'tool' | 'job'>> = {},
+): StartReply {
   if (!isJsonObject(result)) return unknown('the result of the call is not an object');
   // Servers of older revisions send none.
   const resultType = textOf(result['resultType'] ?? 'complete');
   switch (resultType) {
     case 'complete':
-      return readToolResult(result);
+      return job === undefined ? readToolResult(result) : job.read(result, { version: mcpWire });
     case 'task':
-      return readCreatedTask(result, server, answersQuestions);
+      return job === undefined ? readCreatedTask(result, server, answersQuestions) : taskForJob(tool ?? '');
     case 'input_required':
       return readQuestions(result);
     default:
@@ -208,7 +225,7 @@ export function failedTask(task: JsonObject, error: JsonObject, server: string):
   return { kind: 'ended', end: { kind: 'failed', error: remoteError('REMOTE_TASK_FAILED', text, details) } };
 }
 
-function dataOf(data: JsonValue | undefined): JsonObject {
+export function dataOf(data: JsonValue | undefined): JsonObject {
   if (data === undefined) return {};
   const sizeBytes = utf8Bytes(JSON.stringify(data));
   return sizeBytes <= failureDataMaxBytes ? { data } : { dataBytes: sizeBytes };

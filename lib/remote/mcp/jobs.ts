@@ -1,0 +1,365 @@
+// Jobs that a server offers as plain tools: what their replies mean. Pure.
+
+import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { EffectiveJob } from '../../workflow/server-jobs.js';
+import type { Exchange } from '../exchange.js';
+import { isUsableId } from '../handle.js';
+import { finiteOrRefused } from '../overflow.js';
+import { remoteError, unknown, unreadable } from '../remote-error.js';
+import type { CancelReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
+import { cancelTrouble, pollTrouble } from '../trouble.js';
+import { readToolResult } from './tool-result.js';
+import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
+
+/** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
+export interface CalledOver {
+  readonly version: string;
+  readonly session?: string;
+}
+
+/** The wire of a handle of a job: an outwait that knows no jobs finds that it knows no such revision. */
+export function jobWire(version: string): string {
+  return `${jobPrefix}${version}`;
+}
+
+/** The version of MCP in the wire of a handle, of a job or of a task. */
+export function versionIn(wire: string): string {
+  return wire.startsWith(jobPrefix) ? wire.slice(jobPrefix.length) : wire;
+}
+
+const jobPrefix = 'jobs-';
+
+/** The argument with which the other tools are asked for a job. */
+export function jobArguments({ argument }: EffectiveJob, { taskId, numericId }: RemoteTaskHandle): JsonObject {
+  return { [argument]: numericId === true ? Number(taskId) : taskId };
+}
+
+/** The reply of the tool that starts the job. An error of it is an outcome, as with every tool. */
+export function readSubmitted(result: JsonObject, job: EffectiveJob, server: string, over: CalledOver): StartReply {
+  if (result['isError'] === true) return readToolResult(result);
+  const reply = new ToolReply(result);
+  const id = reply.at(job.id);
+  const state = stateIn(reply, job);
+  if (id === undefined || id === null) {
+    const end = endIn(reply, job, state, undefined, server);
+    if (end !== undefined) return { kind: 'ended', end };
+    return unknown(`the reply of the tool "${job.tool}" has no id of a job at "${job.id}": ${reply.shown()}`);
+  }
+  const isNumber = typeof id === 'number' && Number.isSafeInteger(id);
+  const taskId = isNumber ? String(id) : id;
+  if (!isUsableId(taskId))
+    return unknown(`the reply of the tool "${job.tool}" has no usable id at "${job.id}": it is ${JSON.stringify(id)}`);
+  const handle: RemoteTaskHandle = {
+    server,
+    protocol: 'mcp',
+    wire: jobWire(over.version),
+    taskId,
+    job: job.tool,
+    ...(isNumber ? { numericId: true } : {}),
+    ...(over.session === undefined ? {} : { session: over.session }),
+  };
+  const meaning = meaningOf(state, job);
+  if (meaning === 'working' || meaning === undefined)
+    return { kind: 'started', handle, ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }) };
+  // Servers also say of a start that it has succeeded. Only the result itself makes another reading needless.
+  const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
+  const end = isWhole && meaning === 'done' ? endIn(reply, job, state, taskId, server) : undefined;
+  return end === undefined ? { kind: 'started', handle, pollAfterMs: 0 } : { kind: 'ended', end, handle };
+}
+
+/** What the tool that tells of a job says: how it stands, or that its result is to be fetched with another tool. */
+export function readStatus(
+  exchange: Exchange,
+  job: EffectiveJob,
+  handle: RemoteTaskHandle,
+): PollReply | { readonly kind: 'result_waits' } {
+  const read = toolReply(exchange, job, job.status);
+  if (!(read instanceof ToolReply)) return read;
+  if (isForeign(read, job, handle)) return unreadable('the job is not the one that was asked for');
+  const state = stateIn(read, job);
+  if (state === undefined)
+    return unreadable(`the reply of the tool "${job.status}" has no state at "${job.state}": ${read.shown()}`);
+  if (job.missing.some((one) => typeof one === 'string' && one.toLowerCase() === state.toLowerCase()))
+    return { kind: 'missing', error: remoteError('REMOTE_TASK_LOST', `the job is "${state}"`) };
+  const meaning = meaningOf(state, job);
+  if (meaning === 'done' && job.resultTool !== undefined) return { kind: 'result_waits' };
+  const end = endIn(read, job, state, handle.taskId, handle.server);
+  if (end !== undefined) return { kind: 'ended', end };
+  if (meaning === 'done')
+    return unreadable(
+      `the job is done, and the reply of the tool "${job.status}" has no result at "${job.result ?? ''}"`,
+    );
+  const note = messageIn(read, job);
+  return {
+    kind: 'working',
+    state,
+    ...(note === undefined ? {} : { note }),
+    ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }),
+  };
+}
+
+/** What the tool for results says of a job that is done. An error of it is the outcome of the job. */
+export function readResult(exchange: Exchange, job: EffectiveJob, { taskId, server }: RemoteTaskHandle): PollReply {
+  const { resultTool = '' } = job;
+  if (exchange.kind !== 'result') return jobTrouble(exchange, job);
+  const { result } = exchange;
+  if (!isToolResult(result)) return unreadable(`the reply of the tool "${resultTool}" is not the result of a tool`);
+  if (result['isError'] === true) {
+    const said = new ToolReply(result);
+    if (saysMissing(said, job)) return { kind: 'missing', error: errorSaid(said, resultTool) };
+    return { kind: 'ended', end: { kind: 'completed', result, isError: true, taskId } };
+  }
+  const end = completed(new ToolReply(result), job, taskId, server);
+  return end === undefined
+    ? unreadable(`the reply of the tool "${resultTool}" has no result at "${job.result ?? ''}"`)
+    : { kind: 'ended', end };
+}
+
+/** What the tool that stops a job says; `unsure` where only the job itself can tell, with the reply if it goes on. */
+export function readStopped(
+  exchange: Exchange,
+  tool: string,
+): CancelReply | { readonly kind: 'unsure'; readonly error: ReturnType<typeof remoteError> } {
+  // A tool that is not there, or takes no such argument, will do no better later.
+  if (exchange.kind !== 'result') return cancelTrouble(exchange, [], [methodUnknownCode, invalidParamsCode]);
+  const { result } = exchange;
+  if (!isToolResult(result))
+    return { kind: 'retry', error: unreadable(`the reply of the tool "${tool}" is not the result of a tool`).error };
+  return result['isError'] === true
+    ? { kind: 'unsure', error: errorSaid(new ToolReply(result), tool) }
+    : { kind: 'done' };
+}
+
+/** A start that a server refuses since the configuration names tools that it does not have. */
+export function withoutTools(
+  job: EffectiveJob,
+  server: string,
+  missing: readonly string[],
+  has: readonly string[],
+): StartReply {
+  const names = has.slice(0, toolsShown).join(', ');
+  const more = has.length > toolsShown ? ` and ${has.length - toolsShown} more` : '';
+  const message = `jobs.${job.tool} of the entry of "${server}" names ${missing.map((name) => `"${name}"`).join(' and ')}, which the server does not have; its tools are ${names === '' ? 'none' : names}${more}`;
+  return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', message) };
+}
+
+const toolsShown = 30;
+
+/** The tools that a job needs. */
+export function toolsOf({ tool, status, cancel, resultTool }: EffectiveJob): readonly string[] {
+  return [tool, status, cancel, resultTool].filter((name) => name !== undefined);
+}
+
+/** Where the configuration says nothing (any more) of the tool that started the job. */
+export function unknownJob({ taskId, job = '', server }: RemoteTaskHandle): ReturnType<typeof remoteError> {
+  return remoteError(
+    'CONFIG_INVALID',
+    `the job "${taskId}" was started with the tool "${job}", of which the entry of "${server}" says nothing; missing is its line jobs: { ${job}: { status: …, id: … } }`,
+  );
+}
+
+/** A result of a tool, read as data: its structured content, and beside it the JSON of its first text. */
+class ToolReply {
+  readonly result: JsonObject;
+  #text: { readonly value?: JsonValue; readonly overflow?: NumberOverflow } | undefined;
+
+  constructor(result: JsonObject) {
+    this.result = result;
+  }
+
+  at(path: string): JsonValue | undefined {
+    return this.find(path)?.value;
+  }
+
+  /**
+   * The value at a path. The text counts where the structured content has nothing there: of a tool that returns a text,
+   * some servers put that text whole into the structured content.
+   */
+  find(path: string): { readonly value: JsonValue; readonly overflow?: NumberOverflow } | undefined {
+    const names = path.split('.');
+    const structured = valueAt(this.result['structuredContent'], names);
+    if (structured !== undefined) return { value: structured };
+    const { value: text, overflow } = this.#asJson();
+    const value = valueAt(text, names);
+    if (value === undefined) return undefined;
+    return { value, ...(overflow === undefined ? {} : { overflow }) };
+  }
+
+  /** All that was said as text. */
+  get texts(): string {
+    return contentOf(this.result)
+      .map((block) => block['text'])
+      .filter((text) => typeof text === 'string')
+      .join('\n');
+  }
+
+  /** The data, for whoever is to see what came: whole, so that secrets in it are found. */
+  shown(): string {
+    const { structuredContent } = this.result;
+    const text = structuredContent === undefined ? this.texts : JSON.stringify(structuredContent);
+    return text === '' ? 'it is empty' : `it is ${text}`;
+  }
+
+  #asJson(): { readonly value?: JsonValue; readonly overflow?: NumberOverflow } {
+    return (this.#text ??= parsed(contentOf(this.result).find(({ text }) => typeof text === 'string')?.['text']));
+  }
+}
+
+function contentOf({ content }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(content) ? (content as readonly JsonValue[]).filter(isJsonObject) : [];
+}
+
+function parsed(text: JsonValue | undefined): { readonly value?: JsonValue; readonly overflow?: NumberOverflow } {
+  if (typeof text !== 'string' || !/^\s*[{[]/.test(text)) return {};
+  try {
+    return parseReplyJson(text);
+  } catch {
+    return {};
+  }
+}
+
+function valueAt(value: JsonValue | undefined, names: readonly string[]): JsonValue | undefined {
+  return names.reduce<JsonValue | undefined>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
+        ? (inner as JsonObject)[name]
+        : undefined,
+    value,
+  );
+}
+
+function isToolResult(result: JsonValue): result is JsonObject {
+  return isJsonObject(result) && !isTask(result) && (Array.isArray(result['content']) || 'structuredContent' in result);
+}
+
+/** A task of the protocol, or a question, in place of the result of a tool. */
+function isTask({ resultType = 'complete', task }: JsonObject): boolean {
+  return resultType !== 'complete' || isJsonObject(task);
+}
+
+function toolReply(exchange: Exchange, job: EffectiveJob, tool: string): ToolReply | NoStatus {
+  if (exchange.kind !== 'result') return jobTrouble(exchange, job);
+  if (!isToolResult(exchange.result)) return unreadable(`the reply of the tool "${tool}" is not the result of a tool`);
+  const reply = new ToolReply(exchange.result);
+  if (exchange.result['isError'] !== true) return reply;
+  return { kind: saysMissing(reply, job) ? 'missing' : 'unreadable', error: errorSaid(reply, tool) };
+}
+
+type NoStatus = Extract<PollReply, { kind: 'missing' | 'unreadable' }>;
+
+function jobTrouble(trouble: Exclude<Exchange, { kind: 'result' }>, { missing }: EffectiveJob): NoStatus {
+  const codes = missing.filter((one) => typeof one === 'number');
+  if (trouble.kind !== 'rpc_error') return pollTrouble(trouble);
+  const isSaid = holdsOne(trouble.message, missing);
+  return pollTrouble(trouble, isSaid ? [...codes, trouble.code] : codes);
+}
+
+function saysMissing(reply: ToolReply, { missing }: EffectiveJob): boolean {
+  const { structuredContent } = reply.result;
+  return holdsOne(
+    `${reply.texts}\n${structuredContent === undefined ? '' : JSON.stringify(structuredContent)}`,
+    missing,
+  );
+}
+
+function holdsOne(text: string, words: EffectiveJob['missing']): boolean {
+  const said = text.toLowerCase();
+  return words.some((word) => typeof word === 'string' && said.includes(word.toLowerCase()));
+}
+
+/** A tool that cannot tell says nothing of the job. */
+function errorSaid(reply: ToolReply, tool: string): ReturnType<typeof remoteError> {
+  return remoteError('REMOTE_PROTOCOL_VIOLATION', `the tool "${tool}" answered with an error: ${reply.shown()}`);
+}
+
+/** The reply names another job than ours. One that names none is believed. */
+function isForeign(reply: ToolReply, { id, argument }: EffectiveJob, { taskId }: RemoteTaskHandle): boolean {
+  const named = reply.at(id) ?? reply.at(argument) ?? taskId;
+  return typeof named === 'object' || String(named) !== taskId;
+}
+
+/** The state as the server writes it; undefined where there is none. */
+function stateIn(reply: ToolReply, { state }: EffectiveJob): string | undefined {
+  const value = reply.at(state);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined;
+}
+
+function meaningOf(
+  state: string | undefined,
+  { done, failed, cancelled }: EffectiveJob,
+): 'done' | 'failed' | 'cancelled' | 'working' | undefined {
+  if (state === undefined) return undefined;
+  const word = state.trim().toLowerCase();
+  if (done.includes(word)) return 'done';
+  if (failed.includes(word)) return 'failed';
+  return cancelled.includes(word) ? 'cancelled' : 'working';
+}
+
+/** The end that a reply tells of; undefined where the job goes on, or is done and its result is not in the reply. */
+function endIn(
+  reply: ToolReply,
+  job: EffectiveJob,
+  state: string | undefined,
+  taskId: string | undefined,
+  server: string,
+): RemoteEnd | undefined {
+  switch (meaningOf(state, job)) {
+    case 'done':
+      return completed(reply, job, taskId, server);
+    case 'failed':
+      return broken('REMOTE_TASK_FAILED', 'failed', reply, job, state, server);
+    case 'cancelled':
+      return broken('REMOTE_TASK_CANCELLED', 'cancelled', reply, job, state, server);
+    case 'working':
+    case undefined:
+      return undefined;
+  }
+}
+
+function completed(
+  reply: ToolReply,
+  { result: path }: EffectiveJob,
+  taskId: string | undefined,
+  server: string,
+): RemoteEnd | undefined {
+  const task = taskId === undefined ? {} : { taskId };
+  if (path === undefined) return { kind: 'completed', result: reply.result, isError: false, ...task };
+  const found = reply.find(path);
+  if (found === undefined) return undefined;
+  const { value, overflow } = found;
+  const end: RemoteEnd = { kind: 'completed', result: asToolResult(value), isError: false, ...task };
+  return finiteOrRefused({ end }, overflow, server).end;
+}
+
+/** The form that results of tools have, so that they are read alike. */
+function asToolResult(value: JsonValue): JsonObject {
+  return typeof value === 'string'
+    ? { content: [{ type: 'text', text: value }] }
+    : { content: [], structuredContent: value };
+}
+
+function broken(
+  code: 'REMOTE_TASK_FAILED' | 'REMOTE_TASK_CANCELLED',
+  word: string,
+  reply: ToolReply,
+  job: EffectiveJob,
+  state: string | undefined,
+  server: string,
+): RemoteEnd {
+  const text = `remote task ${word}: ${messageIn(reply, job) ?? 'no reason was given'}`;
+  const details = { server, state: state?.trim() ?? word, ...dataOf(reply.result['structuredContent']) };
+  return { kind: 'failed', error: remoteError(code, text, details) };
+}
+
+function messageIn(reply: ToolReply, { messages }: EffectiveJob): string | undefined {
+  for (const path of messages) {
+    const value = reply.at(path);
+    if (typeof value === 'number') return String(value);
+    if (typeof value === 'string' && value.trim() !== '') return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,210 @@
+import { pollHintMaxMs } from '../base/limits.js';
+import { durationToMs, type Duration } from '../base/time.js';
+
+/**
+ * A job that a server offers as plain tools: one that starts it, one that tells how it stands, and often one that stops
+ * it. A path is a name, or names with dots between them, inside the structured content of a reply, else inside the JSON
+ * of its first text.
+ */
+export interface ServerJob {
+  /** The tool that tells how the job stands. */
+  readonly status: string;
+  /** Path of the job's id in the reply to the start: a text or a whole number. */
+  readonly id: string;
+  /** The argument by which the other tools are given the id. Default: the last name of `id`. */
+  readonly argument?: string;
+  /** The tool that stops the job. Default: nothing stops it. */
+  readonly cancel?: string;
+  /** The tool that gives the result of a job that is done. Default: the reply that says that it is done has it. */
+  readonly resultTool?: string;
+  /** Path of the state. Default `status`. */
+  readonly state?: string;
+  /** States of a job that has its result, without regard to case. Every other state than those listed means that it goes on. */
+  readonly done?: readonly string[];
+  /** States of a job that failed. */
+  readonly failed?: readonly string[];
+  /** States of a job that somebody stopped. */
+  readonly cancelled?: readonly string[];
+  /**
+   * What tells that the server knows no such job: a text that is the state, or that is in an error of the tool; or the
+   * code of a JSON-RPC error. Default: nothing does.
+   */
+  readonly missing?: readonly (string | number)[];
+  /** Path of the result in the reply that has it. Default: the whole reply. */
+  readonly result?: string;
+  /** Path of what is said of the progress, or of the reason. Default: `message`, else `error.message`, else `error`. */
+  readonly message?: string;
+  /** The job is not read sooner than this after its start or the read before: 1 second to 1 hour. Default: as with every task. */
+  readonly pollAfter?: Duration;
+}
+
+/** By the name of the tool that starts the job. */
+export type ServerJobs = Readonly<Record<string, ServerJob>>;
+
+/** The same with defaults. */
+export interface EffectiveJob {
+  /** The tool that starts it. */
+  readonly tool: string;
+  readonly status: string;
+  readonly cancel: string | undefined;
+  readonly resultTool: string | undefined;
+  readonly id: string;
+  readonly argument: string;
+  readonly state: string;
+  /** In lower case, as the two that follow. */
+  readonly done: readonly string[];
+  readonly failed: readonly string[];
+  readonly cancelled: readonly string[];
+  readonly missing: readonly (string | number)[];
+  readonly result: string | undefined;
+  readonly messages: readonly string[];
+  readonly pollAfterMs: number | undefined;
+}
+
+// No "success" and no "ok": many servers say so of the start that has just succeeded.
+const doneWords = ['completed', 'complete', 'succeeded', 'done', 'finished'];
+const failedWords = ['failed', 'failure', 'error'];
+const cancelledWords = ['cancelled', 'canceled'];
+
+/** The job that `tool` starts; undefined for a tool that is called as it is. */
+export function effectiveJob(jobs: ServerJobs | undefined, tool: string): EffectiveJob | undefined {
+  const job = jobs !== undefined && Object.hasOwn(jobs, tool) ? jobs[tool] : undefined;
+  return job === undefined ? undefined : withDefaults(tool, job);
+}
+
+function withDefaults(tool: string, job: ServerJob): EffectiveJob {
+  const { status, id, cancel, resultTool, result, message, pollAfter } = job;
+  return {
+    tool,
+    status,
+    cancel,
+    resultTool,
+    id,
+    argument: job.argument ?? id.slice(id.lastIndexOf('.') + 1),
+    state: job.state ?? 'status',
+    ...statesOf(job),
+    missing: job.missing ?? [],
+    result,
+    messages: message === undefined ? ['message', 'error.message', 'error'] : [message],
+    pollAfterMs: pollAfter === undefined ? undefined : durationToMs(pollAfter, 'pollAfter'),
+  };
+}
+
+/** A word that is listed for one end is no default of another. */
+function statesOf(job: ServerJob): Pick<EffectiveJob, (typeof stateFields)[number]> {
+  const listed = stateFields.flatMap((field) => lower(job[field] ?? []));
+  const words = (field: (typeof stateFields)[number], usual: readonly string[]): readonly string[] =>
+    lower(job[field] ?? usual.filter((word) => !listed.includes(word)));
+  return {
+    done: words('done', doneWords),
+    failed: words('failed', failedWords),
+    cancelled: words('cancelled', cancelledWords),
+  };
+}
+
+function lower(words: readonly string[]): readonly string[] {
+  return words.map((word) => word.toLowerCase());
+}
+
+const toolFields = ['status', 'cancel', 'resultTool'] as const;
+const pathFields = ['id', 'state', 'result', 'message'] as const;
+const stateFields = ['done', 'failed', 'cancelled'] as const;
+const fields: readonly string[] = [...toolFields, ...pathFields, ...stateFields, 'argument', 'missing', 'pollAfter'];
+const toolNameMaxChars = 256;
+
+/** What is wrong with jobs, if anything: the field, what was expected and what came. */
+export function problemWithJobs(jobs: unknown): string | undefined {
+  if (!isRecord(jobs)) return `jobs must be an object with a job for each tool that starts one, got ${shown(jobs)}`;
+  for (const [tool, job] of Object.entries(jobs)) {
+    if (!isToolName(tool)) return `jobs: the name of a tool must have 1 to ${toolNameMaxChars} characters`;
+    const problem = problemWithJob(job) ?? problemWithTools(job as ServerJob, jobs);
+    if (problem !== undefined) return `jobs.${tool}${problem}`;
+  }
+  return undefined;
+}
+
+function problemWithJob(job: unknown): string | undefined {
+  if (!isRecord(job)) return ` must be an object such as { status: 'get_status', id: 'job_id' }, got ${shown(job)}`;
+  for (const field of Object.keys(job))
+    if (!fields.includes(field)) return `.${field} is no option of a job; there are ${fields.join(', ')}`;
+  for (const field of ['status', 'id'])
+    if (job[field] === undefined) return `.${field} is missing: ${field === 'id' ? 'the path of the id' : 'a tool'}`;
+  for (const field of toolFields)
+    if (job[field] !== undefined && !isToolName(job[field]))
+      return `.${field} must be the name of a tool, got ${shown(job[field])}`;
+  for (const field of pathFields)
+    if (job[field] !== undefined && !isPath(job[field]))
+      return `.${field} must be a path such as "job.id", got ${shown(job[field])}`;
+  if (job['argument'] !== undefined && (typeof job['argument'] !== 'string' || job['argument'] === ''))
+    return `.argument must be the name of an argument, got ${shown(job['argument'])}`;
+  return problemWithStates(job) ?? problemWithMissing(job['missing']) ?? problemWithPause(job['pollAfter']);
+}
+
+/** Reading a job must not start another one. */
+function problemWithTools(job: ServerJob, jobs: object): string | undefined {
+  const field = toolFields.find((one) => Object.hasOwn(jobs, job[one] ?? ''));
+  return field === undefined ? undefined : `.${field} is "${job[field] ?? ''}", which starts a job itself`;
+}
+
+function problemWithStates(job: Readonly<Record<string, unknown>>): string | undefined {
+  for (const field of stateFields) {
+    const words = job[field];
+    if (words !== undefined && !(isList(words) && words.every(isWord)))
+      return `.${field} must be a list of states, got ${shown(words)}`;
+  }
+  // Of the right types by now.
+  const lists = statesOf(job as unknown as ServerJob);
+  if (lists.done.length === 0) return '.done must name a state';
+  const [first, second] = stateFields
+    .flatMap((field) => lists[field].map((word) => ({ field, word })))
+    .flatMap((one, _index, all) => {
+      const other = all.find(({ field, word }) => word === one.word && field !== one.field);
+      return other === undefined ? [] : [[one, other] as const];
+    })
+    .flat();
+  if (first === undefined || second === undefined) return undefined;
+  return `: the state "${first.word}" is both in ${first.field} and in ${second.field}`;
+}
+
+function problemWithMissing(missing: unknown): string | undefined {
+  if (missing === undefined) return undefined;
+  const isUsable = isList(missing) && missing.every((one) => isWord(one) || Number.isInteger(one));
+  return isUsable ? undefined : `.missing must be a list of texts and codes, got ${shown(missing)}`;
+}
+
+function problemWithPause(pollAfter: unknown): string | undefined {
+  if (pollAfter === undefined) return undefined;
+  if (!isRecord(pollAfter)) return `.pollAfter must be a duration such as { seconds: 30 }, got ${shown(pollAfter)}`;
+  try {
+    const ms = durationToMs(pollAfter, 'pollAfter');
+    return ms >= 1_000 && ms <= pollHintMaxMs ? undefined : '.pollAfter must be from 1 second to 1 hour';
+  } catch (error) {
+    return `: ${error instanceof Error ? error.message : 'pollAfter must be a duration'}`;
+  }
+}
+
+function isToolName(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= toolNameMaxChars;
+}
+
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && value.split('.').every((name) => name !== '');
+}
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function shown(value: unknown): string {
+  const text =
+    typeof value === 'function' ? 'a function' : ((JSON.stringify(value) as string | undefined) ?? String(value));
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
