@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isRunId, isWaitId } from '../base/ids.js';
-import type { StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
 
 // Bodies as a queue hands them back. Unknown fields are ignored: a newer version may have sent them.
 
@@ -25,6 +25,8 @@ const stepMessage = z.object({
   unharmed: z.catch(z.optional(z.string()), undefined),
 });
 
+const startMessage = z.object({ kind: z.literal('start'), runId, waitId, dueAtMs: instantMs });
+
 const workMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('wake'), runId, dueAtMs: instantMs }),
   z.object({
@@ -47,6 +49,12 @@ export function parseTurnMessage(body: string): TurnMessage | undefined {
 export function parseStepMessage(body: string): StepMessage | undefined {
   const parsed = stepMessage.safeParse(fromJson(body));
   return parsed.success ? (withoutUndefined(parsed.data) as StepMessage) : undefined;
+}
+
+/** Undefined for a body that is no message of the queue of starts. */
+export function parseStartMessage(body: string): StartMessage | undefined {
+  const parsed = startMessage.safeParse(fromJson(body));
+  return parsed.success ? parsed.data : undefined;
 }
 
 /** Undefined for a body that is no work message. */

@@ -15,7 +15,13 @@ export type TokenOutcome =
       readonly isVoid?: true;
     }
   | { readonly kind: 'failed'; readonly error: StoredError }
-  | { readonly kind: 'timed_out' }
+  /** `phase`: the server had not answered its start, or nothing had been sent, for that `reason`. `mayRun`: something had been. */
+  | {
+      readonly kind: 'timed_out';
+      readonly phase?: 'start';
+      readonly reason?: string;
+      readonly mayRun?: true;
+    }
   /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };

@@ -139,6 +139,7 @@ export class MortalEngine {
       },
       sendWork: (...message) => this.#queues.sendWork(...message),
       sendStep: (...message) => this.#queues.sendStep(...message),
+      sendStart: (...message) => this.#queues.sendStart(...message),
     };
     const watched: Around = async (name, call) => {
       const value = await around(name, call);

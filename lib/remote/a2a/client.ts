@@ -88,7 +88,7 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
-  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey, untilMs }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
@@ -96,11 +96,16 @@ export class A2aTransport implements RemoteTaskTransport {
       parts: partsOf(request),
     };
     const operation = { kind: 'send', message, idempotencyKey } as const;
-    return this.#endpoint.converse('SendMessage', async (send) => {
-      const found = await this.#interfaces.forStart(send);
-      const { exchange, origin } = await this.#perform(send, found, operation, { freshConnection: true });
-      return classifyStart(exchange, origin, contextId);
-    });
+    const options = { freshConnection: true, patient: untilMs !== undefined };
+    return this.#endpoint.converse(
+      'SendMessage',
+      async (send) => {
+        const found = await this.#interfaces.forStart(send);
+        const { exchange, origin } = await this.#perform(send, found, operation, options);
+        return classifyStart(exchange, origin, contextId);
+      },
+      untilMs,
+    );
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
@@ -220,7 +225,7 @@ export class A2aTransport implements RemoteTaskTransport {
     send: Send,
     found: FoundInterface,
     operation: A2aOperation,
-    options: { readonly freshConnection?: boolean } = {},
+    options: { readonly freshConnection?: boolean; readonly patient?: boolean } = {},
   ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
     const first = await this.#call(send, found, operation, options);
     const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';

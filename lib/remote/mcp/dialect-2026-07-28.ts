@@ -41,6 +41,11 @@ export class ModernDialect implements McpDialect {
     this.#tools = new ToolCache(endpoint, deps);
   }
 
+  /** The server decides with each call whether it becomes a task. */
+  async answersAtOnce(): Promise<undefined> {
+    return undefined;
+  }
+
   async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     return this.#endpoint.converse('tools/call', (send) => this.#startInRounds(send, call, untilMs), untilMs);
   }
@@ -80,7 +85,8 @@ export class ModernDialect implements McpDialect {
   }
 
   async #call(send: Send, call: ToolStart, headers: Readonly<Record<string, string>>): Promise<Exchange> {
-    return (await send(toolsCall({ ...call, paramHeaders: headers }), { freshConnection: true })).exchange;
+    const { isPatient: patient = false, ...start } = call;
+    return (await send(toolsCall({ ...start, paramHeaders: headers }), { freshConnection: true, patient })).exchange;
   }
 
   /** None for a tool that was never listed: most servers ask for none, and the others say so before they run anything. */

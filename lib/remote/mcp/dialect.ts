@@ -6,7 +6,12 @@ import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, Sta
 import { startTrouble, type Trouble } from '../trouble.js';
 
 /** A start of one tool. */
-export type ToolStart = Omit<StartRequest, 'request'> & { readonly tool: string; readonly arguments: JsonObject };
+export type ToolStart = Omit<StartRequest, 'request' | 'untilMs'> & {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** The answer may take all of the time. */
+  readonly isPatient?: boolean;
+};
 
 /** The server does not speak the revision of the call, and did not process it. */
 export interface OtherRevision {
@@ -25,6 +30,8 @@ export interface Unready {
 
 /** One revision of MCP as far as tasks go. */
 export interface McpDialect {
+  /** Whether a call of the tool is answered before its work is done; undefined when the server does not say. */
+  answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined>;
   /** One attempt, over at `untilMs`. */
   start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision>;
   /** One read, over at `untilMs` or within 30 s. */
