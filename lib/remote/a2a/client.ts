@@ -88,6 +88,11 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
+  /** Many agents answer when their work is done, whatever they are asked, and no card says so. */
+  async answersAtOnce(): Promise<undefined> {
+    return undefined;
+  }
+
   async start({ request, idempotencyKey, untilMs }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
