@@ -211,7 +211,12 @@ async function takeLongReply(
   return takeReply(deps, start, number, target, token, reply);
 }
 
-function notMade(deps: Deps, { wait: { waitId }, command }: StartAttempt, attempt: number, token: TokenRecord): StartResult {
+function notMade(
+  deps: Deps,
+  { wait: { waitId }, command }: StartAttempt,
+  attempt: number,
+  token: TokenRecord,
+): StartResult {
   const atMs = deps.clock.nowMs();
   const { server } = command;
   const error = storedError('REMOTE_UNREACHABLE', 'the call was not made: too little time was left', { server });
@@ -246,7 +251,8 @@ async function leave(
 async function putOff(
   deps: Deps,
   { runId, waitId, dueAtMs, deadlineAtMs }: DueStart,
-  untilMs: EpochMs): Promise<MadeStart> {
+  untilMs: EpochMs,
+): Promise<MadeStart> {
   await deps.store.moveStart(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: Math.min(untilMs, deadlineAtMs) });
   return 'put off';
 }

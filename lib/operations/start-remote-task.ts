@@ -4,12 +4,7 @@ import type { EpochMs } from '../base/time.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { boundedQuestions } from '../decide/questions.js';
 import { startRetryDelayMs } from '../decide/retry.js';
-import {
-  startCallMs,
-  startProbeDelaysMs,
-  startResendMs,
-  startRoundsMax,
-} from '../base/limits.js';
+import { startCallMs, startProbeDelaysMs, startResendMs, startRoundsMax } from '../base/limits.js';
 import type { RemoteTaskStartAsked, RemoteTaskStartFailed, RemoteTaskStartLost } from '../history/event.js';
 import { questionIdOf, type RemoteAnswer } from '../history/remote-question.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
@@ -141,7 +136,12 @@ async function timeOut(deps: Deps, start: StartAttempt, attempt: number): Promis
   return (await settle(deps, start, 'timeout', startTimedOut(start.wait, token))) ?? token;
 }
 
-export async function callServer(deps: Deps, start: StartAttempt, target: RemoteTarget, token: TokenRecord): Promise<StartReply> {
+export async function callServer(
+  deps: Deps,
+  start: StartAttempt,
+  target: RemoteTarget,
+  token: TokenRecord,
+): Promise<StartReply> {
   const { runId, wait, command } = start;
   const { request } = command;
   const { transport } = target;

@@ -163,7 +163,8 @@ function knownByWorker({ workerStart, attempt }: TokenRecord): number {
   const { claim, came } = workerStart;
   // Not begun, and it cannot be any more.
   if (claim === undefined) return attempt;
-  const hasRunNothing = came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);
+  const hasRunNothing =
+    came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);
   return hasRunNothing ? attempt : 0;
 }
 

@@ -61,7 +61,7 @@ import {
 import { toRequest } from './to-request.js';
 import { GaveUp, isOnlyKnownHere, type TurnWork } from './turn-work.js';
 import { wakeForRest, wakeRun, wakeRunAt } from './wake.js';
-import { isWithWorker } from './worker-start.js';
+import { isNextWithWorker } from './worker-start.js';
 
 interface TurnOptions {
   readonly turnId: string;
@@ -322,11 +322,18 @@ export class Turn {
   async #decide(write: () => Promise<boolean>, events: readonly HistoryEvent[]): Promise<boolean> {
     try {
       const committed = await this.#persist(write);
-      if (!committed) this.#work.takeBack(events);
+      if (!committed) this.#work.takeBack(events.filter((event) => !this.#isOnItem(event)));
       return committed;
     } catch (error) {
       throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
     }
+  }
+
+  /** A worker has left it on the token: the next pass finds it there, if the log then still waits for it. */
+  #isOnItem(event: HistoryEvent): boolean {
+    const came = 'waitId' in event ? this.#tokens.get(event.waitId)?.workerStart?.came : undefined;
+    if (came?.type !== event.type) return false;
+    return !('error' in event) || ('error' in came && came.error === event.error);
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
@@ -496,11 +503,7 @@ export class Turn {
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
     if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;
     if (this.#waitsForAnswers(wait)) return true;
-    if (this.#isWithWorker(wait)) {
-      const came = this.#tokens.get(wait.waitId)?.workerStart?.came;
-      if (came !== undefined) this.#work.results.push(came);
-      return true;
-    }
+    if (this.#isWithWorker(wait)) return true;
     // A start that the end of the process cuts off may leave a task that nobody knows.
     if (this.#options.limits.remainingMs() < startReserveMs) return false;
     const { turnId, called, limits } = this.#options;
@@ -519,7 +522,7 @@ export class Turn {
   /** A worker makes the next attempt: no turn calls meanwhile, and nothing of it is due here. */
   #isWithWorker(wait: OpenRemoteTask): boolean {
     const token = this.#tokens.get(wait.waitId);
-    return token !== undefined && wait.look === undefined && isWithWorker(token, wait.failedAttempts + 1);
+    return token !== undefined && isNextWithWorker(wait, token);
   }
 
   /** Nothing is left to do about what a worker has left on the item, or it is due in another way: the log has it. */

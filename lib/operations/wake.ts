@@ -1,7 +1,15 @@
 import type { RunId } from '../base/ids.js';
 import { delayedMessageMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { News, PollMessage, StartMessage, StepMessage, TurnMessage, UnharmedStart, WorkMessage } from '../queue/queue.js';
+import type {
+  News,
+  PollMessage,
+  StartMessage,
+  StepMessage,
+  TurnMessage,
+  UnharmedStart,
+  WorkMessage,
+} from '../queue/queue.js';
 import type { Deps } from './deps.js';
 
 type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;

@@ -9,6 +9,11 @@ export function isWithWorker({ workerStart, settlement, handle }: TokenRecord, a
   return settlement === undefined && handle === undefined && workerStart?.attempt === attempt;
 }
 
+/** The same of the next attempt of a wait, as the log has it. */
+export function isNextWithWorker({ look, failedAttempts }: OpenRemoteTask, token: TokenRecord): boolean {
+  return look === undefined && isWithWorker(token, failedAttempts + 1);
+}
+
 /** What a wait ends with whose deadline passes before its task is known. */
 export function startTimedOut(
   wait: Pick<OpenRemoteTask, 'lastError' | 'mayRun' | 'look'>,
