@@ -97,6 +97,7 @@ class Simulation implements Stage {
       tools,
       dedupes: given.dedupes,
       finds: given.finds,
+      ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
       cancelsFail: given.cancelsFail,
       faultsEndS: this.#quietS,

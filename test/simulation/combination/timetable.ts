@@ -94,6 +94,8 @@ export interface Case {
   readonly finds: boolean;
   readonly missingFor: number;
   readonly cancelsFail: boolean;
+  /** How long the remote server takes to answer a start, in seconds. Left out: it is known to answer at once. */
+  readonly startsTake?: number;
   readonly deploy?: Deploy;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
 }
@@ -124,6 +126,7 @@ export function drawCase(seed: number, dice: Dice): Case {
     cancelsFail: dice.chance(0.4),
     ...(dice.chance(0.12) ? { deploy: drawDeploy(dice) } : {}),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(dice.chance(0.25) ? { startsTake: dice.pick([0.3, 8, 40, 120]) } : {}),
   };
 }
 
