@@ -3,6 +3,7 @@ import { endingMutants } from './ending.js';
 import { itemsMutants } from './items.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
+import { patientMutants } from './patient.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { untestedMutants } from './untested.js';
@@ -25,6 +26,7 @@ export const mutants: readonly Mutant[] = [
   ...namesMutants,
   ...remoteMutants,
   ...requestsMutants,
+  ...patientMutants,
   ...stepsMutants,
   ...untestedMutants,
 
