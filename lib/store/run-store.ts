@@ -443,9 +443,10 @@ export class RunStore {
     waitId: WaitId,
     move: { readonly seenDueAtMs: EpochMs; readonly dueAtMs: EpochMs; readonly held?: StoredError },
   ): Promise<boolean> {
+    const { seenDueAtMs, dueAtMs, held } = move;
     const { ok } = await this.#updateToken(runId, waitId, {
-      set: { dueAtMs: move.dueAtMs, ...(move.held === undefined ? {} : items.heldAttribute(move.held)) },
-      conditions: [notSettled, dueStill(move.seenDueAtMs)],
+      set: { dueAtMs, ...(held === undefined ? {} : items.heldAttribute(held)) },
+      conditions: [notSettled, dueStill(seenDueAtMs)],
     });
     return ok;
   }

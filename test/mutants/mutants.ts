@@ -250,7 +250,9 @@ export const mutants: readonly Mutant[] = [
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
     file: turn,
-    edits: [{ find: 'if (!committed) this.#work.takeBack(events);', replace: '' }],
+    edits: [
+      { find: 'if (!committed) this.#work.takeBack(events.filter((event) => !this.#isOnItem(event)));', replace: '' },
+    ],
     caughtBy: rules('ending', 'results kept'),
   },
   {
@@ -406,12 +408,12 @@ export const mutants: readonly Mutant[] = [
       {
         find: 'const claim = await claimAttempt(deps, start, attempt, writerId);',
         replace: `const known = await deps.store.readToken(start.runId, wait.waitId);
-          const early = known === undefined && found.kind === 'target' ? await call(deps, start, found.target, freshToken(deps, start)) : undefined;
+          const early = known === undefined && found.kind === 'target' ? await callServer(deps, start, found.target, freshToken(deps, start)) : undefined;
           const claim = await claimAttempt(deps, start, attempt, writerId);`,
       },
       {
-        find: 'token, await call(deps, start, target, token))',
-        replace: 'token, early ?? await call(deps, start, target, token))',
+        find: 'token, await callServer(deps, start, target, token))',
+        replace: 'token, early ?? await callServer(deps, start, target, token))',
       },
     ],
     caughtBy: rules('starting', 'token item before the start'),

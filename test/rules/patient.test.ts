@@ -225,7 +225,7 @@ test('F62 a worker dies over a call whose wait is closed: the task is found and 
   }
 });
 
-test('F62 deadline: it ends the wait though its worker died, no later than a sweep after it', async () => {
+test('F62 deadline: it ends the wait though its worker died, when it comes', async () => {
   for (const { kind, ...server } of servers) {
     const played = await slowCall({
       ...server,
@@ -234,7 +234,7 @@ test('F62 deadline: it ends the wait though its worker died, no later than a swe
     });
     expect([kind, played.outcome]).toEqual([kind, { status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' }]);
     expect(played.endedAtS).toBeGreaterThanOrEqual(200);
-    expect(played.endedAtS).toBeLessThan(262);
+    expect(played.endedAtS).toBeLessThan(203);
   }
 });
 
@@ -248,7 +248,7 @@ test('F62 pause: a start that no worker has begun waits for the resume', async (
   });
   expect(played.outcome).toEqual(done);
   expect(
-    played.world.trace.filter((line) => / start r1$/.test(line)).map((line) => Number(line.split(' ')[0]) > 300),
+    played.world.trace.filter((line) => line.endsWith(" start r1")).map((line) => Number(line.split(' ')[0]) > 300),
   ).toEqual([true]);
 });
 
