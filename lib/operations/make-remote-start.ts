@@ -204,8 +204,7 @@ async function takeLongReply(
   if (isOver && isOpen) {
     const wait = { ...start.wait, lastError: reply.error };
     // What was surely not processed leaves nothing behind.
-    const { workerStart, ...unclaimed } = token;
-    const made = reply.kind === 'retry' || workerStart === undefined ? unclaimed : token;
+    const made = reply.kind === 'retry' ? { ...token, workerStart: { attempt: number } } : token;
     return { token: (await timedOut(deps, { ...start, wait }, made)) ?? token };
   }
   return takeReply(deps, start, number, target, token, reply);

@@ -14,7 +14,7 @@ import type { Deps } from './deps.js';
 import { isOverdue, settleInTime, timeOut } from './settle-in-time.js';
 import { pollAt, startNow, wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
-import { isWithWorker, startTimedOut } from './worker-start.js';
+import { isWithWorker } from './worker-start.js';
 
 /** `stale`: the message was for a due instant that is no longer the token's, or another worker has it. `held`: its server is left alone. */
 export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
@@ -33,7 +33,7 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return 'stale';
   }
   if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
-    return settle(deps, token, 'timeout', timeoutOf(token));
+    return settle(deps, token, 'timeout', { kind: 'timed_out' });
   if (isWithWorker(token, token.attempt)) return passOn(deps, message, token);
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
@@ -44,11 +44,6 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return handleReply(deps, message, token, claimedDueAtMs, await read(deps, token));
   });
   return tried.kind === 'held' ? putOff(deps, message, token, dueAtMs, tried) : tried.result;
-}
-
-/** Ends before its task was known, if it is one of a remote task. */
-function timeoutOf(token: TokenRecord): TokenOutcome {
-  return token.server === undefined || token.handle !== undefined ? { kind: 'timed_out' } : startTimedOut({}, token);
 }
 
 /** There is no task yet to be read: a worker is to make the start, or a turn to hear what came of it. */

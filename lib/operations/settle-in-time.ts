@@ -2,6 +2,7 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { timedOut } from './worker-start.js';
 
 export interface Settled {
   readonly settled: boolean;
@@ -32,13 +33,10 @@ export async function settleInTime(
 }
 
 /** Settles a wait whose deadline has passed, unless the deadline has been moved since `token` was read. */
-export async function timeOut(
-  deps: Deps,
-  { runId, waitId, deadlineAtMs }: OverdueToken,
-  atMs: EpochMs,
-): Promise<Omit<Settled, 'settled'>> {
+export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs): Promise<Omit<Settled, 'settled'>> {
+  const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
-  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: { kind: 'timed_out' } };
+  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
   const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
   return { timedOut: settled, token };
 }

@@ -283,8 +283,18 @@ export async function lost(
 ): Promise<StartResult> {
   if (target.mayLook) return lookLater(deps, start, attempt, token, 1, why);
   const { server } = start.command;
-  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat`;
+  const help = helpFor(target.transport.protocol);
+  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat. ${help}`;
   return settled(await settleAmbiguous(deps, start, server, cause), token);
+}
+
+/** What would have kept the call from ending so, where the server can do it. */
+function helpFor(protocol: 'mcp' | 'a2a'): string {
+  const other =
+    protocol === 'a2a'
+      ? 'probeByContext: true where it lists tasks, an agent that streams'
+      : 'a tool that runs as a task';
+  return `What helps: dedupes: true where the server recognises the key, ${other}`;
 }
 
 function lookLater(

@@ -16,16 +16,26 @@ export function isNextWithWorker({ look, failedAttempts }: OpenRemoteTask, token
 
 /** What a wait ends with whose deadline passes before its task is known. */
 export function startTimedOut(
-  wait: Pick<OpenRemoteTask, 'lastError' | 'mayRun' | 'look'>,
-  { workerStart }: TokenRecord,
+  wait: Pick<OpenRemoteTask, 'failedAttempts' | 'lastError' | 'mayRun' | 'look'>,
+  { workerStart, attempt }: TokenRecord,
 ): TokenOutcome {
-  const { claim, came, held } = workerStart ?? {};
-  const reason = (held ?? wait.lastError)?.message;
-  const mayRun = wait.mayRun === true || wait.look !== undefined || (claim !== undefined && came === undefined);
+  const reason = (workerStart?.held ?? wait.lastError)?.message;
+  const isMade =
+    workerStart?.attempt === attempt
+      ? workerStart.claim !== undefined && workerStart.came === undefined
+      : attempt > wait.failedAttempts;
+  const mayRun = wait.mayRun === true || wait.look !== undefined || isMade;
   return {
     kind: 'timed_out',
     phase: 'start',
     ...(reason === undefined ? {} : { reason: cutUtf8(reason, remoteErrorTextBytes) }),
     ...(mayRun ? { mayRun } : {}),
   };
+}
+
+/** The same of a wait of which only the item is known. */
+export function timedOut(token: TokenRecord): TokenOutcome {
+  const { workerStart, attempt, handle } = token;
+  if (workerStart?.attempt !== attempt || handle !== undefined) return { kind: 'timed_out' };
+  return startTimedOut({ failedAttempts: attempt - 1 }, token);
 }

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { defineWorkflow } from 'outwait';
-import { scriptedServer, type ScriptedServerOptions, type ScriptedTask } from 'outwait/testing';
-import { aFlow, endedAfterMs, eventTypes, started, startedIn, statusesOf, type Started } from './support.js';
+import { defineApp, defineWorkflow, mcpServer } from 'outwait';
+import {
+  createTestApp,
+  scriptedServer,
+  type TestApp,
+  type ScriptedServerOptions,
+  type ScriptedTask,
+} from 'outwait/testing';
+import { aFlow, endedAfterMs, eventTypes, started, startedIn, startMs, statusesOf, type Started } from './support.js';
 
 const S = 1_000;
 
@@ -196,3 +202,82 @@ describe('a server that names its running task at once', () => {
     expect(await app.deps.store.servers.read('reports')).not.toHaveProperty('isPrompt');
   });
 });
+
+describe('a start that is held back', () => {
+  it('until the deadline of its call says that nothing was started, and why (F67)', async () => {
+    for (const answersAtOnce of [true, false]) {
+      const reports = slowly({ never: true }, { answersAtOnce });
+      const run = await started(calling({ minutes: 2 }), { reports });
+      await run.app.deps.store.servers.hold('reports', run.app.clock.nowMs() + 600_000);
+      expect(await run.app.runToEnd(run.runId)).toMatchObject({
+        status: 'failed',
+        error: {
+          code: 'REMOTE_TASK_TIMED_OUT',
+          message:
+            'remote task "write" on "reports" was not started within 120 s ("reports" is left alone for now: it has asked for that)',
+          details: { phase: 'start', reason: '"reports" is left alone for now: it has asked for that' },
+        },
+      });
+      expect(reports.starts).toEqual([]);
+    }
+  });
+
+  it('by the limits of its server waits with its worker for a place, and takes none of another call', async () => {
+    const reports = slowly({ answersAfter: { minutes: 2 }, result: 'written' });
+    const flow = defineWorkflow<unknown>({
+      name: 'flow',
+      run: async (ctx) => (await ctx.callRemoteTask({ server: 'reports', tool: 'write' })).result,
+    });
+    const app = createTestApp(
+      defineApp({
+        workflows: [flow],
+        servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp', limits: { concurrency: 1 } }) },
+      }),
+      { servers: { reports } },
+    );
+    const runIds = [await app.start(flow, null), await app.start(flow, null)];
+    await app.pass({ minutes: 1 });
+    expect(reports.starts).toHaveLength(1);
+    for (const runId of runIds) expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'written' });
+    expect(reports.starts).toHaveLength(2);
+    // Its place is a lease that outlasts the call, and free as soon as that ends.
+    expect(app.clock.nowMs() - startMs).toBeLessThan(250 * S);
+  });
+
+  it('by a worker until the deadline says so too', async () => {
+    const reports = slowly({ answersAfter: { minutes: 9 }, result: 'written' });
+    const flow = defineWorkflow<unknown>({
+      name: 'flow',
+      run: async (ctx) =>
+        (await ctx.callRemoteTask({ server: 'reports', tool: 'write', timeout: { minutes: 5 } })).result,
+    });
+    const limits = { perMinute: 1 };
+    const app = createTestApp(
+      defineApp({
+        workflows: [flow],
+        servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp', limits }) },
+      }),
+      { servers: { reports } },
+    );
+    // Somebody takes the one request of every minute.
+    const taking = setTaken(app);
+    const runId = await app.start(flow, null);
+    expect(await app.runToEnd(runId, { within: { minutes: 10 } })).toMatchObject({
+      error: {
+        code: 'REMOTE_TASK_TIMED_OUT',
+        message: expect.stringMatching(
+          /was not started within 300 s .*it has had its 1 requests of this minute/,
+        ) as unknown,
+      },
+    });
+    expect(reports.starts).toEqual([]);
+    expect(taking).toBeDefined();
+  });
+});
+
+/** Nothing is left of the requests of any minute. */
+function setTaken(app: TestApp): TestApp {
+  const { servers } = app.deps.store;
+  servers.takePermit = async () => false;
+  return app;
+}
