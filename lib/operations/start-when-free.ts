@@ -2,7 +2,7 @@ import { serverTraitsTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { RemoteTaskStartFailed } from '../history/event.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
-import type { Held } from '../remote/transport.js';
+import type { Held, RemoteTaskTransport } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
 import type { Deps } from './deps.js';
 import { startRemoteTask, type StartAttempt, type StartResult } from './start-remote-task.js';
@@ -22,7 +22,8 @@ export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<St
   // To end a wait, or to look for a task that may run, is not to start one.
   const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
   if (isFree) return startRemoteTask(deps, start);
-  const byWorker = !(await answersAtOnce(deps, command));
+  const transport = whoTakesTime(deps, command);
+  const byWorker = transport !== undefined && !(await answersAtOnce(deps, transport, command));
   const tried = await whenFree(deps, command.server, byWorker ? 'handOver' : 'start', () =>
     startRemoteTask(deps, byWorker ? { ...start, byWorker } : start),
   );
@@ -31,11 +32,22 @@ export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<St
   return wait.isHeld === true ? { heldUntilMs: tried.untilMs } : { attempted: leftAlone(deps, wait, tried) };
 }
 
-/** A turn can wait for the answer. To take over a task is to read it, which no server takes minutes for. */
-async function answersAtOnce(deps: Deps, { server, request }: StartRemoteTask): Promise<boolean> {
-  if (request.kind === 'attach' || !Object.hasOwn(deps.app.servers, server)) return true;
+/** The server of a call, if it may take its time to answer. To take over a task is to read it, which none takes minutes for. */
+function whoTakesTime(deps: Deps, { server, request }: StartRemoteTask): AskedOfPace | undefined {
+  if (request.kind === 'attach' || !Object.hasOwn(deps.app.servers, server)) return undefined;
   const transport = deps.transports.get(server);
-  if (transport.answersAtOnce === undefined) return true;
+  return transport.answersAtOnce === undefined ? undefined : (transport as AskedOfPace);
+}
+
+type AskedOfPace = RemoteTaskTransport & Required<Pick<RemoteTaskTransport, 'answersAtOnce'>>;
+
+/** Whether a turn can wait for the answer. */
+async function answersAtOnce(
+  deps: Deps,
+  transport: AskedOfPace,
+  { server, request }: StartRemoteTask,
+): Promise<boolean> {
+  if (request.kind === 'attach') return true;
   const answered = new AbortController();
   try {
     // Who does not say so in time takes time.
