@@ -220,6 +220,7 @@ describe.each(peers)('an agent on $name', ({ program, binding, wire }) => {
       table: new MemoryTable(),
       clock: { nowMs: () => nowMs },
       http: httpClient(),
+      learnsPace: true,
     });
     const { runId } = await startRun(deps, { workflow: 'calls' });
     const turn = () => runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
