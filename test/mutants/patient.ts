@@ -139,6 +139,22 @@ export const patientMutants: readonly Mutant[] = [
     ),
   },
   {
+    name: 'patient-start-with-the-limits-of-others',
+    rule: 'all of the time of a start may pass before its answer (F75)',
+    file: 'lib/remote/endpoint.ts',
+    edits: [
+      { find: '...(patient === true ? { limits: { headersMs: timeoutMs, totalMs: timeoutMs } } : {})', replace: '' },
+    ],
+    caughtBy: testsIn('test/remote/patient.test.ts', 'a start for which there is time (F62, F75) over A2A'),
+  },
+  {
+    name: 'plain-tool-in-a-turn',
+    rule: 'a tool that does not run as a task is not answered at once (F75)',
+    file: 'lib/remote/mcp/client.ts',
+    edits: [{ find: 'return found.tasks === false ? false :', replace: 'return found.tasks === false ? undefined :' }],
+    caughtBy: testsIn('test/remote/patient.test.ts', 'what an MCP server says of its pace of 2026-07-28'),
+  },
+  {
     name: 'prompt-by-an-end',
     rule: 'a quick end shows nothing of how the next start is answered (F62)',
     file: protection,
