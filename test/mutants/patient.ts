@@ -155,6 +155,18 @@ export const patientMutants: readonly Mutant[] = [
     caughtBy: testsIn('test/remote/patient.test.ts', 'what an MCP server says of its pace of 2026-07-28'),
   },
   {
+    name: 'slot-shorter-than-its-start',
+    rule: 'a place at a server is held for as long as a start of a worker may take (F62)',
+    file: 'lib/remote/server-guard.ts',
+    edits: [
+      {
+        find: 'untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs',
+        replace: 'untilMs: atMs + serverSlotLeaseMs',
+      },
+    ],
+    caughtBy: testsIn(engine, 'a start that is held back by the limits of its server'),
+  },
+  {
     name: 'prompt-by-an-end',
     rule: 'a quick end shows nothing of how the next start is answered (F62)',
     file: protection,
