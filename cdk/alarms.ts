@@ -63,7 +63,7 @@ export function alarmRules({ table, functions, deadLetters }: AlarmParts): reado
       breaching: 1,
       missing: TreatMissingData.NOT_BREACHING,
     },
-    ...(['Turn', 'Work', 'Step', 'Sweep'] as const).map((name): AlarmRule => ({
+    ...(['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
       id: `${name}DeadLettersAlarm`,
       anchor: `${name.toLowerCase()}-dead-letters`,
       says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,

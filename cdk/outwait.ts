@@ -76,6 +76,7 @@ export class Outwait extends Construct {
     this.#receive('turn', 'turn', props);
     this.#receive('work', 'poll', props);
     this.#receive('step', 'step', props);
+    this.#receive('start', 'step', props);
     this.#sweep();
 
     const { api, domain } = createHttpApi(this, this.#receiver('api'), props);
@@ -121,6 +122,7 @@ export class Outwait extends Construct {
       [envNames.turnQueueUrl]: this.queues.turn.queueUrl,
       [envNames.workQueueUrl]: this.queues.work.queueUrl,
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
+      [envNames.startQueueUrl]: this.queues.start.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
       ...(props.plainPayloads === undefined ? {} : { [envNames.plainPayloads]: props.plainPayloads }),
@@ -165,7 +167,8 @@ export class Outwait extends Construct {
       new SqsEventSource(this.queues[queue], {
         batchSize,
         ...(batchingWindowMs === 0 ? {} : { maxBatchingWindow: Duration.millis(batchingWindowMs) }),
-        maxConcurrency: props.functions?.[receiver]?.maxConcurrency ?? maxConcurrency,
+        maxConcurrency:
+          (queue === 'start' ? props.startsMaxConcurrency : props.functions?.[receiver]?.maxConcurrency) ?? maxConcurrency,
         reportBatchItemFailures: true,
       }),
     );

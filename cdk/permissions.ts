@@ -14,14 +14,14 @@ const uses: Readonly<
   Record<FunctionName, { readonly index?: keyof typeof tableIndexes; readonly sendsTo: readonly QueueName[] }>
 > = {
   api: { index: 'list', sendsTo: ['turn', 'work'] },
-  turn: { sendsTo: ['turn', 'work', 'step'] },
-  poll: { sendsTo: ['turn', 'work'] },
-  step: { sendsTo: ['turn', 'step'] },
+  turn: { sendsTo: ['turn', 'work', 'step', 'start'] },
+  poll: { sendsTo: ['turn', 'work', 'start'] },
+  step: { sendsTo: ['turn', 'work', 'step'] },
   schedule: { index: 'due', sendsTo: ['turn', 'work', 'step'] },
 };
 
 /** Those that talk to remote servers. */
-const callers = ['api', 'turn', 'poll'] as const satisfies readonly FunctionName[];
+const callers = ['api', 'turn', 'poll', 'step'] as const satisfies readonly FunctionName[];
 
 export interface Resources {
   readonly functions: OutwaitFunctions;

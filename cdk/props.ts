@@ -59,12 +59,17 @@ export interface OutwaitProps {
   /** Of the functions and of the access log. Default: one month. */
   readonly logRetention?: RetentionDays;
   readonly functions?: Readonly<Partial<Record<FunctionName, OutwaitFunctionProps>>>;
+  /**
+   * Invocations of `step` at a time that wait for servers to answer starts, up to ten starts in each, 2 to 1,000; they take
+   * nothing from long steps. Default: 50.
+   */
+  readonly startsMaxConcurrency?: number;
   /** Of the HTTP API. Where its name leads is yours to set up: the target is an output. Default: none. */
   readonly domain?: { readonly name: string; readonly certificate: ICertificate };
   /** Default: none, and management requests need the management token. */
   readonly authorizer?: OutwaitAuthorizer;
   /**
-   * Names or ARNs that the configuration gives to `secretsManager()`, without wildcards: `api`, `turn` and `poll` may read them.
+   * Names or ARNs that the configuration gives to `secretsManager()`, without wildcards: `api`, `turn`, `poll` and `step` may read them.
    * Default: none.
    */
   readonly secrets?: readonly string[];

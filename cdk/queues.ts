@@ -15,6 +15,7 @@ export function createQueues(scope: Construct): OutwaitQueues {
     turn: createDeadLetters(scope, 'Turn', queues.turn.deadLetterRetentionDays, queues.turn.fifo),
     work: createDeadLetters(scope, 'Work', queues.work.deadLetterRetentionDays, queues.work.fifo),
     step: createDeadLetters(scope, 'Step', queues.step.deadLetterRetentionDays, queues.step.fifo),
+    start: createDeadLetters(scope, 'Start', queues.start.deadLetterRetentionDays, queues.start.fifo),
     sweep: createDeadLetters(scope, 'Sweep', schedule.deadLetterRetentionDays, false),
   };
   return {
@@ -23,6 +24,7 @@ export function createQueues(scope: Construct): OutwaitQueues {
       turn: createQueue(scope, 'TurnQueue', 'turn', deadLetters.turn),
       work: createQueue(scope, 'WorkQueue', 'work', deadLetters.work),
       step: createQueue(scope, 'StepQueue', 'step', deadLetters.step),
+      start: createQueue(scope, 'StartQueue', 'start', deadLetters.start),
     },
   };
 }

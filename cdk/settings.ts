@@ -58,6 +58,7 @@ const settingsSchema = z.strictObject({
       }),
     )
     .optional(),
+  startsMaxConcurrency: z.int().min(2).max(1_000).optional(),
   domain: z
     .strictObject({ name: text, certificateArn: arnOf('a certificate of ACM', 'acm', 'certificate/[A-Za-z0-9-]+') })
     .optional(),

@@ -20,13 +20,15 @@ export class OutwaitStack extends Stack {
       TableName: table.tableName,
       TokenKeysSecret: tokenKeys.secretArn,
       ManagementTokenSecret: managementToken?.secretArn,
-      // `outwait redrive` takes the first three, and finds the dead letters by itself.
+      // `outwait redrive` takes the first four, and finds the dead letters by itself.
       TurnQueueUrl: queues.turn.queueUrl,
       WorkQueueUrl: queues.work.queueUrl,
       StepQueueUrl: queues.step.queueUrl,
+      StartQueueUrl: queues.start.queueUrl,
       TurnDeadLettersUrl: deadLetters.turn.queueUrl,
       WorkDeadLettersUrl: deadLetters.work.queueUrl,
       StepDeadLettersUrl: deadLetters.step.queueUrl,
+      StartDeadLettersUrl: deadLetters.start.queueUrl,
       SweepDeadLettersUrl: deadLetters.sweep.queueUrl,
       DashboardName: dashboard?.dashboardName,
       DashboardUrl: dashboard && urlOf(dashboard),

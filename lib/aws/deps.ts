@@ -33,6 +33,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       turn: env.turnQueueUrl,
       work: env.workQueueUrl,
       step: env.stepQueueUrl,
+      start: env.startQueueUrl,
     }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

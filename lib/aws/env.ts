@@ -7,6 +7,7 @@ export const envNames = {
   turnQueueUrl: 'OUTWAIT_TURN_QUEUE_URL',
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
   stepQueueUrl: 'OUTWAIT_STEP_QUEUE_URL',
+  startQueueUrl: 'OUTWAIT_START_QUEUE_URL',
   /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays for good. */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
   /** In its place: id or ARN of a secret of Secrets Manager with such a text, or with one key alone, whose id is then `k1`. */
@@ -56,6 +57,7 @@ export interface Env {
   readonly turnQueueUrl: string;
   readonly workQueueUrl: string;
   readonly stepQueueUrl: string;
+  readonly startQueueUrl: string;
   readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
@@ -71,7 +73,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /** @throws EngineError `CONFIG_INVALID` that names every variable that is missing or wrong, and no value */
 export function readEnv(variables: Variables): Env {
-  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl'] as const;
+  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'startQueueUrl'] as const;
   const tokenKeys = readText(variables, envNames.tokenKeys, envNames.tokenKeysSecret);
   const missing = [
     ...required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === ''),
@@ -84,6 +86,7 @@ export function readEnv(variables: Variables): Env {
     turnQueueUrl: variables[envNames.turnQueueUrl] ?? '',
     workQueueUrl: variables[envNames.workQueueUrl] ?? '',
     stepQueueUrl: variables[envNames.stepQueueUrl] ?? '',
+    startQueueUrl: variables[envNames.startQueueUrl] ?? '',
     tokenKeys,
     ...readPayloadKeySources(variables),
     eventBus: optional(variables, envNames.eventBus),

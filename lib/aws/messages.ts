@@ -5,6 +5,7 @@ import type {
   DelayedWakeMessage,
   News,
   PollMessage,
+  StartMessage,
   StepMessage,
   TurnMessage,
   UnharmedStart,
@@ -34,6 +35,13 @@ export function parseStepMessage(body: string): StepMessage | undefined {
   const { runId, waitId, dueAtMs, unharmed } = fieldsIn(body);
   if (!isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
   return { runId, waitId, dueAtMs, ...(isText(unharmed) ? { unharmed } : {}) };
+}
+
+/** Returns undefined for a body that is no message of the queue of starts. */
+export function parseStartMessage(body: string): StartMessage | undefined {
+  const { kind, runId, waitId, dueAtMs } = fieldsIn(body);
+  if (kind !== 'start' || !isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
+  return { kind, runId, waitId, dueAtMs };
 }
 
 /** Returns undefined for a body that is no work message. */

@@ -1,13 +1,15 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { Deps } from '../operations/deps.js';
+import { makeRemoteStart } from '../operations/make-remote-start.js';
 import { runLongStep } from '../operations/run-long-step.js';
 import type { GetDeps } from './get-deps.js';
-import { parseStepMessage } from './messages.js';
+import { parseStartMessage, parseStepMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
 
 /**
- * Runs the attempts of long steps that a batch of the step queue asks for. Whatever was not done is found by the sweep, so
- * a message is given back only where it shows trouble: a body that is none, or a store that does not answer.
+ * Runs the attempts of long steps that a batch of the step queue asks for, and makes the starts that one of the queue of
+ * starts does. Whatever was not done is found by the sweep, so a message is given back only where it shows trouble: a body
+ * that is none, or a store that does not answer.
  */
 export function stepHandler(getDeps: GetDeps): QueueHandler {
   return async (event, context) => {
@@ -22,17 +24,20 @@ export function stepHandler(getDeps: GetDeps): QueueHandler {
 }
 
 async function runFor(deps: Deps, record: SQSRecord, context: InvocationContext): Promise<boolean> {
-  const message = parseStepMessage(record.body);
+  const limits = { remainingMs: () => context.getRemainingTimeInMillis() };
+  const start = parseStartMessage(record.body);
+  const message = start ?? parseStepMessage(record.body);
   if (message === undefined) {
     deps.log.error('malformed step message', { messageId: record.messageId });
     deps.metrics?.put('HandlerFailures', 1);
     return false;
   }
   try {
-    await runLongStep(deps, message, { remainingMs: () => context.getRemainingTimeInMillis() });
+    if (start === undefined) await runLongStep(deps, message, limits);
+    else await makeRemoteStart(deps, start, limits);
     return true;
   } catch (error) {
-    deps.log.error('long step failed', { runId: message.runId, waitId: message.waitId, error });
+    deps.log.error(start === undefined ? 'long step failed' : 'start of a remote task failed', { runId: message.runId, waitId: message.waitId, error });
     deps.metrics?.put('HandlerFailures', 1);
     return false;
   }

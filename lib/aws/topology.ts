@@ -40,7 +40,7 @@ export interface FunctionTopology {
 }
 
 export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule';
-export type QueueName = 'turn' | 'work' | 'step';
+export type QueueName = 'turn' | 'work' | 'step' | 'start';
 
 export const queues: Readonly<Record<QueueName, QueueTopology>> = {
   turn: {
@@ -68,6 +68,15 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
     deadLetterRetentionDays: 14,
     // An attempt may need all the time that its function has.
     eventSource: { batchSize: 1, batchingWindowMs: 0, maxConcurrency: 20 },
+  },
+  start: {
+    fifo: false,
+    // Of the same function.
+    visibilityMs: 6 * stepFunctionTimeoutMs,
+    maxReceiveCount,
+    deadLetterRetentionDays: 14,
+    // Starts wait side by side, and do nothing else: ten of them share the time of one invocation.
+    eventSource: { batchSize: 10, batchingWindowMs: 0, maxConcurrency: 50 },
   },
 };
 

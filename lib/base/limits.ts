@@ -133,6 +133,12 @@ export const oauthAssertionLifeMs = 60_000;
 
 // Starting a remote task.
 export const startAttempts = 5;
+/** How long a worker waits for the answer to one start: there are agents that answer when their work is done. */
+export const startPatienceMs = 600_000;
+/** A server that names a running task this soon is remembered as one that answers starts at once. */
+export const startPromptMs = 5_000;
+/** A message to the queue of starts that nobody has acted upon for this long is sent again. */
+export const startResendMs = 60_000;
 export const startBackoffBaseMs = 1_000;
 /** A server is asked for what it says of itself for at most this long; the start after it must still fit into the turn. */
 export const serverTraitsTimeoutMs = 5_000;
@@ -375,6 +381,8 @@ export const turnReserveMs = storeConnectTimeoutMs + storeRequestTimeoutMs;
 export const startCallMs = requestTimeoutMs + storeWriteMs;
 /** A whole start: a place among those of its worker, what the server says of itself, the claim of the attempt, the call. */
 export const startReserveMs = startsWaitMaxMs + serverTraitsTimeoutMs + storeWriteMs + startCallMs;
+/** What a worker keeps back of its time for what follows the answer to a start, and for how long its claim outlasts it. */
+export const startTakeMs = 60_000;
 /** A read of a remote task: the claim, the reply, and the settlement. */
 export const pollReserveMs = storeWriteMs + requestTimeoutMs + storeWriteMs;
 /** An answer to a question: the reply, and the commit that says what it was. */

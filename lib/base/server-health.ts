@@ -1,6 +1,6 @@
 import type { EpochMs } from './time.js';
 
-/** What all workers together know of one remote server. Nothing is stored of one that has never failed. */
+/** What all workers together know of one remote server. Of one that has never failed only whether it is prompt is stored. */
 export interface ServerHealth {
   /** Requests in a row that failed for the server's sake, each soon after the one before. */
   readonly failures: number;
@@ -13,6 +13,8 @@ export interface ServerHealth {
   readonly probeUntilMs?: EpochMs;
   /** The server has asked to be left alone until then (`Retry-After`). */
   readonly holdUntilMs?: EpochMs;
+  /** It has named a running task at once, in answer to a start that might have taken minutes, and was never slow since. */
+  readonly isPrompt?: true;
 }
 
 export const healthy: ServerHealth = { failures: 0, trips: 0 };

@@ -10,6 +10,7 @@ const queues = {
   turn: envNames.turnQueueUrl,
   work: envNames.workQueueUrl,
   step: envNames.stepQueueUrl,
+  start: envNames.startQueueUrl,
 } as const;
 type QueueName = keyof typeof queues;
 const queueNames = Object.keys(queues) as readonly QueueName[];

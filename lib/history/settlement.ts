@@ -15,8 +15,17 @@ export type TokenOutcome =
       readonly isVoid?: true;
     }
   | { readonly kind: 'failed'; readonly error: StoredError }
-  /** `taskId`: of the remote task that ran on. */
-  | { readonly kind: 'timed_out'; readonly taskId?: string }
+  /**
+   * `phase`: the server had not answered its start, or nothing had been sent, for that `reason`. `mayRun`: something had been.
+   * `taskId`: of the remote task that ran on.
+   */
+  | {
+      readonly kind: 'timed_out';
+      readonly phase?: 'start';
+      readonly reason?: string;
+      readonly mayRun?: true;
+      readonly taskId?: string;
+    }
   /** The workflow no longer waits for it: the loser of a race, a cancelled scope. */
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };

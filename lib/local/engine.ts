@@ -72,6 +72,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     turn: queueTopology.turn,
     work: queueTopology.work,
     step: queueTopology.step,
+    start: queueTopology.start,
     clock: system.clock,
     onChange: () => {
       for (const source of sources) source.wake();
@@ -119,6 +120,14 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       queue: queues.step,
       batchSize: queueTopology.step.eventSource.batchSize,
       maxConcurrency: Math.min(queueTopology.step.eventSource.maxConcurrency, concurrencyMax),
+      invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
+    }),
+    new EventSource({
+      ...shared,
+      name: 'start',
+      queue: queues.start,
+      batchSize: queueTopology.start.eventSource.batchSize,
+      maxConcurrency: Math.min(queueTopology.start.eventSource.maxConcurrency, concurrencyMax),
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
   );

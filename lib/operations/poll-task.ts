@@ -11,9 +11,10 @@ import type { PollMessage } from '../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../remote/transport.js';
 import type { Settlement, StartedToken, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { isOverdue, settleInTime, timedOut, timeOut } from './settle-in-time.js';
-import { pollAt, wakeRunFor } from './wake.js';
+import { isOverdue, settleInTime, timeOut } from './settle-in-time.js';
+import { pollAt, startNow, wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
+import { isWithWorker, timedOut } from './worker-start.js';
 
 /** `stale`: the message was for a due instant that is no longer the token's, or another worker has it. `held`: its server is left alone. */
 export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
@@ -32,7 +33,8 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return 'stale';
   }
   if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
-    return settle(deps, token, 'timeout', timedOut(token.handle));
+    return settle(deps, token, 'timeout', timedOut(token));
+  if (isWithWorker(token, token.attempt)) return passOn(deps, message, token);
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const { dueAtMs } = token;
@@ -42,6 +44,18 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return handleReply(deps, message, token, claimedDueAtMs, await read(deps, token));
   });
   return tried.kind === 'held' ? putOff(deps, message, token, dueAtMs, tried) : tried.result;
+}
+
+/** There is no task yet to be read: a worker is to make the start, or a turn to hear what came of it. */
+async function passOn(
+  deps: Deps,
+  { dueAtMs }: PollMessage,
+  { runId, waitId, workerStart, ...token }: TokenRecord,
+): Promise<'stale'> {
+  if (dueAtMs === undefined || dueAtMs !== token.dueAtMs) return 'stale';
+  if (workerStart?.came !== undefined) await wakeRunFor(deps, runId, { waitId });
+  else await startNow(deps, { kind: 'start', runId, waitId, dueAtMs });
+  return 'stale';
 }
 
 /** The read is put off without counting as one that failed. Within a claim the next one is due at its end anyway. */

@@ -1,8 +1,8 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
-import type { TokenOutcome } from '../history/settlement.js';
 import type { Settlement, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
+import { timedOut } from './worker-start.js';
 
 export interface Settled {
   readonly settled: boolean;
@@ -33,20 +33,12 @@ export async function settleInTime(
 }
 
 /** Settles a wait whose deadline has passed, unless the deadline has been moved since `token` was read. */
-export async function timeOut(
-  deps: Deps,
-  { runId, waitId, deadlineAtMs, handle }: OverdueToken,
-  atMs: EpochMs,
-): Promise<Omit<Settled, 'settled'>> {
+export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs): Promise<Omit<Settled, 'settled'>> {
+  const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
-  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(handle) };
+  const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
   const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
   return { timedOut: settled, token };
-}
-
-/** Of a task that is known, which one it is: its server still has it. */
-export function timedOut(handle: TokenRecord['handle']): TokenOutcome {
-  return { kind: 'timed_out', ...(handle === undefined ? {} : { taskId: handle.taskId }) };
 }
 
 type OverdueToken = TokenRecord & { readonly deadlineAtMs: EpochMs };

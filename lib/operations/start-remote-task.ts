@@ -4,7 +4,7 @@ import type { EpochMs } from '../base/time.js';
 import { outcomeOf } from '../decide/outcome.js';
 import { boundedQuestions } from '../decide/questions.js';
 import { startRetryDelayMs } from '../decide/retry.js';
-import { startCallMs, startProbeDelaysMs, startRoundsMax } from '../base/limits.js';
+import { startCallMs, startProbeDelaysMs, startResendMs, startRoundsMax } from '../base/limits.js';
 import type { RemoteTaskStartAsked, RemoteTaskStartFailed, RemoteTaskStartLost } from '../history/event.js';
 import { questionIdOf, type RemoteAnswer } from '../history/remote-question.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
@@ -18,6 +18,8 @@ import type { Persist } from './persist.js';
 import { settleInTime } from './settle-in-time.js';
 import { takeHandle } from './take-handle.js';
 import type { TurnLimits } from './turn-limits.js';
+import { startNow } from './wake.js';
+import { isWithWorker, startTimedOut } from './worker-start.js';
 
 /** What an attempt to start leaves behind. */
 export interface StartResult {
@@ -25,6 +27,8 @@ export interface StartResult {
   readonly token: TokenRecord;
   /** What the attempt is known to have come to, where another follows: to be committed before it. */
   readonly attempted?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
+  /** A worker makes the call, and says what came of it. */
+  readonly isWithWorker?: true;
   /** The attempt is claimed, and there was too little time for its call: another turn makes it. */
   readonly isPutOff?: true;
 }
@@ -41,6 +45,10 @@ export interface StartAttempt {
   /** Deadline of the whole run. */
   readonly runEndsAtMs?: EpochMs | undefined;
   readonly persist: Persist;
+  /** The attempt is for a worker to make: its answer may take longer than a turn. */
+  readonly byWorker?: boolean;
+  /** The answer may take until then. Default: as long as a turn can wait. */
+  readonly callUntilMs?: EpochMs;
 }
 
 /**
@@ -71,6 +79,9 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   if (found.kind === 'refused')
     return settled(await settle(deps, start, 'start', { kind: 'failed', error: found.error }), token);
   const { target } = found;
+  // Whether this turn has handed it over, or another one.
+  if (wait.look === undefined && isWithWorker(token, attempt))
+    return withWorker(deps, start, token, claim.claimed || token.writerId === writerId);
   if (!target.mayRepeat) {
     if (wait.look !== undefined)
       return hasTimeForCall(deps, start)
@@ -83,7 +94,20 @@ export async function startRemoteTask(deps: Deps, start: StartAttempt): Promise<
   // A slow store, or a slow answer of the server to what it says of itself.
   if (!hasTimeForCall(deps, start)) return putOff(deps, start, attempt, target, token);
   start.called.add(writerId);
-  return takeReply(deps, start, attempt, target, token, await call(deps, start, target, token));
+  return takeReply(deps, start, attempt, target, token, await callServer(deps, start, target, token));
+}
+
+async function withWorker(
+  deps: Deps,
+  { runId, wait: { waitId } }: StartAttempt,
+  token: TokenRecord,
+  isMine: boolean,
+): Promise<StartResult> {
+  const { workerStart, dueAtMs } = token;
+  if (workerStart?.came !== undefined) return { token, attempted: workerStart.came };
+  // Of one that another turn has handed over, its marker brings the message again.
+  if (isMine && dueAtMs !== undefined) await startNow(deps, { kind: 'start', runId, waitId, dueAtMs });
+  return { token, isWithWorker: true };
 }
 
 /** Nothing begins after a deadline, however long it took to get here. */
@@ -109,10 +133,15 @@ function putOff(
 async function timeOut(deps: Deps, start: StartAttempt, attempt: number): Promise<TokenRecord> {
   const fresh = { ...freshToken(deps, start), attempt: attempt - 1 };
   const { token } = await start.persist(() => deps.store.putToken(fresh));
-  return (await settle(deps, start, 'timeout', { kind: 'timed_out' })) ?? token;
+  return (await settle(deps, start, 'timeout', startTimedOut(start.wait, token))) ?? token;
 }
 
-async function call(deps: Deps, start: StartAttempt, target: RemoteTarget, token: TokenRecord): Promise<StartReply> {
+export async function callServer(
+  deps: Deps,
+  start: StartAttempt,
+  target: RemoteTarget,
+  token: TokenRecord,
+): Promise<StartReply> {
   const { runId, wait, command } = start;
   const { request } = command;
   const { transport } = target;
@@ -122,6 +151,7 @@ async function call(deps: Deps, start: StartAttempt, target: RemoteTarget, token
       idempotencyKey: callKeyOf(deps, runId, command),
       answersQuestions: command.answersQuestions,
       ...continuationOf(wait, token),
+      ...(start.callUntilMs === undefined ? {} : { untilMs: start.callUntilMs }),
     });
   const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
   return reply ?? { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'the server takes over no tasks') };
@@ -134,15 +164,26 @@ async function claimAttempt(
   writerId: string,
 ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord }> {
   const { runId, wait, persist } = start;
-  const fresh: TokenRecord = { ...freshToken(deps, start), attempt, writerId };
+  const workerDueAtMs = start.byWorker === true ? handOverDueAtMs(deps, wait) : undefined;
+  const fresh: TokenRecord = {
+    ...freshToken(deps, start),
+    attempt,
+    writerId,
+    ...(workerDueAtMs === undefined ? {} : { workerStart: { attempt }, dueAtMs: workerDueAtMs }),
+  };
   if (attempt === 1) {
     const { put, token } = await persist(() => deps.store.putToken(fresh), startCallMs);
     return { claimed: put, token };
   }
-  const claim = { attempt, writerId };
+  const claim = { attempt, writerId, ...(workerDueAtMs === undefined ? {} : { workerDueAtMs }) };
   const claiming = () => deps.store.claimStartAttempt(runId, wait.waitId, claim);
   const { claimed, token } = await persist(claiming, startCallMs);
   return { claimed, token: token ?? fresh };
+}
+
+/** When somebody looks whether a worker has taken it. */
+function handOverDueAtMs(deps: Deps, { deadlineAtMs }: OpenRemoteTask): EpochMs {
+  return Math.min(deps.clock.nowMs() + startResendMs, deadlineAtMs);
 }
 
 /** Without a writer of its own until an attempt is claimed. */
@@ -162,7 +203,7 @@ function freshToken(deps: Deps, { runId, wait, command, turnId }: StartAttempt):
   };
 }
 
-async function takeReply(
+export async function takeReply(
   deps: Deps,
   start: StartAttempt,
   attempt: number,
@@ -174,7 +215,8 @@ async function takeReply(
   const { transport, isFoundAgain } = target;
   switch (reply.kind) {
     case 'started': {
-      const task = { runId, wait, command, transport, isFoundAgain, token, persist };
+      const byWorker = start.callUntilMs !== undefined;
+      const task = { runId, wait, command, transport, isFoundAgain, token, persist, byWorker };
       return { token: await takeHandle(deps, task, reply) };
     }
     case 'asked': {
@@ -213,7 +255,7 @@ async function takeReply(
 }
 
 /** The attempt ended with questions; whatever is on the item, another owner may have been asked too. */
-function askedAgain(deps: Deps, { wait }: StartAttempt, attempt: number, token: TokenRecord): StartResult {
+export function askedAgain(deps: Deps, { wait }: StartAttempt, attempt: number, token: TokenRecord): StartResult {
   const round = token.questions?.round;
   if (round === undefined || token.settlement !== undefined || token.handle !== undefined) return { token };
   const atMs = deps.clock.nowMs();
@@ -233,7 +275,7 @@ function continuationOf(wait: OpenRemoteTask, { questions }: TokenRecord): Pick<
 }
 
 /** The fate of a start is unknown, and it must not be repeated. */
-async function lost(
+export async function lost(
   deps: Deps,
   start: StartAttempt,
   attempt: number,
@@ -243,8 +285,18 @@ async function lost(
 ): Promise<StartResult> {
   if (target.mayLook) return lookLater(deps, start, attempt, token, 1, why);
   const { server } = start.command;
-  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat`;
+  const help = helpFor(target.transport.protocol);
+  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat. ${help}`;
   return settled(await settleAmbiguous(deps, start, server, cause), token);
+}
+
+/** What would have kept the call from ending so, where the server can do it. */
+function helpFor(protocol: 'mcp' | 'a2a'): string {
+  const other =
+    protocol === 'a2a'
+      ? 'probeByContext: true where it lists tasks, an agent that streams'
+      : 'a tool that runs as a task';
+  return `What helps: dedupes: true where the server recognises the key, ${other}`;
 }
 
 function lookLater(
@@ -332,7 +384,7 @@ async function retryOrGiveUp(
   return settled(await settle(deps, start, 'start', { kind: 'failed', error: gaveUp }), token);
 }
 
-function ownerGone({ server }: StartRemoteTask): StoredError {
+export function ownerGone({ server }: StartRemoteTask): StoredError {
   return storedError('REMOTE_START_AMBIGUOUS', 'the process that started it is gone', { server });
 }
 
@@ -347,7 +399,7 @@ async function settleAmbiguous(
   return settle(deps, start, 'start', { kind: 'failed', error }, { onlyWithoutHandle: true });
 }
 
-async function settle(
+export async function settle(
   deps: Deps,
   { runId, wait, persist }: StartAttempt,
   by: Settlement['by'],

@@ -39,6 +39,10 @@ export async function stopRemote(
   if (policy === 'leave' || !Object.hasOwn(deps.app.servers, server))
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
+  // A worker that has dealt with its task has left no handle.
+  if (token.handle === undefined && token.cancel?.kind === 'sent') return {};
+  if (token.handle === undefined && isCalling(token, atMs)) return 'later';
+
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
   const found = token.handle ?? (await handleOrUnknown(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
@@ -62,6 +66,12 @@ export async function stopRemote(
   });
   if (!isOver) return 'later';
   return { ...left, cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+}
+
+/** A worker may still call, and deals with the task of its call itself. */
+function isCalling({ workerStart, attempt }: TokenRecord, nowMs: EpochMs): boolean {
+  if (workerStart?.attempt !== attempt || workerStart.came !== undefined) return false;
+  return (workerStart.untilMs ?? 0) > nowMs;
 }
 
 type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
@@ -129,16 +139,28 @@ function startedBy(reply: StartReply): RemoteTaskHandle | 'none' | 'unknown' {
 }
 
 /** An attempt to start was sent without an answer, or has no end in the log. */
-function mayRun(commits: readonly Commit[], { waitId, attempt }: TokenRecord): boolean {
-  let known = 0;
+function mayRun(commits: readonly Commit[], token: TokenRecord): boolean {
+  const { waitId, attempt } = token;
+  let known = knownByWorker(token);
   let wasSent = false;
   for (const event of commits.flatMap(({ events }) => events)) {
     if (event.type !== 'RemoteTaskStartFailed' && event.type !== 'RemoteTaskStartAsked') continue;
     if (event.waitId !== waitId) continue;
-    known = event.attempt;
+    known = Math.max(known, event.attempt);
     wasSent ||= event.type === 'RemoteTaskStartFailed' && event.sent === true;
   }
   return wasSent || attempt > known;
+}
+
+/** The last attempt of which a worker has said that it has made none, or that nothing came of it; 0: none. */
+function knownByWorker({ workerStart, attempt }: TokenRecord): number {
+  if (workerStart?.attempt !== attempt) return 0;
+  const { claim, came } = workerStart;
+  // Not begun, and it cannot be any more.
+  if (claim === undefined) return attempt;
+  const hasRunNothing =
+    came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);
+  return hasRunNothing ? attempt : 0;
 }
 
 /** What the workflow asked for, which is nowhere but in its code. Undefined: this deployment does not fit the history. */

@@ -21,6 +21,8 @@ export interface TakenTask {
   /** As it was before. */
   readonly token: TokenRecord;
   readonly persist: Persist;
+  /** No turn waits for it: what became of an unwanted task is noted, or the run's end effects would start it again to find it. */
+  readonly byWorker?: boolean;
 }
 
 interface TaskReply {
@@ -92,7 +94,7 @@ async function storeHandle(
 /** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
 async function dropUnwanted(
   deps: Deps,
-  { runId, wait, command, transport, persist }: TakenTask,
+  { runId, wait, command, transport, persist, byWorker }: TakenTask,
   handle: RemoteTaskHandle,
   settlement: Settlement | undefined,
 ): Promise<void> {
@@ -103,7 +105,12 @@ async function dropUnwanted(
     server: command.server,
     cancelled: reply?.kind === 'done',
   });
-  if (reply?.kind === 'done') return;
+  if (reply?.kind === 'done') {
+    const sent = { kind: 'sent', atMs: deps.clock.nowMs() } as const;
+    if (byWorker === true)
+      await persist(() => deps.store.recordCancel(runId, wait.waitId, sent), turnReserveMs, lastTries);
+    return;
+  }
   const left = { atMs: deps.clock.nowMs(), forCancel: policy === 'cancel' };
   await persist(() => deps.store.leaveHandle(runId, wait.waitId, handle, left), turnReserveMs, lastTries);
 }

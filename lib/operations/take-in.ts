@@ -7,6 +7,7 @@ import type { HistoryEvent, RemoteQuestionAsked } from '../history/event.js';
 import { questionIdOf } from '../history/remote-question.js';
 import type { OpenWait, RunState } from '../history/run-state.js';
 import type { InboxRecord, TokenRecord } from '../store/records.js';
+import { isNextWithWorker } from './worker-start.js';
 
 /** What a turn knows of its run. */
 export interface Known {
@@ -31,7 +32,12 @@ export interface Taking {
  */
 export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): Taking {
   const requested = requestNews(known.requests, nowMs);
-  const others = [...tokenNews(known, nowMs), ...newQuestions(known, nowMs), ...dueNews(known, nowMs)];
+  const others = [
+    ...tokenNews(known, nowMs),
+    ...startNews(known, nowMs),
+    ...newQuestions(known, nowMs),
+    ...dueNews(known, nowMs),
+  ];
   if (others.length > 1) others.sort(byTime);
   const fitting = others.slice(0, fittingCount(others));
   const beside = results.length === 0 ? fitting : [...fitting, ...results].sort(byTime);
@@ -47,6 +53,7 @@ export function hasNews(known: Known, nowMs: EpochMs): boolean {
   return (
     known.requests.length > 0 ||
     tokenNews(known, nowMs).length > 0 ||
+    startNews(known, nowMs).length > 0 ||
     newQuestions(known, nowMs).length > 0 ||
     dueNews(known, nowMs).length > 0
   );
@@ -227,6 +234,18 @@ function tokenNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: Ep
     if (settlement !== undefined && settlement.outcome.kind !== 'run_ended') {
       news.push({ type: 'TokenSettled', atMs: Math.min(settlement.atMs, nowMs), waitId });
     }
+  }
+  return news;
+}
+
+/** What starts came to that workers have made, and that only a commit may say. */
+function startNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const wait of state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' && wait.handle === undefined ? tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token?.workerStart?.came === undefined) continue;
+    const { came } = token.workerStart;
+    if (isNextWithWorker(wait, token)) news.push(came.atMs > nowMs ? { ...came, atMs: nowMs } : came);
   }
   return news;
 }

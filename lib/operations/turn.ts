@@ -62,6 +62,7 @@ import {
 import { toRequest } from './to-request.js';
 import { GaveUp, isOnlyKnownHere, type TurnWork } from './turn-work.js';
 import { wakeForRest, wakeRun, wakeRunAt } from './wake.js';
+import { isNextWithWorker } from './worker-start.js';
 
 interface TurnOptions {
   readonly turnId: string;
@@ -322,11 +323,18 @@ export class Turn {
   async #decide(write: () => Promise<boolean>, events: readonly HistoryEvent[]): Promise<boolean> {
     try {
       const committed = await this.#persist(write);
-      if (!committed) this.#work.takeBack(events);
+      if (!committed) this.#work.takeBack(events.filter((event) => !this.#isOnItem(event)));
       return committed;
     } catch (error) {
       throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
     }
+  }
+
+  /** A worker has left it on the token: the next pass finds it there, if the log then still waits for it. */
+  #isOnItem(event: HistoryEvent): boolean {
+    const came = 'waitId' in event ? this.#tokens.get(event.waitId)?.workerStart?.came : undefined;
+    if (came?.type !== event.type) return false;
+    return !('error' in event) || ('error' in came && came.error === event.error);
   }
 
   /** The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. */
@@ -496,6 +504,7 @@ export class Turn {
   #beginRemote(wait: OpenRemoteTask, command: StartRemoteTask): boolean {
     if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;
     if (this.#waitsForAnswers(wait)) return true;
+    if (this.#isWithWorker(wait)) return true;
     // A start that the end of the process cuts off may leave a task that nobody knows.
     if (this.#options.limits.remainingMs() < startReserveMs) return false;
     const { turnId, called, limits } = this.#options;
@@ -509,6 +518,19 @@ export class Turn {
       return attempted;
     });
     return true;
+  }
+
+  /** A worker makes the next attempt: no turn calls meanwhile, and nothing of it is due here. */
+  #isWithWorker(wait: OpenRemoteTask): boolean {
+    const token = this.#tokens.get(wait.waitId);
+    return token !== undefined && isNextWithWorker(wait, token);
+  }
+
+  /** Nothing is left to do about what a worker has left on the item, or it is due in another way: the log has it. */
+  #isWorkerStartTaken({ waitId, workerStart, handle, settlement }: TokenRecord): boolean {
+    const wait = this.#state.open.get(waitId);
+    if (workerStart === undefined || handle !== undefined || settlement !== undefined) return false;
+    return wait?.kind === 'remoteTask' && !this.#isWithWorker(wait);
   }
 
   /** The server has asked before it makes a task, and not all of it is answered. */
@@ -677,7 +699,7 @@ export class Turn {
       await wakeRunAt(this.#deps, runId, dueAtMs);
     await this.#takeQuestions();
     await this.#clearMarkers(
-      (token) => this.#state.settled.has(token.waitId),
+      (token) => this.#state.settled.has(token.waitId) || this.#isWorkerStartTaken(token),
       (item) => this.#state.takenInbox.has(item.inboxId),
     );
   }
@@ -727,7 +749,7 @@ export class Turn {
     const instants: EpochMs[] = this.#head.deadlineAtMs === undefined ? [] : [this.#head.deadlineAtMs];
     for (const wait of this.#state.open.values()) {
       if (this.#work.has(wait.waitId) || !this.#isWaitedFor(wait)) continue;
-      if (wait.kind === 'remoteTask' && this.#isStarted(wait)) continue;
+      if (wait.kind === 'remoteTask' && (this.#isStarted(wait) || this.#isWithWorker(wait))) continue;
       const mayMove = wait.kind === 'external' || wait.kind === 'child' || wait.kind === 'longStep';
       const dueAtMs = mayMove ? this.#deadlineOf(wait) : this.#waitDueAtMs(wait);
       if (dueAtMs !== undefined) instants.push(dueAtMs);

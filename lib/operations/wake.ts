@@ -1,7 +1,15 @@
 import type { RunId } from '../base/ids.js';
 import { delayedMessageMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { News, PollMessage, StepMessage, TurnMessage, UnharmedStart, WorkMessage } from '../queue/queue.js';
+import type {
+  News,
+  PollMessage,
+  StartMessage,
+  StepMessage,
+  TurnMessage,
+  UnharmedStart,
+  WorkMessage,
+} from '../queue/queue.js';
 import type { Deps } from './deps.js';
 
 type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;
@@ -55,6 +63,12 @@ export async function stepAt(deps: Notifier, message: StepMessage, atMs: EpochMs
   await soon(deps, message.runId, 'step', atMs, (delayMs) => deps.queues.sendStep(message, delayMs));
 }
 
+/** Asks a worker to make a start of a remote task now. */
+export async function startNow(deps: Notifier, message: StartMessage): Promise<void> {
+  const { runId } = message;
+  await soon(deps, runId, message.kind, deps.clock.nowMs(), (delayMs) => deps.queues.sendStart(message, delayMs));
+}
+
 /** Asks for a read of the remote task at `atMs`, if that is soon. */
 export async function pollAt(deps: Notifier, message: PollMessage, atMs: EpochMs): Promise<void> {
   await sendSoon(deps, message, atMs);
@@ -67,7 +81,7 @@ async function sendSoon(deps: Notifier, message: WorkMessage, atMs: EpochMs): Pr
 async function soon(
   deps: Notifier,
   runId: RunId,
-  kind: WorkMessage['kind'] | 'step',
+  kind: WorkMessage['kind'] | 'step' | 'start',
   atMs: EpochMs,
   send: (delayMs: number) => Promise<void>,
 ): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Admission, Held, RemoteTaskTransport } from '../remote/transport.js';
+import type { EpochMs } from '../base/time.js';
+import type { Admission, AdmissionPurpose, Held, RemoteTaskTransport } from '../remote/transport.js';
 import type { Deps } from './deps.js';
 
 export type WhenFree<Result> = { readonly kind: 'done'; readonly result: Result } | Held;
@@ -7,10 +8,11 @@ export type WhenFree<Result> = { readonly kind: 'done'; readonly result: Result 
 export async function whenFree<Result>(
   deps: Deps,
   server: string,
-  purpose: 'start' | 'read',
+  purpose: AdmissionPurpose,
   work: () => Promise<Result>,
+  untilMs?: EpochMs,
 ): Promise<WhenFree<Result>> {
-  const admission = await admit(deps, server, purpose);
+  const admission = await admit(deps, server, purpose, untilMs);
   if (admission?.kind === 'held') return admission;
   try {
     return { kind: 'done', result: await work() };
@@ -19,12 +21,17 @@ export async function whenFree<Result>(
   }
 }
 
-async function admit(deps: Deps, server: string, purpose: 'start' | 'read'): Promise<Admission | undefined> {
+async function admit(
+  deps: Deps,
+  server: string,
+  purpose: AdmissionPurpose,
+  untilMs: EpochMs | undefined,
+): Promise<Admission | undefined> {
   let transport: RemoteTaskTransport;
   try {
     transport = deps.transports.get(server);
   } catch {
     return undefined;
   }
-  return transport.admit?.(purpose);
+  return transport.admit?.(purpose, untilMs);
 }

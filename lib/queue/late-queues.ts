@@ -9,6 +9,7 @@ export function lateSqsQueues(urls: SqsQueueUrls): Queues {
     sendTurn: async (...given) => (await queues()).sendTurn(...given),
     sendWork: async (...given) => (await queues()).sendWork(...given),
     sendStep: async (...given) => (await queues()).sendStep(...given),
+    sendStart: async (...given) => (await queues()).sendStart(...given),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '../base/time.js';
 import { MemoryQueue } from './memory-queue.js';
-import type { Queues, StepMessage, TurnMessage, WorkMessage } from './queue.js';
+import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from './queue.js';
 
 interface QueueRules {
   readonly visibilityMs: number;
@@ -11,6 +11,8 @@ export interface MemoryQueuesOptions {
   readonly turn: QueueRules;
   readonly work: QueueRules;
   readonly step: QueueRules;
+  /** Default: those of `step`. */
+  readonly start?: QueueRules;
   readonly clock: Clock;
   /** Called after each change of a queue; whoever drives the receiving looks at `nextChangeAtMs` again. Must not throw. */
   readonly onChange?: () => void;
@@ -21,16 +23,19 @@ export class MemoryQueues implements Queues {
   readonly turn: MemoryQueue;
   readonly work: MemoryQueue;
   readonly step: MemoryQueue;
+  readonly start: MemoryQueue;
   readonly turnDeadLetters: MemoryQueue;
   readonly workDeadLetters: MemoryQueue;
   readonly stepDeadLetters: MemoryQueue;
+  readonly startDeadLetters: MemoryQueue;
 
-  constructor({ turn, work, step, clock, onChange }: MemoryQueuesOptions) {
+  constructor({ turn, work, step, start = step, clock, onChange }: MemoryQueuesOptions) {
     const shared = { clock, ...(onChange === undefined ? {} : { onChange }) };
     const deadLetters = { clock, visibilityMs: 30_000, maxReceiveCount: Infinity };
     this.turnDeadLetters = new MemoryQueue({ name: 'turn-dead-letters', kind: 'fifo', ...deadLetters });
     this.workDeadLetters = new MemoryQueue({ name: 'work-dead-letters', kind: 'standard', ...deadLetters });
     this.stepDeadLetters = new MemoryQueue({ name: 'step-dead-letters', kind: 'standard', ...deadLetters });
+    this.startDeadLetters = new MemoryQueue({ name: 'start-dead-letters', kind: 'standard', ...deadLetters });
     this.turn = new MemoryQueue({ name: 'turn', kind: 'fifo', ...turn, deadLetters: this.turnDeadLetters, ...shared });
     this.work = new MemoryQueue({
       name: 'work',
@@ -44,6 +49,13 @@ export class MemoryQueues implements Queues {
       kind: 'standard',
       ...step,
       deadLetters: this.stepDeadLetters,
+      ...shared,
+    });
+    this.start = new MemoryQueue({
+      name: 'start',
+      kind: 'standard',
+      ...start,
+      deadLetters: this.startDeadLetters,
       ...shared,
     });
   }
@@ -60,9 +72,13 @@ export class MemoryQueues implements Queues {
     this.step.send({ body: JSON.stringify(message), delayMs });
   }
 
+  async sendStart(message: StartMessage, delayMs: number): Promise<void> {
+    this.start.send({ body: JSON.stringify(message), delayMs });
+  }
+
   /** The earliest instant at which a receive from one of the queues finds something, perhaps past already. */
   nextChangeAtMs(): EpochMs | undefined {
-    const instants = [this.turn, this.work, this.step].flatMap((queue) => queue.nextChangeAtMs() ?? []);
+    const instants = [this.turn, this.work, this.step, this.start].flatMap((queue) => queue.nextChangeAtMs() ?? []);
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 }

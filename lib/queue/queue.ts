@@ -51,6 +51,15 @@ export interface StepMessage {
   readonly unharmed?: string;
 }
 
+/** Asks a worker to make a start of a remote task that may take minutes. Standard queue of its own: it waits, and works little. */
+export interface StartMessage {
+  readonly kind: 'start';
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+  /** The due instant it was sent for; a message for another instant than the item's is stale. */
+  readonly dueAtMs: EpochMs;
+}
+
 export type WorkMessage = PollMessage | DelayedWakeMessage;
 
 /**
@@ -64,4 +73,6 @@ export interface Queues {
   sendWork(message: WorkMessage, delayMs: number): Promise<void>;
   /** `delayMs` as with `sendWork`. */
   sendStep(message: StepMessage, delayMs: number): Promise<void>;
+  /** `delayMs` as with `sendWork`. */
+  sendStart(message: StartMessage, delayMs: number): Promise<void>;
 }

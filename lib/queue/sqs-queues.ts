@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
-import type { Queues, StepMessage, TurnMessage, WorkMessage } from './queue.js';
+import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from './queue.js';
 import { type OutgoingMessage, SqsBatches } from './sqs-batches.js';
 
 export interface SqsQueueUrls {
@@ -11,6 +11,8 @@ export interface SqsQueueUrls {
   readonly work: string;
   /** Standard. */
   readonly step: string;
+  /** Standard. */
+  readonly start: string;
 }
 
 /**
@@ -21,11 +23,13 @@ export class SqsQueues implements Queues {
   readonly #turn: SqsBatches;
   readonly #work: SqsBatches;
   readonly #step: SqsBatches;
+  readonly #start: SqsBatches;
 
   constructor(client: SQSClient, urls: SqsQueueUrls) {
     this.#turn = new SqsBatches(client, urls.turn);
     this.#work = new SqsBatches(client, urls.work);
     this.#step = new SqsBatches(client, urls.step);
+    this.#start = new SqsBatches(client, urls.start);
   }
 
   async sendTurn(message: TurnMessage, dedupId: string): Promise<void> {
@@ -43,12 +47,16 @@ export class SqsQueues implements Queues {
   async sendStep(message: StepMessage, delayMs: number): Promise<void> {
     await sendDelayed('step', this.#step, message, delayMs);
   }
+
+  async sendStart(message: StartMessage, delayMs: number): Promise<void> {
+    await sendDelayed('start', this.#start, message, delayMs);
+  }
 }
 
 async function sendDelayed(
-  queue: 'work' | 'step',
+  queue: 'work' | 'step' | 'start',
   batches: SqsBatches,
-  message: WorkMessage | StepMessage,
+  message: WorkMessage | StepMessage | StartMessage,
   delayMs: number,
 ): Promise<void> {
   if (!(delayMs >= 0 && delayMs <= queueDelayMaxMs)) {
@@ -57,7 +65,7 @@ async function sendDelayed(
   await send(queue, batches, { MessageBody: JSON.stringify(message), DelaySeconds: Math.ceil(delayMs / 1_000) });
 }
 
-async function send(queue: 'turn' | 'work' | 'step', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
+async function send(queue: 'turn' | 'work' | 'step' | 'start', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
   try {
     await batches.send(message);
   } catch (error) {

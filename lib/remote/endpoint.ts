@@ -36,6 +36,8 @@ export interface CallOptions {
   readonly freshConnection?: boolean;
   /** Where it is to be less than what is left of the 30 s. */
   readonly timeoutMs?: number;
+  /** All of that time may pass before the first byte of the answer. */
+  readonly patient?: boolean;
 }
 
 export interface Answered {
@@ -148,7 +150,7 @@ export class RemoteEndpoint {
       method: httpMethod,
       allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
       freshConnection: options.freshConnection ?? false,
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      ...timesOf(options),
     }));
     return answeredBy(sent, toExchange(sent.reply, this.#deps.clock.nowMs()));
   }
@@ -168,7 +170,7 @@ export class RemoteEndpoint {
         body: notification ? rpcNotification(method, params) : rpcRequest(id, method, params),
         allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
         freshConnection: options.freshConnection ?? false,
-        ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+        ...timesOf(options),
         enough: untilResponse(search),
       };
     });
@@ -178,6 +180,11 @@ export class RemoteEndpoint {
       notification ? notificationExchange(sent.reply, nowMs) : exchangeOf(sent.reply, id, nowMs, search),
     );
   }
+}
+
+function timesOf({ timeoutMs, patient }: CallOptions): Pick<HttpRequest, 'timeoutMs' | 'limits'> {
+  if (timeoutMs === undefined) return {};
+  return { timeoutMs, ...(patient === true ? { limits: { headersMs: timeoutMs, totalMs: timeoutMs } } : {}) };
 }
 
 interface Exchanged {

@@ -16,6 +16,7 @@ export function lateTransport(config: ServerConfig, load: () => Promise<RemoteTa
     dedupes: config.dedupes ?? false,
     traits: async () => (await inner()).traits(),
     problemWith: async (request) => (await inner()).problemWith(request),
+    answersAtOnce: async (request) => (await inner()).answersAtOnce(request),
     start: async (request) => (await inner()).start(request),
     get: async (handle) => (await inner()).get(handle),
     cancel: async (handle) => (await inner()).cancel(handle),

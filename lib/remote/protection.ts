@@ -1,7 +1,9 @@
 import { storedError, type StoredError } from '../base/errors.js';
+import { startPromptMs } from '../base/limits.js';
+import type { Clock } from '../base/time.js';
 import { effectiveLimits, type ServerLimits } from '../workflow/server-limits.js';
 import { type GuardDeps, ServerGuard } from './server-guard.js';
-import type { RemoteTaskTransport, RemoteTransports } from './transport.js';
+import type { RemoteTaskTransport, RemoteTransports, StartReply, StartRequest } from './transport.js';
 import { isTransient } from './trouble.js';
 
 /**
@@ -23,7 +25,7 @@ export function protectTransports(
       if (known !== undefined) return known;
       const guard = guards.get(server) ?? new ServerGuard(server, effectiveLimits(limitsOf(server)), deps);
       guards.set(server, guard);
-      const made = protectedTransport(transport, guard, (error) => {
+      const made = protectedTransport(transport, guard, deps.clock, (error) => {
         deps.log.error('client of a remote server failed', { server, error });
       });
       kept.set(transport, made);
@@ -35,6 +37,7 @@ export function protectTransports(
 function protectedTransport(
   inner: RemoteTaskTransport,
   guard: ServerGuard,
+  clock: Clock,
   onThrown: (error: unknown) => void,
 ): RemoteTaskTransport {
   const learning = async <Reply extends Learned>(ask: () => Promise<Reply>, kind: Reply['kind']): Promise<Reply> => {
@@ -50,9 +53,15 @@ function protectedTransport(
       return inner.dedupes;
     },
     problemWith: (request) => inner.problemWith(request),
-    admit: (purpose) => guard.admit(purpose),
-    // Whether it was sent before that is not known.
-    start: (request) => learning(() => inner.start(request), 'unknown'),
+    admit: (...given) => guard.admit(...given),
+    answersAtOnce: async (request) => (await inner.answersAtOnce?.(request)) ?? guard.isPrompt(),
+    start: async (request) => {
+      const beganAtMs = clock.nowMs();
+      // Whether it was sent before that is not known.
+      const reply = await learning(() => inner.start(request), 'unknown');
+      await learnPace(guard, request, reply, clock.nowMs() - beganAtMs);
+      return reply;
+    },
     get: (handle) => learning(() => inner.get(handle), 'unreadable'),
     cancel: async (handle) => (await putOff(guard)) ?? learning(() => inner.cancel(handle), 'retry'),
     ...(inner.traits === undefined ? {} : { traits: () => all.traits() }),
@@ -117,6 +126,20 @@ async function learn(guard: ServerGuard, { kind, error, retryAfterMs }: Learned)
   // With another status `Retry-After` is about this one request.
   if (error.code === 'REMOTE_UNREACHABLE')
     return guard.failed(status === 429 || status === 503 ? retryAfterMs : undefined);
+}
+
+/**
+ * A start for which there is time shows whether a turn could have waited for it. An answer that ends the call shows nothing
+ * when it comes soon: the next one may be about more work. One that takes long forgets what was known.
+ */
+async function learnPace(
+  guard: ServerGuard,
+  { untilMs }: StartRequest,
+  { kind }: StartReply,
+  tookMs: number,
+): Promise<void> {
+  if (tookMs > startPromptMs) await guard.sawPrompt(false);
+  else if (untilMs !== undefined && kind === 'started') await guard.sawPrompt(true);
 }
 
 async function putOff(guard: ServerGuard) {

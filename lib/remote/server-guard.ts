@@ -19,7 +19,7 @@ import type { Clock, EpochMs } from '../base/time.js';
 import type { EffectiveLimits } from '../workflow/server-limits.js';
 import { Gate } from './gate.js';
 import { SingleFlight } from './single-flight.js';
-import type { Admission, Held } from './transport.js';
+import type { Admission, AdmissionPurpose, Held } from './transport.js';
 
 /** What the workers tell each other; each may throw when the store is away, and then counts for nothing. */
 export interface SharedServerStates {
@@ -31,6 +31,7 @@ export interface SharedServerStates {
   open(server: string, open: { readonly atMs: EpochMs; readonly untilMs: EpochMs }): Promise<ServerHealth>;
   claimProbe(server: string, probe: { readonly atMs: EpochMs; readonly untilMs: EpochMs }): Promise<boolean>;
   noteSuccess(server: string): Promise<void>;
+  notePrompt(server: string, isPrompt: boolean): Promise<void>;
   hold(server: string, untilMs: EpochMs): Promise<ServerHealth>;
   takePermit(server: string, permit: { readonly atMs: EpochMs; readonly perMinute: number }): Promise<boolean>;
   takeSlot(
@@ -73,14 +74,16 @@ export class ServerGuard {
     });
   }
 
-  /** For a start or a read. Whoever is admitted leaves. */
-  async admit(purpose: 'start' | 'read'): Promise<Admission> {
+  /** For a start or a read. Whoever is admitted leaves. `untilMs`: by then at the latest, where that is long. */
+  async admit(purpose: AdmissionPurpose, untilMs: EpochMs = 0): Promise<Admission> {
     // What is known to fail must not take a place from others.
     const early = await this.rest();
     if (early !== undefined) return early;
+    // Whoever makes the start asks for all else, and one of minutes takes no place from those of turns.
+    if (purpose === 'handOver') return { kind: 'admitted', leave: async () => undefined };
     const isStart = purpose === 'start';
     if (isStart && !(await this.#starts.enter())) return this.#busy('this worker has enough starts there');
-    const slot = await this.#enterShared();
+    const slot = await this.#enterShared(untilMs);
     if ('kind' in slot) {
       if (isStart) this.#starts.leave();
       return slot;
@@ -112,10 +115,27 @@ export class ServerGuard {
       if (this.#known !== undefined) this.#known = { ...this.#known, readAtMs: nowMs };
       return;
     }
-    const { holdUntilMs } = this.#known?.health ?? healthy;
-    this.#know({ ...healthy, ...(holdUntilMs === undefined ? {} : { holdUntilMs }) });
+    const { holdUntilMs, isPrompt } = this.#known?.health ?? healthy;
+    this.#know({
+      ...healthy,
+      ...(holdUntilMs === undefined ? {} : { holdUntilMs }),
+      ...(isPrompt === undefined ? {} : { isPrompt }),
+    });
     await this.#shared('success', () => this.#deps.states.noteSuccess(this.#server), undefined);
     if (openUntilMs !== undefined) this.#deps.log.info('remote server answers again', { server: this.#server });
+  }
+
+  /** It answers starts at once, as far as anybody has seen. */
+  async isPrompt(): Promise<boolean> {
+    return (await this.#health()).isPrompt === true;
+  }
+
+  /** A start was answered in time for a turn, or not. Known already, it costs nothing. */
+  async sawPrompt(isPrompt: boolean): Promise<void> {
+    const { isPrompt: known = false, ...health } = await this.#health();
+    if (known === isPrompt) return;
+    this.#know(isPrompt ? { ...health, isPrompt } : health);
+    await this.#shared('prompt', () => this.#deps.states.notePrompt(this.#server, isPrompt), undefined);
   }
 
   /** The server did not answer, or answered that it cannot; `retryAfterMs` as it said. */
@@ -143,7 +163,7 @@ export class ServerGuard {
   }
 
   /** Probe, rate and slot: what is shared with other workers. */
-  async #enterShared(): Promise<Held | { readonly free: () => Promise<void> }> {
+  async #enterShared(longestUntilMs: EpochMs): Promise<Held | { readonly free: () => Promise<void> }> {
     const { states, clock, random } = this.#deps;
     const { breaker, perMinute, concurrency } = this.#limits;
     const atMs = clock.nowMs();
@@ -161,7 +181,7 @@ export class ServerGuard {
     let free = async (): Promise<void> => undefined;
     if (concurrency !== undefined) {
       const holder = random.hex(16);
-      const lease = { slots: concurrency, holder, atMs, untilMs: atMs + serverSlotLeaseMs };
+      const lease = { slots: concurrency, holder, atMs, untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs };
       const slot = await this.#shared('slot', () => states.takeSlot(this.#server, lease), -1);
       if (slot === undefined) return this.#busy(`${concurrency} requests are under way there`);
       if (slot >= 0) free = () => this.#shared('slot', () => states.freeSlot(this.#server, slot, holder), undefined);

@@ -14,6 +14,8 @@ export interface StartRequest {
   readonly idempotencyKey: string;
   /** Somebody will answer the server's questions: it is told so. Default false. */
   readonly answersQuestions?: boolean;
+  /** The answer may take until then. Default: 30 s from now. */
+  readonly untilMs?: EpochMs;
   /** The start is repeated with the answers to what the server `asked`, and its opaque state exactly as it came. */
   readonly continuation?: { readonly state?: string; readonly answers: Readonly<Record<string, RemoteAnswer>> };
 }
@@ -109,6 +111,9 @@ export interface Held {
   readonly error: StoredError;
 }
 
+/** `handOver`: of a start that a worker will make as a `longStart`, which is under way until `untilMs` at most. */
+export type AdmissionPurpose = 'start' | 'read' | 'handOver' | 'longStart';
+
 export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | Held;
 
 /** One remote server. Expected failures are answers, never exceptions. */
@@ -120,9 +125,14 @@ export interface RemoteTaskTransport {
   traits?(): Promise<ServerTraits>;
   /** Why this request cannot go to this server (a skill for an MCP server), if so. */
   problemWith(request: RemoteRequest): string | undefined | Promise<string | undefined>;
+  /**
+   * Whether the server answers this start before the work is done: true, and a turn can wait for the answer; false or
+   * undefined (it is not known), and a worker makes the call, as far as nothing else is remembered. Without it, true.
+   */
+  answersAtOnce?(request: RemoteRequest): Promise<boolean | undefined>;
   /** May the server be called now? To be asked before a start or a read; whoever is admitted leaves. Without it, always. */
-  admit?(purpose: 'start' | 'read'): Promise<Admission>;
-  /** One attempt, at most 30 s. Never waits for the task to end. */
+  admit?(purpose: AdmissionPurpose, untilMs?: EpochMs): Promise<Admission>;
+  /** One attempt, at most 30 s, or until the instant that it names. Wants no task to end, though a server may answer only then. */
   start(request: StartRequest): Promise<StartReply>;
   /** One read. */
   get(handle: RemoteTaskHandle): Promise<PollReply>;

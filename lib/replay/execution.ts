@@ -629,7 +629,8 @@ function completed(result: unknown): RunOutcome {
 
 type Given = { readonly value: unknown } | Error;
 
-function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: TokenOutcome): Given {
+function remoteResult(command: StartRemoteTask, outcome: TokenOutcome): Given {
+  const { server } = command;
   switch (outcome.kind) {
     case 'completed': {
       const { result, isError, taskId, phase } = outcome;
@@ -645,18 +646,34 @@ function remoteResult({ server, name, timeoutMs }: StartRemoteTask, outcome: Tok
     case 'failed':
       return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
     case 'timed_out':
+      return remoteTimedOut(command, outcome);
     case 'abandoned':
     case 'run_ended':
-      return new RemoteTaskTimedOut(
-        'REMOTE_TASK_TIMED_OUT',
-        `remote task "${name}" on "${server}" had no end within ${timeoutMs / 1000} s`,
-        { details: { server, ...taskOf(outcome), timeoutMs } },
-      );
+      return remoteTimedOut(command, {});
   }
 }
 
-function taskOf(outcome: TokenOutcome): { readonly taskId?: string } {
-  return outcome.kind === 'timed_out' && outcome.taskId !== undefined ? { taskId: outcome.taskId } : {};
+function remoteTimedOut(
+  { server, name, timeoutMs }: StartRemoteTask,
+  { phase, reason, mayRun, taskId }: Partial<Extract<TokenOutcome, { kind: 'timed_out' }>>,
+): RemoteTaskTimedOut {
+  const seconds = `within ${timeoutMs / 1000} s`;
+  const last = reason === undefined ? '' : ` (${reason})`;
+  const message =
+    phase === undefined
+      ? `remote task "${name}" on "${server}" had no end ${seconds}`
+      : mayRun === true
+        ? `the start of remote task "${name}" on "${server}" had no answer ${seconds}${last}: a task may run there`
+        : `remote task "${name}" on "${server}" was not started ${seconds}${last}`;
+  return new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', message, {
+    details: {
+      server,
+      ...(taskId === undefined ? {} : { taskId }),
+      timeoutMs,
+      ...(phase === undefined ? {} : { phase }),
+      ...(reason === undefined ? {} : { reason }),
+    },
+  });
 }
 
 function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {

@@ -4,7 +4,7 @@ import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import { decodeEvents } from '../history/codec.js';
+import { decodeEvents, encodeEvents } from '../history/codec.js';
 import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../history/event.js';
 import type { Sightings } from '../history/remote-end.js';
 import type { InputForm } from '../history/input-form.js';
@@ -29,6 +29,7 @@ import type {
   TokenOutcome,
   TokenQuestions,
   TokenRecord,
+  WorkerStart,
 } from './records.js';
 import type { Item, Key, Scalar } from './table.js';
 
@@ -197,6 +198,7 @@ export function tokenItem(token: TokenRecord): Item {
     ...(token.answersQuestions === true ? { answersQuestions: 1 } : {}),
     ...(token.form === undefined ? {} : formAttributes(token, token.form)),
     ...(token.step === undefined ? {} : stepAttributes(token.step)),
+    ...(token.workerStart === undefined ? {} : { startAttempt: token.workerStart.attempt }),
     ...(token.dueAtMs === undefined ? {} : marker(token.runId, token.dueAtMs)),
   };
 }
@@ -237,6 +239,17 @@ export const progressAttribute = (progress: JsonValue): Record<string, Scalar> =
   stepProgress: encodePayload(progress),
 });
 
+/** What an earlier attempt of a worker has left. */
+export const workerStartLeft = ['startClaim', 'startUntilMs', 'startCame', 'startHeld'] as const;
+
+export const cameAttribute = (came: NonNullable<WorkerStart['came']>): Record<string, Scalar> => ({
+  startCame: encodePayload(encodeEvents([came])),
+});
+
+export const heldAttribute = (error: StoredError): Record<string, Scalar> => ({
+  startHeld: encodePayload(error as unknown as JsonValue),
+});
+
 export const sightingsAttributes = ({ of, count, atMs }: Sightings): Record<string, Scalar> => ({
   sighted: of,
   sightings: count,
@@ -266,6 +279,7 @@ export function toToken(item: Item): TokenRecord {
     ...(item['answersQuestions'] === undefined ? {} : { answersQuestions: true }),
     ...optional('questions', questionsOf(item)),
     ...optional('form', payload(item, 'form') as InputForm | undefined),
+    ...optional('workerStart', workerStartOf(item)),
     ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
     ...optional('leftAtMs', optionalNumber(item, 'leftAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),
@@ -442,6 +456,19 @@ function stepOf(item: Item): LongStepRecord | undefined {
   };
 }
 
+function workerStartOf(item: Item): WorkerStart | undefined {
+  const attempt = optionalNumber(item, 'startAttempt');
+  if (attempt === undefined) return undefined;
+  const came = payload(item, 'startCame');
+  return {
+    attempt,
+    ...optional('claim', optionalText(item, 'startClaim')),
+    ...optional('untilMs', optionalNumber(item, 'startUntilMs')),
+    ...optional('came', came === undefined ? undefined : (decodeEvents(came)[0] as WorkerStart['came'])),
+    ...optional('held', payload(item, 'startHeld') as StoredError | undefined),
+  };
+}
+
 /** The attributes that record what a server asks, for the `recorded`-th time. */
 export const questionAttributes = (
   asked: Pick<TokenQuestions, 'list' | 'round' | 'state'>,
@@ -492,7 +519,7 @@ export const plainAttributes: Readonly<Record<'head' | 'token' | 'inbox', readon
   ],
   token: [
     ...['server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'childRunId', 'parentClose', 'pollErrors'],
-    ...['onCancel', 'onTimeout', 'dueAtMs', 'settledAtMs', 'settledBy', 'settledFrom'],
+    ...['startAttempt', 'startClaim', 'startUntilMs', 'onCancel', 'onTimeout', 'dueAtMs', 'settledAtMs', 'settledBy', 'settledFrom'],
   ],
   inbox: ['kind', 'reason', 'name', 'atMs', 'position', 'order', 'dueAtMs'],
 };

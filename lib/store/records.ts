@@ -5,7 +5,16 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { Sightings } from '../history/remote-end.js';
-import type { Commit, ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle, RunOutcome } from '../history/event.js';
+import type {
+  Commit,
+  ParentClosePolicy,
+  RemoteClosePolicy,
+  RemoteTaskHandle,
+  RemoteTaskStartAsked,
+  RemoteTaskStartFailed,
+  RemoteTaskStartLost,
+  RunOutcome,
+} from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 import type { Settlement, TokenOutcome } from '../history/settlement.js';
@@ -104,6 +113,8 @@ export interface TokenRecord extends Marker {
   readonly child?: { readonly runId: RunId; readonly parentClose: ParentClosePolicy };
   /** Of a wait for a long step: how its attempts stand. */
   readonly step?: LongStepRecord;
+  /** Of a start that a worker makes, outside of a turn: how it stands. It counts as long as it is about `attempt`. */
+  readonly workerStart?: WorkerStart;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /** When a start gave its handle to the item that was closed meanwhile: its task is to be cancelled, whatever closed it. */
@@ -149,6 +160,22 @@ export interface LongStepRecord {
   readonly lastError?: StoredError;
   /** What an attempt last reported, as of its last beat. */
   readonly progress?: JsonValue;
+}
+
+/**
+ * An attempt to start a remote task that a worker makes, since the answer may take minutes. The marker of the token is the
+ * instant at which somebody looks at it again: nobody has acted upon the message, or the lease of a claim is over.
+ */
+export interface WorkerStart {
+  readonly attempt: number;
+  /** Of the worker that makes the call, or has made it. */
+  readonly claim?: string;
+  /** Until when that worker counts as alive. */
+  readonly untilMs?: EpochMs;
+  /** What the attempt came to, where only a turn may act upon it. */
+  readonly came?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
+  /** Why the call was held back the last time. */
+  readonly held?: StoredError;
 }
 
 /** Questions of a remote server as they were last seen. */

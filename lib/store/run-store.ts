@@ -25,6 +25,7 @@ import type {
   Settlement,
   TokenQuestions,
   TokenRecord,
+  WorkerStart,
 } from './records.js';
 import { ServerStates } from './server-states.js';
 import { ShardedTable } from './sharded-table.js';
@@ -46,6 +47,9 @@ const notTakenBeyond = (recorded: number): Condition => ({
 });
 const noForm: Condition = { kind: 'absent', attribute: 'form' };
 const attemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'attempt', value: attempt });
+const workerAttemptIs = (attempt: number): Condition => ({ kind: 'equals', attribute: 'startAttempt', value: attempt });
+const workerClaimIs = (claim: string): Condition => ({ kind: 'equals', attribute: 'startClaim', value: claim });
+const nothingCame: Condition = { kind: 'absent', attribute: 'startCame' };
 const generationIs = (generation: number): Condition => ({
   kind: 'equals',
   attribute: 'generation',
@@ -362,17 +366,89 @@ export class RunStore {
     return result.ok ? { put: true, token } : { put: false, token: toTokenOr(result.old, token) };
   }
 
-  /** Claims start attempt `attempt` if the item stands at the one before, without settlement and handle. */
+  /**
+   * Claims start attempt `attempt` if the item stands at the one before, without settlement and handle. `workerDueAtMs`: a
+   * worker makes the call, and somebody looks then whether it does.
+   */
   async claimStartAttempt(
     runId: RunId,
     waitId: WaitId,
-    claim: { readonly attempt: number; readonly writerId: string },
+    claim: { readonly attempt: number; readonly writerId: string; readonly workerDueAtMs?: EpochMs },
   ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord | undefined }> {
+    const { attempt, writerId, workerDueAtMs } = claim;
     const { ok, token } = await this.#updateToken(runId, waitId, {
-      set: { attempt: claim.attempt, writerId: claim.writerId },
+      set: {
+        attempt,
+        writerId,
+        ...(workerDueAtMs === undefined ? {} : { startAttempt: attempt, ...items.marker(runId, workerDueAtMs) }),
+      },
+      ...(workerDueAtMs === undefined ? {} : { remove: items.workerStartLeft }),
       conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],
     });
     return { claimed: ok, token };
+  }
+
+  // ----- starts that a worker makes -----
+
+  /**
+   * Begins the call of an attempt that a worker makes, if it is as it was read: due at `seenDueAtMs`, without settlement and
+   * handle. `untilMs`: until when the worker counts as alive; `dueAtMs`: when somebody looks again.
+   */
+  async claimStart(
+    runId: RunId,
+    waitId: WaitId,
+    claim: {
+      readonly attempt: number;
+      readonly seenDueAtMs: EpochMs;
+      readonly writerId: string;
+      readonly untilMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+    },
+  ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord | undefined }> {
+    const { attempt, seenDueAtMs, writerId, untilMs, dueAtMs } = claim;
+    const { ok, token } = await this.#updateToken(runId, waitId, {
+      set: { startClaim: writerId, startUntilMs: untilMs, dueAtMs },
+      conditions: [notSettled, noHandle, attemptIs(attempt), workerAttemptIs(attempt), dueStill(seenDueAtMs)],
+    });
+    return { claimed: ok || token?.workerStart?.claim === writerId, token };
+  }
+
+  /**
+   * Leaves what an attempt under `claim` came to for a turn, which alone may act upon it; due at once. The first word stands:
+   * of a worker that was taken for dead it is that of whoever found it so.
+   */
+  async recordStart(
+    runId: RunId,
+    waitId: WaitId,
+    start: { readonly claim: string; readonly came: NonNullable<WorkerStart['came']>; readonly dueAtMs: EpochMs },
+  ): Promise<TokenRecord | undefined> {
+    const { claim, came, dueAtMs } = start;
+    const { token } = await this.#updateToken(runId, waitId, {
+      set: { ...items.cameAttribute(came), ...items.marker(runId, dueAtMs) },
+      conditions: [
+        notSettled,
+        noHandle,
+        attemptIs(came.attempt),
+        workerAttemptIs(came.attempt),
+        workerClaimIs(claim),
+        nothingCame,
+      ],
+    });
+    return token;
+  }
+
+  /** Has somebody look at an attempt of a worker at another instant, if it is as it was read; `held`: why it has to wait. */
+  async moveStart(
+    runId: RunId,
+    waitId: WaitId,
+    move: { readonly seenDueAtMs: EpochMs; readonly dueAtMs: EpochMs; readonly held?: StoredError },
+  ): Promise<boolean> {
+    const { seenDueAtMs, dueAtMs, held } = move;
+    const { ok } = await this.#updateToken(runId, waitId, {
+      set: { dueAtMs, ...(held === undefined ? {} : items.heldAttribute(held)) },
+      conditions: [notSettled, dueStill(seenDueAtMs)],
+    });
+    return ok;
   }
 
   /**

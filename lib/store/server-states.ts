@@ -91,6 +91,16 @@ export class ServerStates {
     });
   }
 
+  /** It answers starts at once, or no longer does. */
+  async notePrompt(server: string, isPrompt: boolean): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: healthKey(server),
+      ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
+      conditions: isPrompt ? [] : [itemExists],
+    });
+  }
+
   /** Leaves the server alone until then, unless it asked for longer. */
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
     const result = await this.#table.write({
@@ -179,5 +189,6 @@ function toHealth(item: Item | undefined): ServerHealth {
     const value = item[name];
     if (typeof value === 'number') known[name] = value;
   }
-  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...known };
+  const isPrompt = item['prompt'] === undefined ? {} : { isPrompt: true as const };
+  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...known, ...isPrompt };
 }

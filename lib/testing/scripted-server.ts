@@ -15,6 +15,7 @@ import type {
   StartReply,
   StartRequest,
 } from '../remote/transport.js';
+import type { VirtualClock } from './virtual-clock.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
 
 /** What a scripted server does with one call. */
@@ -51,6 +52,8 @@ export interface ScriptedTask {
   readonly tooLarge?: boolean;
   /** So many starts, the first ones, get no answer; the task is made all the same. */
   readonly lostReplies?: number;
+  /** The start is answered only after so long; without it, at once. Nobody waits for longer than a start may take. */
+  readonly answersAfter?: Duration;
   /** The server does not cancel the task. */
   readonly refusesCancel?: boolean;
 }
@@ -63,9 +66,17 @@ export interface ScriptedServerOptions {
   readonly dedupes?: boolean;
   /** Can be asked for the task of a start that got no answer. Default false. */
   readonly finds?: boolean;
+  /**
+   * It is known to answer starts at once, so that turns make them. Default true; false: workers do, until it has named a
+   * running task at once.
+   */
+  readonly answersAtOnce?: boolean;
   /** Decides what a call does. */
   readonly task: (request: RemoteRequest) => ScriptedTask;
 }
+
+/** One on which somebody can wait, where servers are to answer late. */
+type TestClock = Clock & Partial<Pick<VirtualClock, 'delay'>>;
 
 interface Task {
   readonly taskId: string;
@@ -78,6 +89,12 @@ interface Task {
   endsAtMs: EpochMs | undefined;
   cancelled: boolean;
   reads: number;
+}
+
+type Replied = Pick<ScriptedTask, 'answersAfter'> & { readonly reply: StartReply };
+
+function paceOf({ answersAfter }: ScriptedTask): Pick<ScriptedTask, 'answersAfter'> {
+  return answersAfter === undefined ? {} : { answersAfter };
 }
 
 const noAnswer = storedError('REMOTE_UNREACHABLE', 'no answer');
@@ -102,7 +119,7 @@ export class ScriptedServer implements RemoteTaskTransport {
   readonly #tasks: Task[] = [];
   readonly #toBegin: { readonly taskId: string; readonly script: ScriptedTask }[] = [];
   #name = '';
-  #clock: Clock = { nowMs: () => 0 };
+  #clock: TestClock = { nowMs: () => 0 };
 
   constructor(options: ScriptedServerOptions) {
     this.protocol = options.protocol;
@@ -112,7 +129,7 @@ export class ScriptedServer implements RemoteTaskTransport {
   }
 
   /** @internal Called by the test app, which knows the name and the clock. */
-  connect(name: string, clock: Clock): void {
+  connect(name: string, clock: TestClock): void {
     this.#name = name;
     this.#clock = clock;
     for (const { taskId, script } of this.#toBegin.splice(0)) this.#begin(taskId, '', script);
@@ -123,13 +140,32 @@ export class ScriptedServer implements RemoteTaskTransport {
     return this.protocol === 'mcp' ? 'an MCP server has tools' : 'an A2A agent has skills and takes messages';
   }
 
+  async answersAtOnce(): Promise<boolean | undefined> {
+    return this.#options.answersAtOnce === false ? undefined : true;
+  }
+
   async start(start: StartRequest): Promise<StartReply> {
     const { request, idempotencyKey } = start;
     this.starts.push({ key: idempotencyKey, request });
+    const { reply, answersAfter } = this.#reply(start);
+    if (answersAfter === undefined) return reply;
+    const answersAtMs = this.#clock.nowMs() + durationToMs(answersAfter, 'answersAfter');
+    // Whoever asks in a turn gives up before that, and time does not pass for a turn here.
+    const untilMs = start.untilMs ?? this.#clock.nowMs();
+    await this.#clock.delay?.(Math.min(answersAtMs, untilMs) - this.#clock.nowMs());
+    return answersAtMs <= untilMs ? reply : { kind: 'unknown', error: noAnswer };
+  }
+
+  #reply(start: StartRequest): Replied {
+    const { request, idempotencyKey } = start;
     const ofKey = this.starts.filter(({ key }) => key === idempotencyKey).length;
     const known = this.dedupes ? this.#tasks.find((task) => task.key === idempotencyKey) : undefined;
-    if (known !== undefined) return this.#started(known, ofKey);
+    if (known !== undefined) return { reply: this.#started(known, ofKey), ...paceOf(known.script) };
     const script = this.#options.task(request);
+    return { reply: this.#replyTo(start, script, ofKey), ...paceOf(script) };
+  }
+
+  #replyTo(start: StartRequest, script: ScriptedTask, ofKey: number): StartReply {
     const first = this.#asksFirst(script, start);
     if (first !== undefined) return first;
     if (script.refusal !== undefined)
@@ -137,7 +173,7 @@ export class ScriptedServer implements RemoteTaskTransport {
     const taskId = `task-${this.#tasks.length + 1}`;
     if (script.after === undefined && script.never !== true && (script.asks ?? []).length === 0)
       return { kind: 'ended', end: this.#end(script, taskId) };
-    return this.#started(this.#begin(taskId, idempotencyKey, script), ofKey);
+    return this.#started(this.#begin(taskId, start.idempotencyKey, script), ofKey);
   }
 
   /** Begins a task that no workflow has asked for, to be attached to: now, or with the test app. */

@@ -20,6 +20,7 @@ import { answerInput, listInputs, type InputView } from '../operations/inputs.js
 import { queryRun, replayRecords } from '../operations/query-run.js';
 import { requestStop, signalRun } from '../operations/send-to-inbox.js';
 import { settleToken } from '../operations/settle-token.js';
+import { makeRemoteStart } from '../operations/make-remote-start.js';
 import { runLongStep } from '../operations/run-long-step.js';
 import { runTurn } from '../operations/run-turn.js';
 import { startRun } from '../operations/start-run.js';
@@ -28,7 +29,7 @@ import { isScheduleWaiting, tickSchedules } from '../operations/tick-schedules.j
 import type { ReceivedMessage } from '../queue/memory-queue.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { oneTurnFor } from '../queue/one-turn.js';
-import type { StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
 import { protectTransports } from '../remote/protection.js';
 import type { RemoteTransports } from '../remote/transport.js';
 import type { PayloadCipher } from '../store/cipher.js';
@@ -70,6 +71,8 @@ export class TestApp {
   #lastSweepAtMs: EpochMs;
   /** Attempts of long steps that are under way. */
   readonly #attempts = new Map<Promise<void>, StepMessage>();
+  /** Starts that workers make and that are not answered yet; time goes on meanwhile. */
+  readonly #starts = new Set<Promise<void>>();
   readonly #changeListeners = new Set<() => void>();
 
   constructor(app: App, options: TestAppOptions = {}) {
@@ -83,6 +86,7 @@ export class TestApp {
       turn: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
       work: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
       step: { visibilityMs: 6 * stepFunctionTimeoutMs, maxReceiveCount: 5 },
+      start: { visibilityMs: 6 * stepFunctionTimeoutMs, maxReceiveCount: 5 },
       clock,
       onChange: () => {
         for (const listener of this.#changeListeners) listener();
@@ -291,8 +295,11 @@ export class TestApp {
       const turns = this.#queues.turn.receive(10);
       const work = this.#queues.work.receive(10);
       const steps = this.#queues.step.receive(10);
+      const starts = this.#queues.start.receive(10);
       for (const message of steps) this.#beginStep(message);
-      if (turns.length + work.length + steps.length === 0) {
+      for (const message of starts) this.#beginStart(message);
+      if (turns.length + work.length + steps.length + starts.length === 0) {
+        if (await this.#startsGoOn(change)) continue;
         if (this.#attempts.size === 0 || !waitForSteps) return;
         if (await this.#isUnwantedUnderWay()) this.clock.moveTo(this.clock.nextDelayAtMs() ?? 0);
         else await Promise.race([change, ...this.#attempts.keys()]);
@@ -325,6 +332,31 @@ export class TestApp {
       this.#attempts.delete(ended);
     });
     this.#attempts.set(ended, message);
+  }
+
+  /** A worker waits for its server, and time with it. */
+  #beginStart({ body, receiptHandle }: ReceivedMessage): void {
+    const endsAtMs = this.clock.nowMs() + stepFunctionTimeoutMs;
+    const limits = { remainingMs: () => endsAtMs - this.clock.nowMs() };
+    const start = makeRemoteStart(this.deps, JSON.parse(body) as StartMessage, limits).then(() => {
+      this.#queues.start.deleteMessage(receiptHandle);
+    });
+    const ended = start.finally(() => {
+      this.#starts.delete(ended);
+    });
+    this.#starts.add(ended);
+  }
+
+  /** Lets workers do what they can without time passing. True: there is something new. */
+  async #startsGoOn(change: Promise<void>): Promise<boolean> {
+    if (this.#starts.size === 0) return false;
+    let isNew = false;
+    const noted = (): void => {
+      isNew = true;
+    };
+    change.then(noted, noted);
+    for (let round = 0; round < 10; round++) await eventLoop();
+    return isNew;
   }
 
   async #isUnwantedUnderWay(): Promise<boolean> {

@@ -10,6 +10,7 @@ const complete = {
   OUTWAIT_TURN_QUEUE_URL: 'https://sqs.example.com/1/turn.fifo',
   OUTWAIT_WORK_QUEUE_URL: 'https://sqs.example.com/1/work',
   OUTWAIT_STEP_QUEUE_URL: 'https://sqs.example.com/1/step',
+  OUTWAIT_START_QUEUE_URL: 'https://sqs.example.com/1/start',
   OUTWAIT_TOKEN_KEYS: `k1:${'A'.repeat(43)}`,
 };
 
@@ -20,6 +21,7 @@ describe('the environment of a function', () => {
       turnQueueUrl: 'https://sqs.example.com/1/turn.fifo',
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
+      startQueueUrl: 'https://sqs.example.com/1/start',
       tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
       plainPayloads: 'read',
       dueShards: 16,
@@ -29,7 +31,7 @@ describe('the environment of a function', () => {
 
   it('names every variable that is missing or empty', () => {
     expect(() => readEnv({ OUTWAIT_TABLE: 'outwait', OUTWAIT_TOKEN_KEYS: '' })).toThrow(
-      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_STEP_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
+      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_STEP_QUEUE_URL, OUTWAIT_START_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
     );
   });
 

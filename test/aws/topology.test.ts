@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { functions, httpPaths, queues } from '../../lib/aws/topology.js';
-import { longStepReserveMs, longStepTimeoutMaxMs } from '../../lib/base/limits.js';
+import { longStepReserveMs, longStepTimeoutMaxMs, startPatienceMs, startTakeMs } from '../../lib/base/limits.js';
 import { createRoutes } from '../../lib/http/routes.js';
 import { aWorld } from '../http/world.js';
 
@@ -20,6 +20,12 @@ describe('the topology', () => {
     expect(queues.step.eventSource).toEqual({ batchSize: 1, batchingWindowMs: 0, maxConcurrency: 20 });
   });
 
+  it('gives a start the time of its function, and lets starts share it: they only wait', () => {
+    expect(functions.step.timeoutMs).toBeGreaterThanOrEqual(startPatienceMs + startTakeMs);
+    expect(queues.start.visibilityMs).toBe(5_400_000);
+    expect(queues.start.eventSource).toEqual({ batchSize: 10, batchingWindowMs: 0, maxConcurrency: 50 });
+  });
+
   it('gives a poll function the time for a batch of reads of 30 s, 8 at a time', () => {
     expect(Math.ceil(queues.work.eventSource.batchSize / 8) * 30_000).toBeLessThan(functions.poll.timeoutMs);
   });
@@ -33,6 +39,7 @@ describe('the topology', () => {
     expect(queues.turn.maxReceiveCount).toBeGreaterThanOrEqual(5);
     expect(queues.work.maxReceiveCount).toBeGreaterThanOrEqual(5);
     expect(queues.step.maxReceiveCount).toBeGreaterThanOrEqual(5);
+    expect(queues.start.maxReceiveCount).toBeGreaterThanOrEqual(5);
   });
 
   it('leads every route to the function, and nothing else', () => {

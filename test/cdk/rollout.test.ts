@@ -97,9 +97,13 @@ describe('events lead to the alias and to nothing else', () => {
     ['Turn', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 100 } }],
     ['Poll', { BatchSize: 40, MaximumBatchingWindowInSeconds: 2, ScalingConfig: { MaximumConcurrency: 20 } }],
     ['Step', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 20 } }],
+    ['Step', { BatchSize: 10, ScalingConfig: { MaximumConcurrency: 50 } }],
   ])('messages for %s, as many at a time as ever', (name, expected) => {
-    expect(all('AWS::Lambda::EventSourceMapping')).toHaveLength(3);
-    const [, { Properties }] = one('AWS::Lambda::EventSourceMapping', `Outwait${name}FunctionAliaslive\\w+`);
+    expect(all('AWS::Lambda::EventSourceMapping')).toHaveLength(4);
+    const sources = all('AWS::Lambda::EventSourceMapping').filter(([id]) =>
+      id.startsWith(`Outwait${name}FunctionAliaslive`),
+    );
+    const [, { Properties }] = sources.find(([, source]) => source.Properties['BatchSize'] === expected.BatchSize)!;
     expect(Properties).toMatchObject({ ...expected, FunctionResponseTypes: ['ReportBatchItemFailures'] });
     expect(Properties['FunctionName']).toEqual({
       'Fn::Join': ['', [{ 'Fn::Select': [6, { 'Fn::Split': [':', { Ref: aliasOf(name) }] }] }, ':live']],

@@ -33,6 +33,8 @@ describe('what must not be lost', () => {
     const stateful = ['AWS::DynamoDB::GlobalTable', 'AWS::SQS::Queue', 'AWS::SecretsManager::Secret'];
     expect(stateful.flatMap((type) => all(type).map(([id]) => id)).sort()).toEqual([
       'OutwaitManagementTokenF491CB95',
+      'OutwaitStartDeadLetters8C3AD2B9',
+      'OutwaitStartQueue44598559',
       'OutwaitStepDeadLetters858CFFF2',
       'OutwaitStepQueue82FBAD31',
       'OutwaitSweepDeadLetters3D6C650A',
@@ -98,6 +100,7 @@ describe('queues', () => {
     // The others: at least six times the timeout, and the window.
     ['OutwaitWorkQueue', { VisibilityTimeout: 1_082 }, 'OutwaitWorkDeadLetters'],
     ['OutwaitStepQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStepDeadLetters'],
+    ['OutwaitStartQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStartDeadLetters'],
   ])('%s hides a message while it is worked on, and puts it aside after five receives', (id, expected, deadLetters) => {
     expect(one('AWS::SQS::Queue', id)).toEqual({
       ...expected,
@@ -108,7 +111,7 @@ describe('queues', () => {
     });
   });
 
-  test.each(['Turn', 'Work', 'Step', 'Sweep'])(
+  test.each(['Turn', 'Work', 'Step', 'Start', 'Sweep'])(
     'dead letters of the %s are kept for 14 days and raise an alarm',
     (name) => {
       const queue = one('AWS::SQS::Queue', `Outwait${name}DeadLetters`);
@@ -129,7 +132,7 @@ describe('queues', () => {
   );
 
   test('refuse whoever does not use TLS', () => {
-    expect(all('AWS::SQS::QueuePolicy')).toHaveLength(7);
+    expect(all('AWS::SQS::QueuePolicy')).toHaveLength(9);
     template.allResourcesProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: Match.objectLike({
         Statement: Match.arrayWith([
@@ -143,9 +146,10 @@ describe('queues', () => {
     ['Turn', 'Turn', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 100 } }],
     ['Work', 'Poll', { BatchSize: 40, MaximumBatchingWindowInSeconds: 2, ScalingConfig: { MaximumConcurrency: 20 } }],
     ['Step', 'Step', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 20 } }],
+    ['Start', 'Step', { BatchSize: 10, ScalingConfig: { MaximumConcurrency: 50 } }],
   ])('the %s queue leads to the function %s, which reports each failed message on its own', (queue, name, expected) => {
     const sources = all('AWS::Lambda::EventSourceMapping').map(([, { Properties }]) => Properties);
-    expect(sources).toHaveLength(3);
+    expect(sources).toHaveLength(4);
     expect(sources).toContainEqual({
       ...expected,
       EventSourceArn: { 'Fn::GetAtt': [expect.stringMatching(`^Outwait${queue}Queue`), 'Arn'] },
@@ -179,6 +183,7 @@ describe('functions', () => {
       OUTWAIT_TURN_QUEUE_URL: { Ref: 'OutwaitTurnQueue1642E296' },
       OUTWAIT_WORK_QUEUE_URL: { Ref: 'OutwaitWorkQueue5C3EA705' },
       OUTWAIT_STEP_QUEUE_URL: { Ref: 'OutwaitStepQueue82FBAD31' },
+      OUTWAIT_START_QUEUE_URL: { Ref: 'OutwaitStartQueue44598559' },
       OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
     };
     for (const name of ['Turn', 'Poll', 'Step', 'Schedule']) {
@@ -203,7 +208,7 @@ describe('functions', () => {
     ['Api', []],
     ['Turn', receiving('TurnQueue')],
     ['Poll', receiving('WorkQueue')],
-    ['Step', receiving('StepQueue')],
+    ['Step', [...receiving('StepQueue'), ...receiving('StartQueue')]],
     [
       'Schedule',
       [
@@ -316,9 +321,11 @@ describe('the outputs', () => {
       TurnQueueUrl: { Ref: 'OutwaitTurnQueue1642E296' },
       WorkQueueUrl: { Ref: 'OutwaitWorkQueue5C3EA705' },
       StepQueueUrl: { Ref: 'OutwaitStepQueue82FBAD31' },
+      StartQueueUrl: { Ref: 'OutwaitStartQueue44598559' },
       TurnDeadLettersUrl: { Ref: 'OutwaitTurnDeadLettersA4584795' },
       WorkDeadLettersUrl: { Ref: 'OutwaitWorkDeadLettersAD78F005' },
       StepDeadLettersUrl: { Ref: 'OutwaitStepDeadLetters858CFFF2' },
+      StartDeadLettersUrl: { Ref: 'OutwaitStartDeadLetters8C3AD2B9' },
       SweepDeadLettersUrl: { Ref: 'OutwaitSweepDeadLetters3D6C650A' },
       DashboardName: dashboard,
       DashboardUrl: {
@@ -368,6 +375,7 @@ describe('alarms', () => {
       'oldest-due',
       'push-auth-failures',
       'recursion',
+      'start-dead-letters',
       'step-dead-letters',
       'sweep-dead-letters',
       'sweep-lag',

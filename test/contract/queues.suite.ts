@@ -8,7 +8,7 @@ export interface Received {
   readonly groupId?: string;
 }
 
-type QueueName = 'turn' | 'work' | 'step';
+type QueueName = 'turn' | 'work' | 'step' | 'start';
 
 export interface QueuesUnderTest {
   readonly queues: Queues;
@@ -26,6 +26,7 @@ export interface QueuesUnderTest {
 const runA = 'a'.repeat(32);
 const runB = 'b'.repeat(32);
 const step = { runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 };
+const start = { kind: 'start', runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 } as const;
 const wake = { kind: 'wake', runId: runA, dueAtMs: 1_700_000_000_000 } as const;
 
 /** What the engine relies on, for every implementation. `setup` gives empty queues with `maxReceiveCount` 2. */
@@ -49,6 +50,12 @@ export function describeQueues(
       const received = await under.receive('turn');
       expect(bodies(received)).toEqual([{ runId: runA, news: [{ waitId: '3' }] }]);
       expect(received[0]!.groupId).toBe(runA);
+    });
+
+    it('carries a message of the queue of starts as JSON', async () => {
+      await under.queues.sendStart(start, 0);
+      expect(bodies(await under.receive('start'))).toEqual([start]);
+      expect(await under.receive('step')).toEqual([]);
     });
 
     it('carries a work message as JSON', async () => {

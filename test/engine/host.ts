@@ -4,12 +4,13 @@ import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs } from '../../lib
 import type { Deps } from '../../lib/operations/deps.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
+import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { oneTurnFor } from '../../lib/queue/one-turn.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { ReceivedMessage } from '../../lib/queue/memory-queue.js';
-import type { StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
+import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { startMs, type Started } from './support.js';
 
 /** A call of the store, by the name of its method. */
@@ -86,7 +87,7 @@ export class Host {
   }
 
   #receive(): number {
-    const { turn, work, step } = this.#queues;
+    const { turn, work, step, start } = this.#queues;
     const turns = turn.receive(10);
     const others = [
       ...work.receive(10).map((message) => {
@@ -94,6 +95,9 @@ export class Host {
       }),
       ...step.receive(10).map((message) => {
         this.#handle(step, [message], () => this.#step(message));
+      }),
+      ...start.receive(10).map((message) => {
+        this.#handle(start, [message], () => this.#start(message));
       }),
     ];
     // All of one run.
@@ -111,6 +115,11 @@ export class Host {
 
   async #step({ body }: ReceivedMessage): Promise<void> {
     await runLongStep(this.#deps, JSON.parse(body) as StepMessage, { remainingMs: this.#timer(stepFunctionTimeoutMs) });
+  }
+
+  async #start({ body }: ReceivedMessage): Promise<void> {
+    const limits = { remainingMs: this.#timer(stepFunctionTimeoutMs) };
+    await makeRemoteStart(this.#deps, JSON.parse(body) as StartMessage, limits);
   }
 
   #timer(timeoutMs: number): () => number {

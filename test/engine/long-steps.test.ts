@@ -25,6 +25,7 @@ async function asked(run: Started): Promise<void> {
     sendTurn: async (message, dedupId) => run.app.deps.queues.sendTurn(message, dedupId),
     sendWork: async (message, delayMs) => run.app.deps.queues.sendWork(message, delayMs),
     sendStep: async () => undefined,
+    sendStart: async () => undefined,
   };
   await runTurn({ ...run.app.deps, queues }, { runId: run.runId }, plenty);
 }
@@ -285,6 +286,7 @@ describe('messages to the workers', () => {
       sendTurn: async () => undefined,
       sendWork: async (message, delayMs) => queues.sendWork(message, delayMs),
       sendStep: async (message, delayMs) => queues.sendStep(message, delayMs),
+      sendStart: async (message, delayMs) => queues.sendStart(message, delayMs),
     };
     expect(await aWorker(run, { ...run.app.deps, queues: losing })).toBe('settled');
     expect(await runLongStep(run.app.deps, { runId: run.runId, waitId: '1', dueAtMs }, plenty)).toBe('stale');

@@ -2,6 +2,7 @@ import { setImmediate as eventLoop } from 'node:timers/promises';
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type App, type Workflow, type WorkflowContext } from 'outwait';
 import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
 import type { JsonValue } from '../../lib/base/json.js';
+import type { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import type { Clock, EpochMs } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import { listRuns } from '../../lib/operations/read-runs.js';
@@ -88,7 +89,7 @@ export class WatchedServer extends ScriptedServer {
     this.#replies = options;
   }
 
-  override connect(name: string, clock: Clock): void {
+  override connect(name: string, clock: VirtualClock): void {
     super.connect(name, clock);
     this.#watchedClock = clock;
   }

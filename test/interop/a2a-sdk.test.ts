@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { turnTimeoutMs } from '../../lib/base/limits.js';
+import { stepFunctionTimeoutMs, turnTimeoutMs } from '../../lib/base/limits.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
+import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
 import { pollTask } from '../../lib/operations/poll-task.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { startRun } from '../../lib/operations/start-run.js';
@@ -222,10 +223,14 @@ describe.each(peers)('an agent on $name', ({ program, binding, wire }) => {
       table: new MemoryTable(),
       clock: { nowMs: () => nowMs },
       http: httpClient(),
+      learnsPace: true,
     });
     const { runId } = await startRun(deps, { workflow: 'calls' });
     const turn = () => runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
     await turn();
+    const { dueAtMs } = (await deps.store.readToken(runId, '1'))!;
+    const message = { kind: 'start', runId, waitId: '1', dueAtMs: dueAtMs! } as const;
+    expect(await makeRemoteStart(deps, message, { remainingMs: () => stepFunctionTimeoutMs })).toBe('done');
     const { handle } = (await deps.store.readToken(runId, '1'))!;
     expect(handle).toMatchObject({ protocol: 'a2a', wire });
     await readAtRest(transportFor(), handle!, peer.release);

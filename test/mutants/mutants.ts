@@ -5,6 +5,7 @@ import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
+import { patientMutants } from './patient.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { untestedMutants } from './untested.js';
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...namesMutants,
   ...remoteMutants,
   ...requestsMutants,
+  ...patientMutants,
   ...stepsMutants,
   ...untestedMutants,
 
@@ -252,7 +254,9 @@ export const mutants: readonly Mutant[] = [
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
     file: turn,
-    edits: [{ find: 'if (!committed) this.#work.takeBack(events);', replace: '' }],
+    edits: [
+      { find: 'if (!committed) this.#work.takeBack(events.filter((event) => !this.#isOnItem(event)));', replace: '' },
+    ],
     caughtBy: rules('ending', 'results kept'),
   },
   {
@@ -408,12 +412,12 @@ export const mutants: readonly Mutant[] = [
       {
         find: 'const claim = await claimAttempt(deps, start, attempt, writerId);',
         replace: `const known = await deps.store.readToken(start.runId, wait.waitId);
-          const early = known === undefined && found.kind === 'target' ? await call(deps, start, found.target, freshToken(deps, start)) : undefined;
+          const early = known === undefined && found.kind === 'target' ? await callServer(deps, start, found.target, freshToken(deps, start)) : undefined;
           const claim = await claimAttempt(deps, start, attempt, writerId);`,
       },
       {
-        find: 'token, await call(deps, start, target, token))',
-        replace: 'token, early ?? await call(deps, start, target, token))',
+        find: 'token, await callServer(deps, start, target, token))',
+        replace: 'token, early ?? await callServer(deps, start, target, token))',
       },
     ],
     caughtBy: rules('starting', 'token item before the start'),

@@ -155,7 +155,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'a2a-start-on-kept-connection',
     rule: '... and over A2A',
     file: 'lib/remote/a2a/client.ts',
-    edits: [{ find: '{ freshConnection: true }', replace: '{}' }],
+    edits: [{ find: '{ freshConnection: true, patient: ', replace: '{ patient: ' }],
     caughtBy: rules('fresh-connections', 'fresh connection: each start over A2A'),
   },
   {
@@ -1336,7 +1336,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'failed-cancel-forgotten',
     rule: 'a cancel that fails is left to the end effects',
     file: takeHandle,
-    edits: [{ find: `if (reply?.kind === 'done') return;`, replace: 'return;' }],
+    edits: [
+      { find: `if (reply?.kind === 'done') {`, replace: `if (reply?.kind !== undefined || policy === 'cancel') {` },
+    ],
     caughtBy: rules('taking', 'task of a wait that was closed: a cancel that fails'),
   },
   {

@@ -139,6 +139,7 @@ export class MortalEngine {
       },
       sendWork: (...message) => this.#queues.sendWork(...message),
       sendStep: (...message) => this.#queues.sendStep(...message),
+      sendStart: (...message) => this.#queues.sendStart(...message),
     };
     const watched: Around = async (name, call) => {
       const value = await around(name, call);
@@ -205,7 +206,7 @@ export class MortalEngine {
       for (let push = this.#duePush(); push !== undefined; push = this.#duePush()) await this.#settle(push);
       if (this.clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
         this.#lastSweepAtMs = this.clock.nowMs();
-        await this.invoke(fanOutDue);
+        await this.invoke((deps) => fanOutDue(deps));
       }
       const [turn] = this.#queues.turn.receive(1);
       const [work] = this.#queues.work.receive(1);

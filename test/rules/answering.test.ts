@@ -48,6 +48,7 @@ async function attempt(
       sendWork: async (message, delayMs) =>
         void sent.push(`${message.kind} ${'waitId' in message ? message.waitId : ''} in ${delayMs}`),
       sendStep: async () => undefined,
+      sendStart: async () => undefined,
     },
   };
   const event = await answerRemote(deps, runId, wait, call, on);

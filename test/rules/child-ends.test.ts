@@ -18,6 +18,7 @@ async function wokenByEndOf(childRunId: string, { app }: Started): Promise<reado
     sendTurn: async ({ runId }) => void woken.push(runId),
     sendWork: async () => undefined,
     sendStep: async () => undefined,
+    sendStart: async () => undefined,
   };
   await runTurn({ ...app.deps, queues }, { runId: childRunId }, { remainingMs: () => 60_000 });
   expect((await app.show(childRunId)).status).toBe('completed');

@@ -203,6 +203,78 @@ test('claimStartAttempt only of the next attempt, without settlement and handle'
   expect(await open.refused(take(open))).toMatchObject({ claimed: false });
 });
 
+test('claimStartAttempt for a worker: due from then on, and without what the worker of the attempt before has left', async () => {
+  const scene = await withToken({ workerStart: { attempt: 1 }, dueAtMs: 500 });
+  await scene.store.claimStart(runId, '1', { ...startClaim, writerId: 'c1' });
+  await scene.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 });
+  const claim = { attempt: 2, writerId: 'w2', workerDueAtMs: 700 };
+  expect((await scene.store.claimStartAttempt(runId, '1', claim)).token).toMatchObject({ attempt: 2, dueAtMs: 700 });
+  expect((await scene.read())?.workerStart).toEqual({ attempt: 2 });
+});
+
+const startClaim = { attempt: 1, seenDueAtMs: 500, writerId: 'c1', untilMs: 900, dueAtMs: 900 };
+const failedStart = {
+  type: 'RemoteTaskStartFailed',
+  atMs: 1,
+  waitId: '1',
+  attempt: 1,
+  retryAtMs: 2,
+  error: { code: 'REMOTE_UNREACHABLE', message: 'no answer' },
+} as const;
+const withStart = async (more: Partial<TokenRecord> = {}): Promise<Scene> =>
+  withToken({ workerStart: { attempt: 1 }, dueAtMs: 500, ...more });
+
+test('claimStart only of the attempt and at the due instant that was read, without settlement and handle: its own writer has it', async () => {
+  const take = (scene: Scene, of = startClaim) => scene.store.claimStart(runId, '1', of);
+  const settled = await withStart();
+  await settled.store.settle(runId, '1', settlementOf('s1'));
+  expect(await settled.refused(take(settled))).toMatchObject({ claimed: false });
+  const started = await withStart();
+  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
+  expect(await started.refused(take(started))).toMatchObject({ claimed: false });
+  const next = await withStart({ attempt: 2 });
+  expect(await next.refused(take(next))).toMatchObject({ claimed: false });
+  expect(await next.refused(take(next, { ...startClaim, attempt: 2 }))).toMatchObject({ claimed: false });
+  const open = await withStart();
+  expect(await open.refused(take(open, { ...startClaim, seenDueAtMs: 499 }))).toMatchObject({ claimed: false });
+  expect(await take(open)).toMatchObject({ claimed: true, token: { dueAtMs: 900, workerStart: { untilMs: 900 } } });
+  expect(await open.due()).toEqual(['token 900']);
+  // The answer to its own write was lost.
+  expect(await open.refused(take(open))).toMatchObject({ claimed: true });
+  expect(await open.refused(take(open, { ...startClaim, writerId: 'c2' }))).toMatchObject({ claimed: false });
+});
+
+test('recordStart only under the claim and of its attempt, without settlement, handle and an earlier word', async () => {
+  const scene = await withStart();
+  const record = (claim: string, came: Parameters<RunStore['recordStart']>[2]['came'] = failedStart) =>
+    scene.store.recordStart(runId, '1', { claim, came, dueAtMs: 600 });
+  await scene.refused(record('c1'));
+  await scene.store.claimStart(runId, '1', startClaim);
+  await scene.refused(record('c2'));
+  await scene.refused(record('c1', { ...failedStart, attempt: 2 }));
+  expect(await record('c1')).toMatchObject({ dueAtMs: 600, workerStart: { came: failedStart } });
+  await scene.refused(record('c1', { ...failedStart, retryAtMs: 3 }));
+  const settled = await withStart();
+  await settled.store.claimStart(runId, '1', startClaim);
+  await settled.store.settle(runId, '1', settlementOf('s1'));
+  await settled.refused(settled.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }));
+  const started = await withStart();
+  await started.store.claimStart(runId, '1', startClaim);
+  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
+  await started.refused(started.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }));
+});
+
+test('moveStart only at the due instant that was read, without settlement', async () => {
+  const move = { seenDueAtMs: 500, dueAtMs: 700, held: { code: 'REMOTE_UNREACHABLE', message: 'left alone' } } as const;
+  const settled = await withStart();
+  await settled.store.settle(runId, '1', settlementOf('s1'));
+  expect(await settled.refused(settled.store.moveStart(runId, '1', move))).toBe(false);
+  const open = await withStart();
+  expect(await open.refused(open.store.moveStart(runId, '1', { ...move, seenDueAtMs: 499 }))).toBe(false);
+  expect(await open.store.moveStart(runId, '1', move)).toBe(true);
+  expect(await open.read()).toMatchObject({ dueAtMs: 700, workerStart: { held: { message: 'left alone' } } });
+});
+
 test('storeHandle only on an item that is not settled; one that was found, only where there is none', async () => {
   const started = { handle, startedAtMs: 5, dueAtMs: 6 };
   const absent = new Scene();

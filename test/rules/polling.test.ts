@@ -58,6 +58,7 @@ class Task {
         sendWork: async (message) =>
           void this.sent.push(`${message.kind} for ${((message.dueAtMs ?? 0) - startMs) / 1_000}`),
         sendStep: async () => undefined,
+        sendStart: async () => undefined,
       },
     };
   }

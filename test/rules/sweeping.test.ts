@@ -56,6 +56,7 @@ class Sweeping {
           ),
         sendStep: async ({ runId, dueAtMs }, delayMs) =>
           note('step', `${runId.slice(0, 4)} for ${(dueAtMs - startMs) / 1_000} in ${delayMs / 1_000}`),
+        sendStart: async ({ runId }) => note('start', runId.slice(0, 4)),
       },
     };
   }

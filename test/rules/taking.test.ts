@@ -71,6 +71,7 @@ class Taking {
         sendTurn: async () => undefined,
         sendWork: async (message, delayMs) => void this.sent.push(`${message.kind} in ${delayMs / 1_000}`),
         sendStep: async () => undefined,
+        sendStart: async () => undefined,
       },
     };
     const wait = { waitId: '1', deadlineAtMs: token.deadlineAtMs } as OpenRemoteTask;

@@ -40,6 +40,7 @@ class Turns {
         sendTurn: async () => void this.sent.push('wake'),
         sendWork: async (message, delayMs) => void this.sent.push(`${message.kind} in ${delayMs / 1_000}`),
         sendStep: async () => undefined,
+        sendStart: async () => undefined,
       },
     };
   }

@@ -18,6 +18,29 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     run: async (ctx, step) => [await step('s1'), (await call(ctx, 'r1')).result, await step('s2')],
   },
   {
+    // Whoever dies over a call holds it for as long as the call may take.
+    name: 'slow start',
+    tools: { r1: 70 },
+    startsTakeS: 30,
+    slackS: 1_500,
+    run: async (ctx, step) => [await step('s1'), (await call(ctx, 'r1')).result, await step('s2')],
+  },
+  {
+    name: 'cancel during a slow start',
+    startsTakeS: 60,
+    slackS: 1_500,
+    run: async (ctx, step) => {
+      try {
+        return (await call(ctx, 'never')).result;
+      } finally {
+        await step('undo');
+      }
+    },
+    callers: (world, runId) => {
+      world.stopAt(20, runId, 'cancel', 'c1');
+    },
+  },
+  {
     name: 'all',
     tools: { r1: 40, r2: 20 },
     run: async (ctx, step) =>
@@ -121,6 +144,16 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     },
   },
 ];
+
+/** The same where a worker makes the start. */
+export const slowWithoutDedupe: Scenario = {
+  name: 'slow start without dedupe',
+  tools: { r1: 30 },
+  dedupes: false,
+  startsTakeS: 30,
+  slackS: 1_500,
+  run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s1')],
+};
 
 /** Towards a server that starts a task for each request: a start that nobody knows the fate of is not repeated. */
 export const withoutDedupe: Scenario = {

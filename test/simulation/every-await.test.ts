@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { everyAwaitScenarios, withoutDedupe } from './every-await-scenarios.js';
+import { everyAwaitScenarios, slowWithoutDedupe, withoutDedupe } from './every-await-scenarios.js';
 import { checkInstant, checkWrite } from './oracles.js';
 import { seeded } from './random.js';
 import type { Scenario } from './scenarios.js';
@@ -77,7 +77,7 @@ function traceOf(world: World): string {
 
 const calm = new Map(
   await Promise.all(
-    [...everyAwaitScenarios, withoutDedupe].map(
+    [...everyAwaitScenarios, withoutDedupe, slowWithoutDedupe].map(
       async (scenario) => [scenario.name, await runWith(scenario, new Map())] as const,
     ),
   ),
@@ -87,6 +87,8 @@ const calm = new Map(
 const leastPoints: Readonly<Record<string, number>> = {
   'single call': 60,
   'single call with a bus': 65,
+  'slow start': 60,
+  'cancel during a slow start': 30,
   all: 60,
   'race with timer': 50,
   cancel: 30,
@@ -151,15 +153,15 @@ test('a signal comes between the reading and the end of the last turn', () => {
   expect(ends.length).toBeGreaterThan(1);
 });
 
-test(
-  `a start that nobody knows the fate of is not repeated, whichever of ${calm.get(withoutDedupe.name)!.points} awaits a process dies at`,
+test.each([withoutDedupe, slowWithoutDedupe])(
+  'a start that nobody knows the fate of is not repeated, whichever await a process dies at: $name',
   { timeout: 600_000 },
-  async () => {
-    const baseline = calm.get(withoutDedupe.name)!;
+  async (scenario) => {
+    const baseline = calm.get(scenario.name)!;
     const seen = new Set<string>();
     for (let at = 0; at < baseline.points; at++) {
       for (const death of deaths) {
-        const { world, outcomes } = await runWith(withoutDedupe, new Map([[at, death]]), baseline.endedAtMs);
+        const { world, outcomes } = await runWith(scenario, new Map([[at, death]]), baseline.endedAtMs);
         const where = `${death} at await ${at}\n${traceOf(world)}`;
         expect(describeWorld(world), where).toBe('');
         expect(world.remote.starts.length, where).toBeLessThanOrEqual(1);
@@ -168,7 +170,7 @@ test(
       }
     }
     const ended = (result: string): string =>
-      `["single-call-without-dedupe",{"status":"completed","result":["${result}","s1"]}]`;
+      `["${scenario.name.replaceAll(' ', '-')}",{"status":"completed","result":["${result}","s1"]}]`;
     expect([...seen].sort()).toEqual([ended('REMOTE_START_AMBIGUOUS'), ended('r1')]);
   },
 );

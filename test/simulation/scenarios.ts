@@ -22,6 +22,8 @@ export interface Scenario {
   readonly dedupes?: boolean;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
+  /** How long the server takes to answer a start, in seconds. */
+  readonly startsTakeS?: number;
   /** How many questions each tool asks before there is a task, and while it runs. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** There is a bus that is told of lifecycle events. Default false. */
@@ -108,6 +110,80 @@ export const scenarios: readonly Scenario[] = [
       world.stopAt(0.2, runId, 'cancel', 'c1');
       world.stopAt(3000, runId, 'cancel', 'c2');
     },
+  },
+  {
+    name: 'slow starts',
+    tools: { r1: 60 },
+    startsTakeS: 40,
+    slackS: 1_500,
+    run: async (ctx, step) => [
+      await Promise.all([call(ctx, 'r1').then(({ result }) => result), step('s1')]),
+      await step('s2'),
+    ],
+  },
+  {
+    name: 'slow starts without dedupe',
+    tools: { r1: 60 },
+    dedupes: false,
+    startsTakeS: 40,
+    slackS: 1_500,
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
+  {
+    name: 'slow starts without dedupe but asked',
+    tools: { r1: 60 },
+    dedupes: false,
+    finds: true,
+    startsTakeS: 40,
+    slackS: 1_500,
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s2')],
+  },
+  {
+    name: 'a slow server asks first',
+    tools: { r1: 60 },
+    dedupes: false,
+    startsTakeS: 20,
+    asks: { r1: { first: 1, then: 1 } },
+    slackS: 2_100,
+    run: async (ctx) =>
+      orCode(
+        ctx.callRemoteTask({
+          server: 'remote',
+          tool: 'r1',
+          timeout: { hours: 6 },
+          onInput: ({ message }) => ({ action: 'accept', content: message }),
+        }),
+      ),
+  },
+  ...[true, false].map((dedupes): Scenario => ({
+    name: `cancel while a worker starts a task${dedupes ? '' : ' once'}`,
+    dedupes,
+    startsTakeS: 40,
+    slackS: 900,
+    run: async (ctx) => call(ctx, 'r1'),
+    callers: (world, runId) => {
+      world.stopAt(20, runId, 'cancel', 'c1');
+      world.stopAt(3000, runId, 'cancel', 'c2');
+    },
+  })),
+  {
+    name: 'race with a slow start',
+    startsTakeS: 40,
+    slackS: 900,
+    run: async (ctx, step) => [
+      await ctx.race<unknown>([
+        async (c) => (await call(c, 'r1')).result,
+        async (c) => c.sleep({ seconds: 20 }).then(() => 'timer'),
+      ]),
+      await step('s1'),
+    ],
+  },
+  {
+    name: 'deadline of a slow start',
+    dedupes: false,
+    startsTakeS: 400,
+    slackS: 120,
+    run: async (ctx, step) => [await orCode(call(ctx, 'r1', { seconds: 90 })), await step('s1')],
   },
   {
     name: 'race of two remote tasks',

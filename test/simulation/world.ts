@@ -21,13 +21,14 @@ import { drainMicrotasks } from '../../lib/operations/drain.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
 import { startRun } from '../../lib/operations/start-run.js';
-import type { Queues, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
+import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import type { AnswerReply, FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
@@ -144,6 +145,8 @@ export interface WorldOptions {
   /** How long each tool's task runs, in seconds. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
+  /** How long the remote server takes to answer a start, in seconds; workers make its starts then. Default: at once. */
+  readonly startsTakeS?: number;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
   /** How many questions each tool asks before there is a task, and while it runs. Default none. */
@@ -809,6 +812,16 @@ export class World {
             if (this.#options.chaoticQueues !== undefined) this.#deliverStep(message, delayMs + this.#lateness());
           },
         }),
+      sendStart: (message, delayMs) =>
+        this.#operate(process, {
+          tag: `start in ${delayMs / S}`,
+          kind: 'send',
+          apply: () => {
+            if (this.#losesMessages()) return;
+            this.#deliverStart(message, delayMs);
+            if (this.#options.chaoticQueues !== undefined) this.#deliverStart(message, delayMs + this.#lateness());
+          },
+        }),
     };
   }
 
@@ -837,6 +850,17 @@ export class World {
       const work = (deps: Deps): Promise<void> =>
         runLongStep(deps, message, { remainingMs: () => endsAtMs - this.nowMs }).then(() => undefined);
       this.#spawn('worker', work, undefined, undefined, undefined, message.runId);
+    });
+  }
+
+  #deliverStart(message: StartMessage, delayMs: number): void {
+    const epoch = this.#epoch;
+    this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
+      if (epoch !== this.#epoch) return;
+      const endsAtMs = this.nowMs + stepFunctionTimeoutMs;
+      const work = (deps: Deps): Promise<void> =>
+        makeRemoteStart(deps, message, { remainingMs: () => endsAtMs - this.nowMs }).then(() => undefined);
+      this.#spawn('starter', work, undefined, undefined, undefined, message.runId);
     });
   }
 
@@ -923,17 +947,18 @@ export class World {
   // ----- the remote server -----
 
   #transportOf(process: Process): RemoteTaskTransport {
-    const { dedupes, finds = false } = this.#options;
+    const { dedupes, finds = false, startsTakeS } = this.#options;
     return {
       protocol: 'mcp',
       dedupes,
       problemWith: () => undefined,
+      answersAtOnce: async () => (startsTakeS === undefined ? true : undefined),
       start: ({ request, idempotencyKey, continuation }) => {
         this.#options.observer?.onRemoteStart?.(process, idempotencyKey);
         return this.#operate<StartReply>(process, {
           tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
           kind: 'remoteStart',
-          answerMs: (this.#options.answersAfterS ?? 0.3) * S,
+          answerMs: (startsTakeS ?? this.#options.answersAfterS ?? 0.3) * S,
           apply: (deviation) => {
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
             if (deviation === 'noReplyLost')
@@ -1125,6 +1150,7 @@ export class World {
       sendTurn: async () => undefined,
       sendWork: async () => undefined,
       sendStep: async () => undefined,
+      sendStart: async () => undefined,
     };
     const aside = this.#deps({
       name: 'aside',

@@ -199,7 +199,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     },
   });
 
-  const error = (name: 'blocked' | 'stepError', limitBytes: number): StoredError => ({
+  const error = (name: 'blocked' | 'stepError' | 'startHeld' | 'startCame', limitBytes: number): StoredError => ({
     code: 'STEP_FAILED',
     message: filling(name, limitBytes),
   });
@@ -296,8 +296,19 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   };
   expect((await store.putToken(token)).put).toBe(true);
   expect((await store.claimStartAttempt(runId, waitId, { attempt: 2, writerId })).claimed).toBe(true);
+  const handedOver = { attempt: 3, writerId, workerDueAtMs: atMs };
+  expect((await store.claimStartAttempt(runId, waitId, handedOver)).claimed).toBe(true);
+  const held = error('startHeld', payloadMaxBytes);
+  expect(await store.moveStart(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs, held })).toBe(true);
+  const start = { attempt: 3, seenDueAtMs: atMs, writerId, untilMs: atMs, dueAtMs: atMs };
+  expect((await store.claimStart(runId, waitId, start)).claimed).toBe(true);
+  const failed = { type: 'RemoteTaskStartFailed', atMs, waitId, attempt: 3, retryAtMs: atMs } as const;
+  const came = { ...failed, error: error('startCame', payloadMaxBytes) };
+  expect((await store.recordStart(runId, waitId, { claim: writerId, came, dueAtMs: atMs }))?.workerStart?.came).toEqual(
+    came,
+  );
   const first = { list: asked, state: 'x', round: 1 };
-  await store.recordStartQuestions(runId, waitId, { attempt: 2, questions: first });
+  await store.recordStartQuestions(runId, waitId, { attempt: 3, questions: first });
   const id = noise.slice(0, 1_024);
   const handle: RemoteTaskHandle = {
     server: 's'.repeat(64),
@@ -392,6 +403,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await servers.open(server, { atMs, untilMs: atMs });
   await servers.claimProbe(server, { atMs, untilMs: atMs });
   await servers.hold(server, atMs);
+  await servers.notePrompt(server, true);
   await servers.takePermit(server, { atMs, perMinute: 1 });
   const number = await servers.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
   await servers.freeSlot(server, number ?? 0, 'h'.repeat(32));

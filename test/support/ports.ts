@@ -39,6 +39,7 @@ function queuesOf(queues: Queues, around: Around): Queues {
     sendTurn: (message, dedupId) => around('queues.sendTurn', () => queues.sendTurn(message, dedupId)),
     sendWork: (message, delayMs) => around('queues.sendWork', () => queues.sendWork(message, delayMs)),
     sendStep: (message, delayMs) => around('queues.sendStep', () => queues.sendStep(message, delayMs)),
+    sendStart: (message, delayMs) => around('queues.sendStart', () => queues.sendStart(message, delayMs)),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Deps } from '../../lib/operations/deps.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { HttpClient } from '../../lib/remote/http.js';
 import { protectTransports } from '../../lib/remote/protection.js';
+import type { RemoteTaskTransport, RemoteTransports } from '../../lib/remote/transport.js';
 import { createTransports } from '../../lib/remote/transports.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Table } from '../../lib/store/table.js';
@@ -15,6 +16,18 @@ import type { App } from '../../lib/workflow/app.js';
 /** The same in every process, so that a token made by one is known to all. */
 export const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]);
 
+/** Turns make all starts. */
+function prompt(transports: RemoteTransports): RemoteTransports {
+  const made = new Map<string, RemoteTaskTransport>();
+  return {
+    get: (server) => {
+      const transport = made.get(server) ?? { ...transports.get(server), answersAtOnce: async () => true };
+      made.set(server, transport);
+      return transport;
+    },
+  };
+}
+
 /** What an engine is made of, beside the parts that are handed in: the real ones, with queues in memory. */
 export function createEngineDeps(parts: {
   readonly app: App;
@@ -23,8 +36,10 @@ export function createEngineDeps(parts: {
   readonly http: HttpClient;
   readonly log?: Log;
   readonly readSecret?: (name: string) => string | undefined;
+  /** The pace of servers is learned, and workers make starts until then. Default: all are known to answer at once. */
+  readonly learnsPace?: boolean;
 }): Deps & { readonly queues: MemoryQueues } {
-  const { app, table, clock, http, log = silentLog, readSecret = () => undefined } = parts;
+  const { app, table, clock, http, log = silentLog, readSecret = () => undefined, learnsPace = false } = parts;
   const store = new RunStore(table);
   const shared = { ...system, clock, log, states: store.servers };
   const transports = createTransports(app.servers, { ...shared, http, readSecret });
@@ -35,7 +50,11 @@ export function createEngineDeps(parts: {
     tokens,
     store,
     queues: new MemoryQueues({ turn: topology.turn, work: topology.work, step: topology.step, clock }),
-    transports: protectTransports(transports, (server) => app.servers[server]?.limits, shared),
+    transports: protectTransports(
+      learnsPace ? transports : prompt(transports),
+      (server) => app.servers[server]?.limits,
+      shared,
+    ),
     log,
   };
 }

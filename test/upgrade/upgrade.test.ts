@@ -95,11 +95,12 @@ async function queuesOf(name: string): Promise<Readonly<Record<string, string>>>
     const Attributes = { VisibilityTimeout: '600', ...attributes };
     return (await client.send(new CreateQueueCommand({ QueueName, Attributes }))).QueueUrl!;
   };
-  const [turn, work, step] = await Promise.all([
+  const [turn, work, step, start] = await Promise.all([
     // A process may be killed in a turn, and must not keep its run locked for longer than a test waits.
     create('turn.fifo', { FifoQueue: 'true', VisibilityTimeout: '5' }),
     create('work', {}),
     create('step', {}),
+    create('start', {}),
   ]);
   client.destroy();
   return {
@@ -111,6 +112,7 @@ async function queuesOf(name: string): Promise<Readonly<Record<string, string>>>
     OUTWAIT_TURN_QUEUE_URL: turn,
     OUTWAIT_WORK_QUEUE_URL: work,
     OUTWAIT_STEP_QUEUE_URL: step,
+    OUTWAIT_START_QUEUE_URL: start,
   };
 }
 

@@ -90,7 +90,12 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
-  async start({ request, idempotencyKey }: StartRequest): Promise<StartReply> {
+  /** Many agents answer when their work is done, whatever they are asked, and no card says so. */
+  async answersAtOnce(): Promise<undefined> {
+    return undefined;
+  }
+
+  async start({ request, idempotencyKey, untilMs }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
@@ -98,16 +103,20 @@ export class A2aTransport implements RemoteTaskTransport {
       parts: partsOf(request),
     };
     const operation = { kind: 'send', message, idempotencyKey } as const;
-    return this.#endpoint.converse('SendMessage', async (send) => {
-      const found = await this.#interfaces.forStart(send);
-      const { exchange, origin } = await this.#start(send, found, operation);
-      return this.#settled(send, classifyStart(exchange, origin, contextId));
-    });
+    const options = { freshConnection: true, patient: untilMs !== undefined };
+    return this.#endpoint.converse(
+      'SendMessage',
+      async (send) => {
+        const found = await this.#interfaces.forStart(send);
+        const { exchange, origin } = await this.#start(send, found, operation, options);
+        return this.#settled(send, classifyStart(exchange, origin, contextId));
+      },
+      untilMs,
+    );
   }
 
   /** Over a stream where the agent has one: its first event names the task, however long the work takes. */
-  async #start(send: Send, found: FoundInterface, operation: Extract<A2aOperation, { kind: 'send' }>) {
-    const options = { freshConnection: true };
+  async #start(send: Send, found: FoundInterface, operation: Extract<A2aOperation, { kind: 'send' }>, options: object) {
     if (found.kind === 'none' || !found.card.startsOverStream) return this.#perform(send, found, operation, options);
     const streamed = await this.#call(send, found, { ...operation, overStream: true }, options);
     // It says that it streams, and does not: nothing was started.
@@ -263,7 +272,7 @@ export class A2aTransport implements RemoteTaskTransport {
     send: Send,
     found: FoundInterface,
     operation: A2aOperation,
-    options: { readonly freshConnection?: boolean } = {},
+    options: { readonly freshConnection?: boolean; readonly patient?: boolean } = {},
   ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
     const first = await this.#call(send, found, operation, options);
     const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';

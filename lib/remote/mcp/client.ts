@@ -1,4 +1,4 @@
-import { requestTimeoutMs } from '../../base/limits.js';
+import { requestTimeoutMs, serverTraitsTimeoutMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
@@ -84,10 +84,20 @@ export class McpTransport implements RemoteTaskTransport {
     return request.tool === '' ? 'the name of the tool is empty' : undefined;
   }
 
-  async start({ request, ...rest }: StartRequest): Promise<StartReply> {
+  async answersAtOnce(request: RemoteRequest): Promise<boolean | undefined> {
+    if (request.kind !== 'tool') return undefined;
+    const untilMs = this.#clock.nowMs() + serverTraitsTimeoutMs;
+    const found = await this.#revision.find(untilMs);
+    if (found.kind === 'unready') return undefined;
+    return found.tasks === false ? false : this.#dialects[found.revision].answersAtOnce(request.tool, untilMs);
+  }
+
+  async start({ request, untilMs: patientUntilMs, ...rest }: StartRequest): Promise<StartReply> {
     if (request.kind !== 'tool') throw new TypeError(`an MCP server takes no ${request.kind}`);
-    const call = { tool: request.tool, arguments: request.arguments, ...rest, ...this.#jobStartOf(request.tool) };
-    const untilMs = this.#clock.nowMs() + requestTimeoutMs;
+    const isPatient = patientUntilMs !== undefined;
+    const job = this.#jobStartOf(request.tool);
+    const call = { tool: request.tool, arguments: request.arguments, isPatient, ...rest, ...job };
+    const untilMs = patientUntilMs ?? this.#clock.nowMs() + requestTimeoutMs;
     const reply = await this.#startOnce(call, untilMs);
     if (reply.kind !== 'other_revision') return reply;
     if (this.#revision.isPinned) return refused(reply);

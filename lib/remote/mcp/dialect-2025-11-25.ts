@@ -56,6 +56,13 @@ export class LegacyDialect implements McpDialect {
     this.#tools = new ToolCache(endpoint, deps);
   }
 
+  async answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined> {
+    const session = await this.#sessions.current(untilMs);
+    if (session.kind === 'unready') return undefined;
+    const asTask = await this.#runsAsTask(tool, session, untilMs);
+    return typeof asTask === 'boolean' ? asTask : undefined;
+  }
+
   async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     const session = await this.#sessions.current(untilMs);
     if (session.kind === 'unready') return withoutSession(session);
@@ -67,7 +74,7 @@ export class LegacyDialect implements McpDialect {
       'tools/call',
       async (send) => {
         const make = (under: Session): WireCall => toolsCall(call, asTask, under);
-        const answered = await this.#sendUnder(session, make, startsOn(send), untilMs, 'once');
+        const answered = await this.#sendUnder(session, make, startsOn(send, call), untilMs, 'once');
         if (answered.kind === 'unready') return withoutSession(answered);
         if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
         const { exchange, session: under } = answered;
@@ -221,8 +228,8 @@ export class LegacyDialect implements McpDialect {
 }
 
 /** Each on a connection of its own: see HttpRequest.freshConnection. */
-function startsOn(send: Send): Send {
-  return async (call, options) => send(call, { ...options, freshConnection: true });
+function startsOn(send: Send, { isPatient: patient = false }: ToolStart): Send {
+  return async (call, options) => send(call, { ...options, freshConnection: true, patient });
 }
 
 type UnderSession = Answered & { readonly kind: 'answered'; readonly session: Session };

@@ -43,6 +43,11 @@ export class ModernDialect implements McpDialect {
     this.#tools = new ToolCache(endpoint, deps);
   }
 
+  /** The server decides with each call whether it becomes a task. */
+  async answersAtOnce(): Promise<undefined> {
+    return undefined;
+  }
+
   async start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     const refusal = call.job === undefined ? undefined : await this.#tools.refusal(call.job, toolsList, untilMs);
     if (refusal !== undefined) return refusal;
@@ -62,7 +67,8 @@ export class ModernDialect implements McpDialect {
   }
 
   async #startOnce(send: Send, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
-    const fresh: Send = async (made, options) => send(made, { ...options, freshConnection: true });
+    const patient = call.isPatient ?? false;
+    const fresh: Send = async (made, options) => send(made, { ...options, freshConnection: true, patient });
     const exchange = await this.#exchange(fresh, call, untilMs);
     if (isNoExchange(exchange)) return exchange;
     this.#warnOfUnanswerable(exchange);

@@ -10,9 +10,11 @@ import { isTransient, pollTrouble, startTrouble, type Trouble } from '../trouble
 import type { CalledOver } from './jobs.js';
 
 /** A start of one tool. */
-export type ToolStart = Omit<StartRequest, 'request'> & {
+export type ToolStart = Omit<StartRequest, 'request' | 'untilMs'> & {
   readonly tool: string;
   readonly arguments: JsonObject;
+  /** The answer may take all of the time. */
+  readonly isPatient?: boolean;
   /** The tool starts a job, which is never a task. */
   readonly job?: JobStart;
 };
@@ -46,6 +48,8 @@ export interface Unready {
 
 /** One revision of MCP as far as tasks go. */
 export interface McpDialect {
+  /** Whether a call of the tool is answered before its work is done; undefined when the server does not say. */
+  answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined>;
   /** One attempt, over at `untilMs`. */
   start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision>;
   /** One read, over at `untilMs` or within 30 s. */

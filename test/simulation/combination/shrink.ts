@@ -50,6 +50,8 @@ export async function shrink(given: Case, kind: string, budgetMs = 20_000): Prom
 const steps: readonly ((given: Case) => Generator<Case>)[] = [
   function* settings(given) {
     const { deploy, schedule, ...plain } = given;
+    const { startsTake, ...prompt } = given;
+    if (startsTake !== undefined) yield prompt;
     if (deploy !== undefined) yield { ...plain, ...(schedule === undefined ? {} : { schedule }) };
     if (schedule !== undefined) yield { ...plain, ...(deploy === undefined ? {} : { deploy }) };
     if (given.skews.length > 0) yield { ...given, skews: [] };
@@ -114,7 +116,7 @@ export function printCase(given: Case): string {
       : [`schedule: kid each ${schedule.every} min, overlap ${schedule.overlap}, catches up ${schedule.catchUp} min`]),
     ...(skews.length === 0 ? [] : [`clocks of the replicas ahead by ${skews.join(', ')} s`]),
     ...(deploy === undefined ? [] : [`deploy: ${deploy.kind} from ${deploy.from} s to ${deploy.until} s`]),
-    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}`,
+    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}${given.startsTake === undefined ? '' : `, answers starts after ${given.startsTake} s`}`,
     faults.kind === 'dice'
       ? faults.rate === 0
         ? 'no faults'

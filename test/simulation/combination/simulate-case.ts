@@ -111,6 +111,7 @@ class Simulation implements Stage {
       tools,
       dedupes: given.dedupes,
       finds: given.finds,
+      ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
       cancelsFail: given.cancelsFail,
       answersAfterS: given.answersAfter,

@@ -107,6 +107,8 @@ export interface Case {
   readonly cancelsFail: boolean;
   /** How long the server takes to answer a start. */
   readonly answersAfter: number;
+  /** How long the remote server takes to answer a start, in seconds. Left out: it is known to answer at once. */
+  readonly startsTake?: number;
   readonly deploy?: Deploy;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
 }
@@ -140,6 +142,7 @@ export function drawCase(seed: number, dice: Dice): Case {
     answersAfter: dice.pick(isWeak ? [0.3, 3, 12] : [0.3, 0.3, 0.3, 2]),
     ...(dice.chance(0.12) ? { deploy: drawDeploy(dice) } : {}),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(dice.chance(0.25) ? { startsTake: dice.pick([0.3, 8, 40, 120]) } : {}),
   };
 }
 
