@@ -106,6 +106,8 @@ function formatWait(wait: WaitView): string {
   if (wait.runningSinceMs !== undefined) {
     const lease = wait.leaseUntilMs === undefined ? '' : ` (lease until ${time(wait.leaseUntilMs)})`;
     parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} runs since ${time(wait.runningSinceMs)}${lease}`);
+  } else if (wait.leaseUntilMs !== undefined) {
+    parts.push(`a worker waits for the answer to its start (lease until ${time(wait.leaseUntilMs)})`);
   }
   if (wait.interrupted !== undefined) parts.push(`${wait.interrupted} died with their worker`);
   if (wait.progress !== undefined) parts.push(`progress: ${value(wait.progress)}`);

@@ -21,6 +21,7 @@ import {
 import type { ListPage } from '../store/run-store.js';
 import type { Deps } from './deps.js';
 import { newHandles, newRequests } from './take-in.js';
+import { isWithWorker } from './worker-start.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {
@@ -326,10 +327,12 @@ function questionsOf(
 
 function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: EpochMs): WaitView {
   const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
-  const running = token === undefined ? undefined : runningStep(token, nowMs);
+  const running = token === undefined ? undefined : (runningStep(token, nowMs) ?? runningStart(token, nowMs));
   const nextAtMs = running === undefined ? (token?.dueAtMs ?? waitDueAtMs(wait)) : undefined;
-  const strikes = (token?.step?.strikes ?? 0) - (running === undefined ? 0 : 1);
+  const strikes = Math.max(0, (token?.step?.strikes ?? 0) - (running === undefined ? 0 : 1));
   const retried = 'failedAttempts' in wait ? wait : token?.step;
+  // Why a worker holds the start back, if it does.
+  const lastError = token?.workerStart?.held ?? retried?.lastError;
   const progress = wait.kind === 'step' ? wait.progress : token?.step?.progress;
   return {
     waitId,
@@ -343,7 +346,7 @@ function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: Epoch
     sinceMs,
     ...(nextAtMs === undefined ? {} : { nextAtMs }),
     ...(retried === undefined || retried.failedAttempts === 0 ? {} : { failedAttempts: retried.failedAttempts }),
-    ...(retried?.lastError === undefined ? {} : { lastError: retried.lastError }),
+    ...(lastError === undefined ? {} : { lastError }),
     ...readsOf(token),
     ...running,
     ...(strikes === 0 ? {} : { interrupted: strikes }),
@@ -355,6 +358,13 @@ function readsOf(token: TokenRecord | undefined): Pick<WaitView, 'failedReads' |
   if (token === undefined || token.pollErrors === 0) return {};
   const { pollErrors: failedReads, sightings } = token;
   return { failedReads, ...(sightings === undefined ? {} : { sightings }) };
+}
+
+/** A worker waits for the answer to a start. */
+function runningStart(token: TokenRecord, nowMs: EpochMs): Pick<WaitView, 'leaseUntilMs'> | undefined {
+  const { untilMs = 0, came } = token.workerStart ?? {};
+  const isUnderWay = isWithWorker(token, token.attempt) && came === undefined && untilMs > nowMs;
+  return isUnderWay ? { leaseUntilMs: untilMs } : undefined;
 }
 
 /** While an attempt is under way its marker is the end of the lease. A lease that has run out is a worker that died. */

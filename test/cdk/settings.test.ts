@@ -28,6 +28,7 @@ describe('the settings of a stack', () => {
     [{ app: 'a.ts', functions: { trun: {} } }, 'outwait.functions'],
     [{ app: 'a.ts', functions: { turn: { maxConcurrency: 1 } } }, 'outwait.functions.turn.maxConcurrency: '],
     [{ app: 'a.ts', functions: { turn: { memoryMb: 64 } } }, 'outwait.functions.turn.memoryMb: '],
+    [{ app: 'a.ts', startsMaxConcurrency: 1 }, 'outwait.startsMaxConcurrency: '],
     [{ app: 'a.ts', stackName: 'two words' }, 'outwait.stackName: '],
     [{ app: 'a.ts', plainPayloads: 'no' }, 'outwait.plainPayloads: '],
     [{ app: 'a.ts', payloadKeyArn: 'alias/mine' }, 'outwait.payloadKeyArn: Invalid input: expected an ARN'],
@@ -113,6 +114,7 @@ describe('the settings of a stack', () => {
   test('give each function its memory and concurrency, and all of them an environment', () => {
     const { template } = synthesize({
       functions: { turn: { memoryMb: 2_048, maxConcurrency: 40 }, api: { reservedConcurrency: 10 } },
+      startsMaxConcurrency: 7,
       environment: { OUTWAIT_LOG_LEVEL: 'debug', REPORTS_URL: 'https://reports.example.com/mcp' },
     });
     template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 60, MemorySize: 2_048 });
@@ -120,6 +122,10 @@ describe('the settings of a stack', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       ScalingConfig: { MaximumConcurrency: 40 },
+    });
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 10,
+      ScalingConfig: { MaximumConcurrency: 7 },
     });
     template.allResourcesProperties('AWS::Lambda::Function', {
       Environment: {

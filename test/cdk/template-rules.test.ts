@@ -57,7 +57,7 @@ describe.each([
     });
 
   test('hides a message for longer than whoever receives it may work on it', () => {
-    expect(sources()).toHaveLength(3);
+    expect(sources()).toHaveLength(4);
     for (const { id, queue, timeoutS, windowS } of sources()) {
       const visibilityS = Number(queue['VisibilityTimeout']);
       expect(timeoutS, id).toBeGreaterThan(0);

@@ -36,6 +36,14 @@ describe('a server that answers a start only when its work is done (F62, F75)', 
     });
   }
 
+  it('is shown as under way with a worker, until when that counts as alive', async () => {
+    const run = await started(calling(), { reports: slowly({ answersAfter: { minutes: 2 } }) });
+    await run.app.pass({ minutes: 1 });
+    const [wait] = (await run.app.show(run.runId)).waits;
+    expect(wait).toMatchObject({ kind: 'remoteTask', leaseUntilMs: startMs + 660 * S });
+    expect(wait).not.toHaveProperty('nextAtMs');
+  });
+
   it('may name a running task late, which is read from then on', async () => {
     const reports = slowly({ answersAfter: { minutes: 3 }, after: { minutes: 10 }, result: 'written' });
     const run = await started(calling(), { reports });
