@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { commitTargetBytes, formMaxBytes, questionsMax } from '../../lib/base/limits.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../lib/decide/questions.js';
 import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../lib/decide/retry.js';
-import { sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
+import { isYoung, sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { RunState } from '../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
@@ -143,4 +143,39 @@ test('events of one commit: as many as fit, and one at least', () => {
   expect(fittingCount([])).toBe(0);
   expect(fittingCount([result(commitTargetBytes * 2), result(10)])).toBe(1);
   expect(fittingCount([result(100_000), result(100_000), result(100_000), result(100_000)])).toBe(3);
+});
+
+test('young task: a minute from the reply to its start; an item without that instant counts from the end of its wait', () => {
+  const age = { createdAtMs: 0, settlement: { atMs: 500_000 } };
+  expect([isYoung(age, 559_999), isYoung(age, 560_000)]).toEqual([true, false]);
+  const replied = { ...age, startedAtMs: 510_000 };
+  expect([isYoung(replied, 569_999), isYoung(replied, 570_000)]).toEqual([true, false]);
+  expect([isYoung({ createdAtMs: 0 }, 59_999), isYoung({ createdAtMs: 0 }, 60_000)]).toEqual([true, false]);
+});
+
+test('retry now: whatever waits for its next attempt has it due at once, an answer to a server too', () => {
+  const state = new RunState();
+  const error = { code: 'REMOTE_UNREACHABLE', message: 'no' } as const;
+  const failed = { atMs: 2, attempt: 1, error, retryAtMs: 900_000 };
+  const call = { waitId: '2', server: 'reports', digest: 'd', deadlineAtMs: 990_000 };
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' },
+    { type: 'RemoteTaskRequested', atMs: 1, name: 'export', ...call },
+    {
+      type: 'RemoteAnswerRequested',
+      atMs: 1,
+      waitId: '3',
+      callId: '2',
+      questionId: 'q',
+      answer: { action: 'cancel' },
+      digest: 'd',
+    },
+    { type: 'StepRequested', atMs: 1, waitId: '4', name: 'under way' },
+    { type: 'StepAttemptFailed', waitId: '1', ...failed },
+    { type: 'RemoteTaskStartFailed', waitId: '2', ...failed },
+    { type: 'RemoteAnswerFailed', waitId: '3', ...failed },
+  ]);
+  state.applyCommit(2, [{ type: 'RetryNowRequested', atMs: 5_000, inboxId: 'retryNow-1' }]);
+  const due = [...state.open.values()].map((wait) => ('retryAtMs' in wait ? wait.retryAtMs : undefined));
+  expect(due).toEqual([5_000, 5_000, 5_000, undefined]);
 });
