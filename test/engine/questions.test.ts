@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { answerWith, askPerson, hasCode, type InputHandler, type JsonObject } from 'outwait';
 import { scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +44,21 @@ async function onlyInput({ app }: Started) {
 }
 
 describe('a remote task that asks (GB-02)', () => {
+  it('whose handler fails outside of a turn lets nothing of the workflow go on there', async () => {
+    let fail = (_: Error): void => undefined;
+    const heard: string[] = [];
+    const flow = aFlow(async (ctx) => {
+      const onInput = async (): Promise<never> => new Promise((_, reject) => (fail = reject));
+      const call = ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 6 }, onInput });
+      return call.catch((error: unknown) => heard.push((error as Error).message));
+    });
+    const run = await asking(flow, { asks: [costCentre] });
+    await run.app.pass({ minutes: 2 });
+    fail(new Error('too late'));
+    await eventLoop();
+    expect(heard).toEqual([]);
+  });
+
   it('is answered by the handler of the call, two questions in a row, each once', async () => {
     const flow = aCall(async ({ message }) => ({ action: 'accept', content: { costCentre: message } }));
     const run = await asking(flow, { asks: [costCentre, approval] });

@@ -1,4 +1,4 @@
-import { rules, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant } from './mutant.js';
 
 export const freshMutants: readonly Mutant[] = [
   {
@@ -14,5 +14,91 @@ export const freshMutants: readonly Mutant[] = [
     file: 'lib/operations/turn-work.ts',
     edits: [{ find: 'isNext(wait, event) && event.look === (wait.look ?? 0) + 1', replace: 'isNext(wait, event)' }],
     caughtBy: rules('starting', 'asked for: a look that another turn has made'),
+  },
+  {
+    name: 'failure-of-lost-claim-settles',
+    rule: 'the failure of an attempt settles the step only under its claim',
+    file: 'lib/operations/run-long-step.ts',
+    edits: [{ find: 'failure(event.error), { onlyIfWriterIs: claim })', replace: 'failure(event.error))' }],
+    caughtBy: rules('long-step-attempts', 'failure of an attempt whose worker was taken for dead'),
+  },
+  {
+    name: 'buffered-tick-overtaken',
+    rule: 'a tick that waits goes before those that come after it',
+    file: 'lib/operations/tick-schedules.ts',
+    edits: [
+      {
+        find: `overlap === 'buffer' && waitingTickAtMs !== undefined;`,
+        replace: `overlap === 'buffer' && waitingTickAtMs !== undefined && runId !== undefined;`,
+      },
+    ],
+    caughtBy: testsIn(
+      'test/engine/schedules.test.ts',
+      'a schedule (EN 22) with overlap "buffer" starts the tick that waits before a later one',
+    ),
+  },
+  {
+    name: 'paused-schedule-waits',
+    rule: 'a paused schedule has nothing to start',
+    file: 'lib/operations/tick-schedules.ts',
+    edits: [
+      {
+        find: 'state.waitingTickAtMs === undefined || state.pausedAtMs !== undefined',
+        replace: 'state.waitingTickAtMs === undefined',
+      },
+    ],
+    caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) that is paused has nothing to start'),
+  },
+  {
+    name: 'saga-not-undone-before-the-end',
+    rule: 'a saga that the workflow has heard of changes nothing at its end',
+    file: 'lib/replay/execution.ts',
+    edits: [
+      { find: 'if (this.#outcome !== undefined) this.#notUndone ??= error;', replace: 'this.#notUndone ??= error;' },
+    ],
+    caughtBy: testsIn('test/engine/sagas.test.ts', 'a saga that was not undone and was heard of'),
+  },
+  {
+    name: 'ending-chain-is-over',
+    rule: 'a run whose outcome is fixed is under way until it has ended',
+    file: 'lib/operations/chain.ts',
+    edits: [{ find: `return status === 'running' || status === 'ending';`, replace: `return status === 'running';` }],
+    caughtBy: rules('names', 'F11 a run whose outcome is fixed'),
+  },
+  {
+    name: 'unstarted-task-young-by-request',
+    rule: 'an item without the instant of its start counts from the end of its wait',
+    file: 'lib/decide/sighting.ts',
+    edits: [{ find: '(startedAtMs ?? settlement?.atMs ?? createdAtMs)', replace: '(startedAtMs ?? createdAtMs)' }],
+    caughtBy: rules('deciding', 'young task'),
+  },
+  {
+    name: 'retry-now-leaves-answers',
+    rule: 'retry now is for the answers to servers too',
+    file: 'lib/history/run-state.ts',
+    edits: [
+      { find: `wait.kind === 'remoteTask' || wait.kind === 'remoteAnswer')`, replace: `wait.kind === 'remoteTask')` },
+    ],
+    caughtBy: rules('deciding', 'retry now'),
+  },
+  {
+    name: 'late-handler-drops-call',
+    rule: 'a handler that fails outside of a turn lets nothing go on there',
+    file: 'lib/replay/context.ts',
+    edits: [{ find: 'if (!host.isAdvancing()) return; const thrown', replace: 'const thrown' }],
+    caughtBy: testsIn(
+      'test/engine/questions.test.ts',
+      'a remote task that asks (GB-02) whose handler fails outside of a turn',
+    ),
+  },
+  {
+    name: 'held-start-before-retry',
+    rule: 'a start that was held and then turned away waits for its pause',
+    file: 'lib/operations/turn.ts',
+    edits: [{ find: 'Math.max(heldUntilMs, wait.retryAtMs ?? 0)', replace: 'heldUntilMs' }],
+    caughtBy: testsIn(
+      'test/engine/server-protection.test.ts',
+      'a start on a server that is left alone and then turned away',
+    ),
   },
 ];
