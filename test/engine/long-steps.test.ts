@@ -306,6 +306,17 @@ describe('a long step that nobody waits for any more', () => {
     expect((await run.app.show(run.runId)).status).toBe(kind === 'cancel' ? 'completed' : 'terminated');
   });
 
+  it('is closed by its settlement alone, also when its race was over before the log had it', async () => {
+    const run = await started(
+      aFlow(async (ctx) => {
+        await ctx.race<unknown>([async (one) => one.step('work', () => 1, { long: true }), async () => 'at once']);
+        await ctx.sleep({ minutes: 5 });
+      }),
+    );
+    await run.app.settleDown();
+    expect(await eventTypes(run)).toEqual(['RunStarted', 'StepRequested', 'TimerStarted', 'TokenSettled']);
+  });
+
   it('is aborted when another branch of a race was first', async () => {
     let aborted = false;
     const flow = aFlow(async (ctx) => {

@@ -45,7 +45,7 @@ async function onlyInput({ app }: Started) {
 
 describe('a remote task that asks (GB-02)', () => {
   it('whose handler fails outside of a turn lets nothing of the workflow go on there', async () => {
-    let fail = (_: Error): void => undefined;
+    let fail: (error: Error) => void = () => undefined;
     const heard: string[] = [];
     const flow = aFlow(async (ctx) => {
       const onInput = async (): Promise<never> => new Promise((_, reject) => (fail = reject));

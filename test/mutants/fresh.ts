@@ -101,4 +101,50 @@ export const freshMutants: readonly Mutant[] = [
       'a start on a server that is left alone and then turned away',
     ),
   },
+  {
+    name: 'old-failure-counts',
+    rule: 'turns that failed in the same way count for a day',
+    file: 'lib/operations/failed-turn.ts',
+    edits: [
+      {
+        find: 'last?.cause === cause && atMs - last.atMs < failedTurnsWindowMs',
+        replace: 'last?.cause === cause && atMs - last.atMs < 2 * failedTurnsWindowMs',
+      },
+    ],
+    caughtBy: rules('requests', 'F21 turns that throw the same way, a day after'),
+  },
+  {
+    name: 'handed-on-without-place',
+    rule: 'what is handed on keeps its place',
+    file: 'lib/operations/end-run.ts',
+    edits: [
+      {
+        find: 'seedInbox({ ...item, runId, position });',
+        replace: 'seedInbox({ ...item, runId, position: 0 * position });',
+      },
+    ],
+    caughtBy: rules('requests', 'handing on: unread signals stay in the order'),
+  },
+  {
+    name: 'ending-run-never-blocked',
+    rule: 'a run that cannot end counts as blocked like any other',
+    file: 'lib/operations/failed-turn.ts',
+    edits: [{ find: `(head.status !== 'running' && head.status !== 'ending')`, replace: `head.status !== 'running'` }],
+    caughtBy: rules('requests', 'F21 a turn that throws the same way three times while its run ends'),
+  },
+  {
+    name: 'long-step-closed-twice',
+    rule: 'a long step that is not in the log yet will end by its settlement',
+    file: 'lib/replay/execution.ts',
+    edits: [
+      {
+        find: 'this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long)',
+        replace: 'this.#longSteps.has(command.waitId)',
+      },
+    ],
+    caughtBy: testsIn(
+      'test/engine/long-steps.test.ts',
+      'a long step that nobody waits for any more is closed by its settlement alone',
+    ),
+  },
 ];
