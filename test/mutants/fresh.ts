@@ -147,4 +147,38 @@ export const freshMutants: readonly Mutant[] = [
       'a long step that nobody waits for any more is closed by its settlement alone',
     ),
   },
+  {
+    name: 'answer-without-time',
+    rule: 'no answer is sent without the time for its request and the write after it',
+    file: 'lib/operations/turn.ts',
+    edits: [{ find: 'if (this.#options.limits.remainingMs() < answerReserveMs) return false;', replace: '' }],
+    caughtBy: testsIn('test/engine/questions.test.ts', 'a remote task that asks (GB-02) is answered by a later turn'),
+  },
+  {
+    name: 'attach-is-looked-for-at-stop',
+    rule: 'a task that somebody else has started is not looked for by a start',
+    file: 'lib/operations/stop-remote.ts',
+    edits: [{ find: `if (command.request.kind === 'attach') return 'none';`, replace: '' }],
+    caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
+  },
+  {
+    name: 'missing-child-token-unseen',
+    rule: 'the token of a child that was started is there, or the run is blocked',
+    file: 'lib/operations/run-turn.ts',
+    edits: [{ find: 'return wait.started;', replace: 'return false;' }],
+    caughtBy: testsIn(
+      'test/engine/missing-items.test.ts',
+      'a run of which an item is gone (F08) F08 is blocked, and does not wait for ever, when the item of a child',
+    ),
+  },
+  {
+    name: 'missing-token-unseen',
+    rule: '... and so is that of a token that was given out',
+    file: 'lib/operations/run-turn.ts',
+    edits: [{ find: 'return wait.issued;', replace: 'return false;' }],
+    caughtBy: testsIn(
+      'test/engine/missing-items.test.ts',
+      'a run of which an item is gone (F08) F08 is blocked, and does not wait for ever, when the item of a token',
+    ),
+  },
 ];
