@@ -181,4 +181,28 @@ export const freshMutants: readonly Mutant[] = [
       'a run of which an item is gone (F08) F08 is blocked, and does not wait for ever, when the item of a token',
     ),
   },
+  {
+    name: 'error-backoff-below-hint',
+    rule: 'a failing read does not shorten the pause that the server asks for',
+    file: 'lib/decide/poll.ts',
+    edits: [
+      {
+        find: 'const usualMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(token.pollHintMs));',
+        replace: 'const usualMs = pollIntervalMs(nowMs - token.createdAtMs);',
+      },
+    ],
+    caughtBy: rules('deciding', 'read after one that failed'),
+  },
+  {
+    name: 'deadline-before-terminate',
+    rule: 'a terminate goes before a deadline, also where the turn cannot go on',
+    file: 'lib/operations/end-stopped.ts',
+    edits: [
+      {
+        find: 'terminateIn(inbox, deps.clock.nowMs()) ?? timeoutOf(head, deps.clock.nowMs())',
+        replace: 'timeoutOf(head, deps.clock.nowMs()) ?? terminateIn(inbox, deps.clock.nowMs())',
+      },
+    ],
+    caughtBy: rules('requests', 'F85 terminate: of a run whose turn cannot go on'),
+  },
 ];

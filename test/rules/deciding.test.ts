@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { commitTargetBytes, formMaxBytes, questionsMax } from '../../lib/base/limits.js';
+import { nextPollAfterErrorMs } from '../../lib/decide/poll.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../lib/decide/questions.js';
 import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../lib/decide/retry.js';
 import { isYoung, sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
@@ -178,4 +179,11 @@ test('retry now: whatever waits for its next attempt has it due at once, an answ
   state.applyCommit(2, [{ type: 'RetryNowRequested', atMs: 5_000, inboxId: 'retryNow-1' }]);
   const due = [...state.open.values()].map((wait) => ('retryAtMs' in wait ? wait.retryAtMs : undefined));
   expect(due).toEqual([5_000, 5_000, 5_000, undefined]);
+});
+
+test('read after one that failed: never sooner than the server asked after a good one', () => {
+  const token = { createdAtMs: 0, deadlineAtMs: 9_000_000, pollErrors: 0 };
+  expect(nextPollAfterErrorMs(token, 0, 1)).toBe(10_000);
+  expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1)).toBe(200_000);
+  expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1, 400_000)).toBe(400_000);
 });

@@ -12,6 +12,7 @@ import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { CountingTable } from '../../bench/counting-table.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { endStopped } from '../../lib/operations/end-stopped.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
@@ -529,6 +530,15 @@ test('F21 turns that throw the same way, a day after the last one: a row begins 
     await turn();
     expect((await app.deps.store.readHead(runId))?.blocked !== undefined).toBe(isBlocked);
   }
+});
+
+test('F85 terminate: of a run whose turn cannot go on and whose deadline has passed too, it says why the run ended', async () => {
+  const app = createTestApp(anApp(aFlow(async (ctx) => ctx.signal('go'))));
+  const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', timeoutMs: 10_000 });
+  await requestStop(app.deps, { runId, kind: 'terminate', reason: 'enough' });
+  app.clock.moveTo(startMs + 20_000);
+  expect(await endStopped(app.deps, runId, { remainingMs: () => 60_000 })).toBe(true);
+  expect((await app.show(runId)).outcome).toEqual({ status: 'terminated', reason: 'enough' });
 });
 
 test('F85 terminate: ends a run of which nothing can be read but its keys', async () => {
