@@ -205,4 +205,28 @@ export const freshMutants: readonly Mutant[] = [
     ],
     caughtBy: rules('requests', 'F85 terminate: of a run whose turn cannot go on'),
   },
+  {
+    name: 'blocked-past-deadline-at-once',
+    rule: 'a blocked run whose deadline has passed, and that could not be ended, backs off like any other',
+    file: 'lib/decide/deadline.ts',
+    edits: [
+      {
+        find: 'return deadlineAtMs > nowMs ? Math.min(retryAtMs, deadlineAtMs) : retryAtMs;',
+        replace: 'return Math.min(retryAtMs, deadlineAtMs);',
+      },
+    ],
+    caughtBy: rules('deciding', 'next look at a blocked run'),
+  },
+  {
+    name: 'interrupted-after-failure',
+    rule: 'strikes end with their attempt',
+    file: 'lib/history/run-state.ts',
+    edits: [
+      {
+        find: 'begun: 0, interrupted: 0, failedAttempts: event.attempt,',
+        replace: 'begun: 0, failedAttempts: event.attempt,',
+      },
+    ],
+    caughtBy: rules('deciding', 'starts of a step that died'),
+  },
 ];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { commitTargetBytes, formMaxBytes, questionsMax } from '../../lib/base/limits.js';
 import { nextPollAfterErrorMs } from '../../lib/decide/poll.js';
+import { blockedRetryAtMs } from '../../lib/decide/deadline.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../lib/decide/questions.js';
 import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../lib/decide/retry.js';
 import { isYoung, sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
@@ -186,4 +187,23 @@ test('read after one that failed: never sooner than the server asked after a goo
   expect(nextPollAfterErrorMs(token, 0, 1)).toBe(10_000);
   expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1)).toBe(200_000);
   expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1, 400_000)).toBe(400_000);
+});
+
+test('next look at a blocked run: at its deadline at the latest, and not at once where that has passed', () => {
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 150_000 })).toBe(150_000);
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 120_000 })).toBe(240_000);
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 60_000 })).toBe(240_000);
+});
+
+test('starts of a step that died with their processes: those of an attempt that has ended do not count for the next', () => {
+  const state = new RunState();
+  const error = { code: 'STEP_FAILED', message: 'no' } as const;
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' },
+    { type: 'StepStarted', atMs: 2, waitId: '1', attempt: 1 },
+    { type: 'StepStarted', atMs: 3, waitId: '1', attempt: 1 },
+  ]);
+  expect(state.open.get('1')).toMatchObject({ begun: 2, interrupted: 2 });
+  state.applyCommit(2, [{ type: 'StepAttemptFailed', atMs: 4, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
+  expect(state.open.get('1')).toMatchObject({ begun: 0, interrupted: 0 });
 });
