@@ -229,4 +229,16 @@ export const freshMutants: readonly Mutant[] = [
     ],
     caughtBy: rules('deciding', 'starts of a step that died'),
   },
+  {
+    name: 'look-stays-after-failure',
+    rule: 'a start that was turned away is not looked for',
+    file: 'lib/history/run-state.ts',
+    edits: [
+      {
+        find: 'look: undefined, failedAttempts: event.attempt, retryAtMs',
+        replace: 'failedAttempts: event.attempt, retryAtMs',
+      },
+    ],
+    caughtBy: rules('deciding', 'start of unknown fate'),
+  },
 ];

@@ -207,3 +207,15 @@ test('starts of a step that died with their processes: those of an attempt that 
   state.applyCommit(2, [{ type: 'StepAttemptFailed', atMs: 4, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
   expect(state.open.get('1')).toMatchObject({ begun: 0, interrupted: 0 });
 });
+
+test('start of unknown fate: no task is looked for any more once the server, which dedupes by now, has turned a repeat away', () => {
+  const state = new RunState();
+  const error = { code: 'REMOTE_UNREACHABLE', message: 'no' } as const;
+  state.applyCommit(1, [
+    { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'r', name: 't', digest: 'd', deadlineAtMs: 99 },
+    { type: 'RemoteTaskStartLost', atMs: 2, waitId: '1', attempt: 1, error, look: 1, lookAtMs: 4 },
+  ]);
+  expect(state.open.get('1')).toMatchObject({ look: 1, retryAtMs: 4 });
+  state.applyCommit(2, [{ type: 'RemoteTaskStartFailed', atMs: 5, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
+  expect(state.open.get('1')).toMatchObject({ look: undefined, failedAttempts: 1, retryAtMs: 9 });
+});
