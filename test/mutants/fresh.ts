@@ -241,4 +241,11 @@ export const freshMutants: readonly Mutant[] = [
     ],
     caughtBy: rules('deciding', 'start of unknown fate'),
   },
+  {
+    name: 'newer-form-in-refusal-read',
+    rule: 'a transaction that is refused because of an item of a newer form says so',
+    file: 'lib/store/sealed-table.ts',
+    edits: [{ find: 'for (const part of result.refused) checkForm(part?.old);', replace: '' }],
+    caughtBy: rules('items', 'item of a newer form: a transaction'),
+  },
 ];
