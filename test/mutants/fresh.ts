@@ -248,4 +248,13 @@ export const freshMutants: readonly Mutant[] = [
     edits: [{ find: 'for (const part of result.refused) checkForm(part?.old);', replace: '' }],
     caughtBy: rules('items', 'item of a newer form: a transaction'),
   },
+  {
+    name: 'tokens-closed-with-waits',
+    rule: 'a wait with a token is open until its settlement is in the log',
+    file: 'lib/history/run-state.ts',
+    edits: [
+      { find: 'if (!this.openTokens.has(waitId)) this.open.delete(waitId);', replace: 'this.open.delete(waitId);' },
+    ],
+    caughtBy: rules('deciding', 'waits that are closed'),
+  },
 ];

@@ -219,3 +219,15 @@ test('start of unknown fate: no task is looked for any more once the server, whi
   state.applyCommit(2, [{ type: 'RemoteTaskStartFailed', atMs: 5, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
   expect(state.open.get('1')).toMatchObject({ look: undefined, failedAttempts: 1, retryAtMs: 9 });
 });
+
+test('waits that are closed: one with a token stays open until that is settled, whatever else says that it is closed', () => {
+  const state = new RunState();
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work', long: true },
+    { type: 'TimerStarted', atMs: 1, waitId: '2', firesAtMs: 9 },
+    { type: 'WaitsClosed', atMs: 1, waitIds: ['1', '2'] },
+  ]);
+  expect([[...state.open.keys()], [...state.openTokens.keys()]]).toEqual([['1'], ['1']]);
+  state.applyCommit(2, [{ type: 'TokenSettled', atMs: 2, waitId: '1' }]);
+  expect([state.open.size, state.openTokens.size]).toEqual([0, 0]);
+});
