@@ -142,10 +142,7 @@ export const freshMutants: readonly Mutant[] = [
         replace: 'this.#longSteps.has(command.waitId)',
       },
     ],
-    caughtBy: testsIn(
-      'test/engine/long-steps.test.ts',
-      'a long step that nobody waits for any more is closed by its settlement alone',
-    ),
+    caughtBy: testsIn('test/engine/long-steps.test.ts', 'a long step whose race is over before the log has it'),
   },
   {
     name: 'answer-without-time',
