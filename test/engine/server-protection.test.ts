@@ -8,7 +8,7 @@ import { listServers } from '../../lib/operations/list-servers.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import type { PollReply, StartReply } from '../../lib/remote/transport.js';
+import type { Admission, PollReply, StartReply } from '../../lib/remote/transport.js';
 import type { Clock } from '../../lib/base/time.js';
 import type { ServerLimits } from '../../lib/workflow/server-limits.js';
 import { aFlow, endedAfterMs, started, startMs, WatchedServer, withTimePassing } from './support.js';
@@ -52,11 +52,10 @@ describe('a start on a server that is left alone', () => {
     );
     const run = await started(busy, { reports });
     const { deps, clock } = run.app;
-    const admit = async () => {
+    const admit = async (): Promise<Admission> => {
       const nowMs = clock.nowMs();
-      return nowMs < startMs + 10_000
-        ? ({ kind: 'held', error: unreachable, untilMs: nowMs + 5_000 } as const)
-        : undefined;
+      if (nowMs >= startMs + 10_000) return { kind: 'admitted', leave: async () => undefined };
+      return { kind: 'held', error: unreachable, untilMs: nowMs + 5_000 };
     };
     const transports = { get: () => Object.assign(reports, { admit }) };
     const turn = runTurn({ ...deps, transports }, { runId: run.runId }, { remainingMs: () => 120_000 });

@@ -254,4 +254,11 @@ export const freshMutants: readonly Mutant[] = [
     ],
     caughtBy: rules('deciding', 'waits that are closed'),
   },
+  {
+    name: 'heard-cancels-handed-on',
+    rule: 'a cancel that the workflow has heard is not handed on',
+    file: 'lib/replay/execution.ts',
+    edits: [{ find: 'if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];', replace: '' }],
+    caughtBy: rules('requests', 'handing on: a cancel that the workflow has heard'),
+  },
 ];

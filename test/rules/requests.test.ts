@@ -358,6 +358,26 @@ test('F85 handing on: a run with many unread signals goes on with all of them, o
   expect(await app.runToEnd(next)).toEqual({ status: 'completed', result: 'again' });
 });
 
+test('handing on: a cancel that the workflow has heard stays behind, one that it has not goes on', async () => {
+  const flow = defineWorkflow<unknown>({
+    name: 'flow',
+    run: async (ctx, input) => {
+      if (input === 'next') return ctx.sleep({ hours: 1 });
+      await ctx.sleep({ hours: 1 }).catch(() => undefined);
+      await ctx.shield(async (kept) => kept.sleep({ minutes: 10 }));
+      return ctx.continueAsNew('next');
+    },
+  });
+  const app = createTestApp(anApp(flow));
+  const runId = await app.start(flow, null);
+  await app.settleDown();
+  for (const reason of ['heard', 'unheard']) {
+    await app.cancel(runId, reason);
+    await app.settleDown();
+  }
+  expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'unheard' });
+});
+
 test('handing on: unread signals stay in the order in which they were accepted, whatever the clocks of their senders say', async () => {
   const flow = defineWorkflow<unknown>({
     name: 'flow',
