@@ -261,4 +261,16 @@ export const freshMutants: readonly Mutant[] = [
     edits: [{ find: 'if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];', replace: '' }],
     caughtBy: rules('requests', 'handing on: a cancel that the workflow has heard'),
   },
+  {
+    name: 'announced-by-another',
+    rule: 'a step runs under a start of its own turn, the last one in the log',
+    file: 'lib/operations/turn-work.ts',
+    edits: [
+      {
+        find: 'announced.attempt === failedAttempts + 1 && announced.begun === begun;',
+        replace: 'announced.attempt === failedAttempts + 1 && begun >= 0;',
+      },
+    ],
+    caughtBy: rules('deciding', 'start of a step that is announced'),
+  },
 ];

@@ -9,6 +9,7 @@ import type { HistoryEvent } from '../../lib/history/event.js';
 import { RunState } from '../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import { fittingCount, newHandles, newQuestions } from '../../lib/operations/take-in.js';
+import { TurnWork } from '../../lib/operations/turn-work.js';
 import type { TokenRecord } from '../../lib/store/records.js';
 
 // Decisions without any IO, at their edges.
@@ -230,4 +231,21 @@ test('waits that are closed: one with a token stays open until that is settled, 
   expect([[...state.open.keys()], [...state.openTokens.keys()]]).toEqual([['1'], ['1']]);
   state.applyCommit(2, [{ type: 'TokenSettled', atMs: 2, waitId: '1' }]);
   expect([state.open.size, state.openTokens.size]).toEqual([0, 0]);
+});
+
+test('start of a step that is announced: it is the last one in the log and that of this turn, or it is announced again', () => {
+  const state = new RunState();
+  const work = new TurnWork();
+  const start = { type: 'StepStarted', atMs: 2, waitId: '1', attempt: 1 } as const;
+  const isAnnounced = () => {
+    const wait = state.open.get('1');
+    return wait?.kind === 'step' && work.isAnnounced(wait);
+  };
+  state.applyCommit(1, [{ type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' }, start]);
+  expect(isAnnounced()).toBe(false);
+  work.committed([start], state);
+  expect(isAnnounced()).toBe(true);
+  // Another turn has begun it since.
+  state.applyCommit(2, [start]);
+  expect(isAnnounced()).toBe(false);
 });
