@@ -1,6 +1,7 @@
 import { rules, simulation, type Mutant } from './mutant.js';
 import { clausesMutants } from './clauses.js';
 import { endingMutants } from './ending.js';
+import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
@@ -23,6 +24,7 @@ const runStore = 'lib/store/run-store.ts';
 export const mutants: readonly Mutant[] = [
   ...clausesMutants,
   ...endingMutants,
+  ...freshMutants,
   ...itemsMutants,
   ...namesMutants,
   ...remoteMutants,
