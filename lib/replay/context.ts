@@ -325,13 +325,11 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
         asked = waitId;
         return { kind: 'waitForSignal', waitId, name, ...timeout };
       });
-      if (waits.isOpen(asked)) {
-        const { where } = options;
-        signals.wait(name, {
-          waitId: asked,
-          accepts: where === undefined ? () => true : (value) => where(value ?? null),
-        });
-      }
+      const { where } = options;
+      signals.wait(name, {
+        waitId: asked,
+        accepts: where === undefined ? () => true : (value) => where(value ?? null),
+      });
       return payload;
     }) as WorkflowContext['signal'],
 

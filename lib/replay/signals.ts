@@ -41,7 +41,7 @@ export class Signals {
     entry(this.#kept, name, () => new Set()).add(signal);
   }
 
-  /** Gives a wait that is open now the oldest signal that it accepts, or lets it wait. */
+  /** Gives a wait the oldest signal that it accepts, or lets it wait; one that was refused or is closed gets none. */
   wait(name: string, wait: SignalWait): void {
     const kept = this.#kept.get(name);
     for (const signal of kept ?? []) {

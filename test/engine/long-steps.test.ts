@@ -90,6 +90,17 @@ describe('a long step', () => {
     expect(await endedAfterMs(run)).toBe(839 * S);
   });
 
+  it('whose race is over before the log has it is closed by its settlement alone', async () => {
+    const run = await started(
+      aFlow(async (ctx) => {
+        await ctx.race<unknown>([async (one) => one.step('work', () => 1, { long: true }), async () => 'at once']);
+        await ctx.sleep({ minutes: 5 });
+      }),
+    );
+    await run.app.settleDown();
+    expect(await eventTypes(run)).toEqual(['RunStarted', 'StepRequested', 'TimerStarted', 'TokenSettled']);
+  });
+
   it('is failed when an attempt takes longer than its timeout', async () => {
     const run = await aLongStep(
       async ({ signal }) => {

@@ -1,3 +1,4 @@
+import { defineWorkflow } from 'outwait';
 import { createTestApp, replayHistory, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { signalRun } from '../../lib/operations/send-to-inbox.js';
@@ -6,7 +7,7 @@ import { MemoryTable } from '../../lib/store/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item, Key } from '../../lib/store/table.js';
-import { aFlow, anApp, WatchedServer } from './support.js';
+import { aFlow, anApp, WatchedServer, type Flow } from './support.js';
 
 /** Reads as if items were gone. */
 class LossyTable extends MemoryTable {
@@ -97,6 +98,27 @@ describe('a run of which an item is gone (F08)', () => {
     await app.pass({ hours: 7 });
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: ['first', 'yes'] });
   });
+
+  it.each(['a child', 'a token'])(
+    'F08 is blocked, and does not wait for ever, when the item of %s is gone',
+    async (what) => {
+      const waits: Flow = defineWorkflow<unknown>({
+        name: 'flow',
+        run: async (ctx, input) => {
+          if (input === 'a child') return ctx.child(waits, 'nobody');
+          return input === 'a token' ? (await ctx.externalToken()).outcome : ctx.signal('end');
+        },
+      });
+      const table = new LossyTable();
+      const app = createTestApp(anApp(waits));
+      Object.assign(app.deps, { store: new RunStore(new SealedTable(table)), warmRuns: undefined });
+      const runId = await app.start(waits, what);
+      await app.settleDown();
+      table.lost.push(({ pk, sk }) => pk === `run#${runId}` && sk === 't#1');
+      await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
+      expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
+    },
+  );
 
   it('F08 is blocked by the turn that finds the end of its log gone', async () => {
     const { app, runId, lose } = await waiting();

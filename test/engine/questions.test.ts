@@ -1,10 +1,13 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
 import { answerWith, askPerson, hasCode, type InputHandler, type JsonObject } from 'outwait';
 import { scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import { answerReserveMs } from '../../lib/base/limits.js';
 import { formatWhy } from '../../lib/cli/format.js';
 import { explainRun } from '../../lib/operations/explain-run.js';
 import { listInputs } from '../../lib/operations/inputs.js';
 import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
+import { runTurn } from '../../lib/operations/run-turn.js';
 import { settleWait } from '../../lib/operations/settle-wait.js';
 import { aFlow, eventTypes, started, WatchedServer, type Flow, type Started } from './support.js';
 
@@ -43,6 +46,36 @@ async function onlyInput({ app }: Started) {
 }
 
 describe('a remote task that asks (GB-02)', () => {
+  it('is answered by a later turn when there is too little time left for that', async () => {
+    const flow = aCall(async (_question, ctx) => {
+      await ctx.sleep({ minutes: 10 });
+      return { action: 'decline' };
+    });
+    const { app, runId, server } = await asking(flow, { asks: [costCentre] });
+    await app.pass({ minutes: 5 });
+    app.clock.moveTo(app.clock.nowMs() + 20 * 60_000);
+    await runTurn(app.deps, { runId }, { remainingMs: () => answerReserveMs - 1 });
+    expect((await app.history(runId)).events.at(-1)?.type).toBe('RemoteAnswerRequested');
+    expect(server.answers).toEqual([]);
+    await runTurn(app.deps, { runId }, { remainingMs: () => answerReserveMs });
+    expect(server.answers).toHaveLength(1);
+  });
+
+  it('whose handler fails outside of a turn lets nothing of the workflow go on there', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const heard: string[] = [];
+    const flow = aFlow(async (ctx) => {
+      const onInput = async (): Promise<never> => new Promise((_, reject) => (fail = reject));
+      const call = ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 6 }, onInput });
+      return call.catch((error: unknown) => heard.push((error as Error).message));
+    });
+    const run = await asking(flow, { asks: [costCentre] });
+    await run.app.pass({ minutes: 2 });
+    fail(new Error('too late'));
+    await eventLoop();
+    expect(heard).toEqual([]);
+  });
+
   it('is answered by the handler of the call, two questions in a row, each once', async () => {
     const flow = aCall(async ({ message }) => ({ action: 'accept', content: { costCentre: message } }));
     const run = await asking(flow, { asks: [costCentre, approval] });

@@ -130,6 +130,21 @@ describe('a saga', () => {
     });
   });
 
+  it('that was not undone and was heard of takes nothing from a cancel that comes later', async () => {
+    const flow = aFlow(async (ctx) => {
+      const failed = ctx.saga(async (saga) => {
+        saga.compensate('refund', fails);
+        await ctx.step('work', fails);
+      });
+      await failed.catch(() => undefined);
+      await ctx.sleep({ days: 1 });
+    });
+    const { app, runId } = await started(flow);
+    await app.settleDown();
+    await app.cancel(runId, 'enough');
+    expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'enough' });
+  });
+
   it('that goes on as a new run compensates nothing', async () => {
     let undone = 0;
     const flow = defineWorkflow<unknown>({

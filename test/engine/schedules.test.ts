@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/read-runs.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { listSchedules, pauseSchedule, resumeSchedule } from '../../lib/operations/schedules.js';
-import { tickSchedules } from '../../lib/operations/tick-schedules.js';
+import { requestStop } from '../../lib/operations/send-to-inbox.js';
+import { isScheduleWaiting, tickSchedules } from '../../lib/operations/tick-schedules.js';
 import { checkSchedules } from '../../lib/workflow/schedule.js';
 import { withTimePassing } from './support.js';
 
@@ -173,6 +174,39 @@ describe('a schedule (EN 22)', () => {
       ['00:30', '01:05'],
       ['01:15', '01:55'],
     ]);
+  });
+
+  it('with overlap "buffer" starts the tick that waits before a later one, also when the run before them ends between two looks', async () => {
+    const app = scheduled({ name: 'quarterly', overlap: 'buffer' }, 50);
+    await app.pass({ minutes: 40 });
+    const [first] = (await listRuns(app.deps, { limit: 1 })).runs;
+    const runId = first?.runId ?? '';
+    app.clock.moveTo(app.clock.nowMs() + 6 * 60_000);
+    const { store } = app.deps;
+    const readHead = store.readHead.bind(store);
+    let looks = 0;
+    store.readHead = async (id) => {
+      if (++looks === 2) {
+        await requestStop(app.deps, { runId, kind: 'terminate' });
+        await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
+      }
+      return readHead(id);
+    };
+    expect(await tickSchedules(app.deps)).toEqual({ started: 0 });
+    await tickSchedules(app.deps);
+    expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z terminated', '2026-01-01T00:30:00.000Z running']);
+  });
+
+  it('that is paused has nothing to start, though a tick of it waits and the run before that has ended', async () => {
+    const app = scheduled({ name: 'quarterly', overlap: 'buffer' }, 20);
+    await app.pass({ minutes: 31 });
+    const [schedule] = app.deps.app.schedules;
+    const isWaiting = async () => schedule !== undefined && isScheduleWaiting(app.deps, schedule);
+    await pauseSchedule(app.deps, 'quarterly');
+    await app.pass({ minutes: 10 });
+    expect(await isWaiting()).toBe(false);
+    await resumeSchedule(app.deps, 'quarterly');
+    expect(await isWaiting()).toBe(true);
   });
 
   it('finds a tick that waits after a restart, with other code', async () => {

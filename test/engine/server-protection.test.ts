@@ -8,10 +8,10 @@ import { listServers } from '../../lib/operations/list-servers.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import type { PollReply, StartReply } from '../../lib/remote/transport.js';
+import type { Admission, PollReply, StartReply } from '../../lib/remote/transport.js';
 import type { Clock } from '../../lib/base/time.js';
 import type { ServerLimits } from '../../lib/workflow/server-limits.js';
-import { aFlow, endedAfterMs, started, startMs, WatchedServer } from './support.js';
+import { aFlow, endedAfterMs, started, startMs, WatchedServer, withTimePassing } from './support.js';
 
 const unreachable = { code: 'REMOTE_UNREACHABLE', message: 'no connection to the server' } as const;
 const failedStart: StartReply = { kind: 'retry', error: unreachable };
@@ -38,6 +38,29 @@ describe('a start on a server that is left alone', () => {
     const attempts = events.flatMap((event) => (event.type === 'RemoteTaskStartFailed' ? [event.attempt] : []));
     // Said once, however often it was tried.
     expect(attempts).toEqual([0]);
+  });
+
+  it('and then turned away is made again after its pause, though the turn has been there all the time', async () => {
+    const reports = new WatchedServer({
+      start: (attempt) => (attempt === 1 ? { ...failedStart, retryAfterMs: 20_000 } : undefined),
+    });
+    const busy = aFlow(async (ctx) =>
+      Promise.race([
+        ctx.callRemoteTask({ server: 'reports', tool: 'export' }),
+        ctx.step('work', async () => run.app.clock.delay(40_000), { timeout: { seconds: 45 } }),
+      ]),
+    );
+    const run = await started(busy, { reports });
+    const { deps, clock } = run.app;
+    const admit = async (): Promise<Admission> => {
+      const nowMs = clock.nowMs();
+      if (nowMs >= startMs + 10_000) return { kind: 'admitted', leave: async () => undefined };
+      return { kind: 'held', error: unreachable, untilMs: nowMs + 5_000 };
+    };
+    const transports = { get: () => Object.assign(reports, { admit }) };
+    const turn = runTurn({ ...deps, transports }, { runId: run.runId }, { remainingMs: () => 120_000 });
+    await withTimePassing(run.app, turn);
+    expect(reports.startedAtMs).toEqual([10_000, 30_000]);
   });
 
   it('ends at the deadline of its call', async () => {

@@ -14,6 +14,22 @@ describe('a signal (EN-7)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'early' });
   });
 
+  it('is for the wait that is open, not for one that was asked for where all is closed', async () => {
+    const flow = aFlow(async (ctx) => {
+      await ctx.race<unknown>([
+        async (one) => one.sleep({ hours: 1 }).catch(async () => one.signal('go')),
+        async (other) => other.sleep({ minutes: 1 }),
+      ]);
+      return ctx.signal('go');
+    });
+    for (const isEarly of [true, false]) {
+      const { app, runId } = await started(flow);
+      if (!isEarly) await app.pass({ minutes: 5 });
+      await app.signal(runId, 'go', 'taken');
+      expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'taken' });
+    }
+  });
+
   it('wakes a run that waits for it, at once', async () => {
     const run = await started(aFlow(async (ctx) => ctx.signal('go')));
     await run.app.pass({ days: 3 });

@@ -1,6 +1,7 @@
 import { rules, simulation, type Mutant } from './mutant.js';
 import { clausesMutants } from './clauses.js';
 import { endingMutants } from './ending.js';
+import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { namesMutants } from './names.js';
@@ -25,6 +26,7 @@ const runStore = 'lib/store/run-store.ts';
 export const mutants: readonly Mutant[] = [
   ...clausesMutants,
   ...endingMutants,
+  ...freshMutants,
   ...itemsMutants,
   ...jobsMutants,
   ...namesMutants,

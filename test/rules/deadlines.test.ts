@@ -2,6 +2,7 @@ import { defineWorkflow } from 'outwait';
 import { expect, test } from 'vitest';
 import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
+import { settleToken } from '../../lib/operations/settle-token.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { aFlow, started, startedIn, startMs, WatchedServer, type Started } from '../engine/support.js';
@@ -51,6 +52,30 @@ test('timeout only at the deadline that was read: a wait that was extended meanw
   expect(outcome).toEqual({ status: 'completed', result: 'done' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
+});
+
+test('settled in time after all: a deadline that is moved just before the wait would time out is the one that counts', async () => {
+  const scene = await started(aFlow(async (ctx) => (await ctx.externalToken({ timeout: { minutes: 5 } })).outcome));
+  const { app, runId } = scene;
+  await app.settleDown();
+  app.clock.moveTo(startMs + 300_000);
+  const { store } = app.deps;
+  // A heartbeat of a replica whose clock is a second behind.
+  const moved = { deadlineAtMs: startMs + 600_000, nowMs: startMs + 299_000 };
+  const crossed = new Proxy(store, {
+    get: (target, name) => {
+      if (name !== 'settle') return Reflect.get(target, name, target) as unknown;
+      return async (...args: Parameters<RunStore['settle']>) => {
+        if (args[3]?.onlyIfDeadlineIs === startMs + 300_000) await store.moveDeadline(runId, '1', moved);
+        return store.settle(...args);
+      };
+    },
+  });
+  const outcome = { kind: 'completed', result: 'done', isError: false } as const;
+  const token = app.deps.tokens.settleToken({ runId, waitId: '1' });
+  const settling = settleToken({ ...app.deps, store: crossed }, { token, outcome });
+  expect(await settling.catch((error: unknown) => String(error))).toEqual({ settled: true });
+  expect((await store.readToken(runId, '1'))?.settlement).toMatchObject({ by: 'relay', outcome });
 });
 
 /** What a heartbeat with the token of wait 1 comes to. */

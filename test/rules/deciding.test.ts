@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
 import { commitTargetBytes, formMaxBytes, questionsMax } from '../../lib/base/limits.js';
+import { nextPollAfterErrorMs } from '../../lib/decide/poll.js';
+import { blockedRetryAtMs } from '../../lib/decide/deadline.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../lib/decide/questions.js';
 import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../lib/decide/retry.js';
-import { sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
+import { isYoung, sightMissing, sightUnfit } from '../../lib/decide/sighting.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { RunState } from '../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import { fittingCount, newHandles, newQuestions } from '../../lib/operations/take-in.js';
+import { TurnWork } from '../../lib/operations/turn-work.js';
 import type { TokenRecord } from '../../lib/store/records.js';
 
 // Decisions without any IO, at their edges.
@@ -143,4 +146,106 @@ test('events of one commit: as many as fit, and one at least', () => {
   expect(fittingCount([])).toBe(0);
   expect(fittingCount([result(commitTargetBytes * 2), result(10)])).toBe(1);
   expect(fittingCount([result(100_000), result(100_000), result(100_000), result(100_000)])).toBe(3);
+});
+
+test('young task: a minute from the reply to its start; an item without that instant counts from the end of its wait', () => {
+  const age = { createdAtMs: 0, settlement: { atMs: 500_000 } };
+  expect([isYoung(age, 559_999), isYoung(age, 560_000)]).toEqual([true, false]);
+  const replied = { ...age, startedAtMs: 510_000 };
+  expect([isYoung(replied, 569_999), isYoung(replied, 570_000)]).toEqual([true, false]);
+  expect([isYoung({ createdAtMs: 0 }, 59_999), isYoung({ createdAtMs: 0 }, 60_000)]).toEqual([true, false]);
+});
+
+test('retry now: whatever waits for its next attempt has it due at once, an answer to a server too', () => {
+  const state = new RunState();
+  const error = { code: 'REMOTE_UNREACHABLE', message: 'no' } as const;
+  const failed = { atMs: 2, attempt: 1, error, retryAtMs: 900_000 };
+  const call = { waitId: '2', server: 'reports', digest: 'd', deadlineAtMs: 990_000 };
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' },
+    { type: 'RemoteTaskRequested', atMs: 1, name: 'export', ...call },
+    {
+      type: 'RemoteAnswerRequested',
+      atMs: 1,
+      waitId: '3',
+      callId: '2',
+      questionId: 'q',
+      answer: { action: 'cancel' },
+      digest: 'd',
+    },
+    { type: 'StepRequested', atMs: 1, waitId: '4', name: 'under way' },
+    { type: 'StepAttemptFailed', waitId: '1', ...failed },
+    { type: 'RemoteTaskStartFailed', waitId: '2', ...failed },
+    { type: 'RemoteAnswerFailed', waitId: '3', ...failed },
+  ]);
+  state.applyCommit(2, [{ type: 'RetryNowRequested', atMs: 5_000, inboxId: 'retryNow-1' }]);
+  const due = [...state.open.values()].map((wait) => ('retryAtMs' in wait ? wait.retryAtMs : undefined));
+  expect(due).toEqual([5_000, 5_000, 5_000, undefined]);
+});
+
+test('read after one that failed: never sooner than the server asked after a good one', () => {
+  const token = { createdAtMs: 0, deadlineAtMs: 9_000_000, pollErrors: 0 };
+  expect(nextPollAfterErrorMs(token, 0, 1)).toBe(10_000);
+  expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1)).toBe(200_000);
+  expect(nextPollAfterErrorMs({ ...token, pollHintMs: 200_000 }, 0, 1, 400_000)).toBe(400_000);
+});
+
+test('next look at a blocked run: at its deadline at the latest, and not at once where that has passed', () => {
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 150_000 })).toBe(150_000);
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 120_000 })).toBe(240_000);
+  expect(blockedRetryAtMs(0, 120_000, { deadlineAtMs: 60_000 })).toBe(240_000);
+});
+
+test('starts of a step that died with their processes: those of an attempt that has ended do not count for the next', () => {
+  const state = new RunState();
+  const error = { code: 'STEP_FAILED', message: 'no' } as const;
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' },
+    { type: 'StepStarted', atMs: 2, waitId: '1', attempt: 1 },
+    { type: 'StepStarted', atMs: 3, waitId: '1', attempt: 1 },
+  ]);
+  expect(state.open.get('1')).toMatchObject({ begun: 2, interrupted: 2 });
+  state.applyCommit(2, [{ type: 'StepAttemptFailed', atMs: 4, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
+  expect(state.open.get('1')).toMatchObject({ begun: 0, interrupted: 0 });
+});
+
+test('start of unknown fate: no task is looked for any more once the server, which dedupes by now, has turned a repeat away', () => {
+  const state = new RunState();
+  const error = { code: 'REMOTE_UNREACHABLE', message: 'no' } as const;
+  state.applyCommit(1, [
+    { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'r', name: 't', digest: 'd', deadlineAtMs: 99 },
+    { type: 'RemoteTaskStartLost', atMs: 2, waitId: '1', attempt: 1, error, look: 1, lookAtMs: 4 },
+  ]);
+  expect(state.open.get('1')).toMatchObject({ look: 1, retryAtMs: 4 });
+  state.applyCommit(2, [{ type: 'RemoteTaskStartFailed', atMs: 5, waitId: '1', attempt: 1, error, retryAtMs: 9 }]);
+  expect(state.open.get('1')).toMatchObject({ look: undefined, failedAttempts: 1, retryAtMs: 9 });
+});
+
+test('waits that are closed: one with a token stays open until that is settled, whatever else says that it is closed', () => {
+  const state = new RunState();
+  state.applyCommit(1, [
+    { type: 'StepRequested', atMs: 1, waitId: '1', name: 'work', long: true },
+    { type: 'TimerStarted', atMs: 1, waitId: '2', firesAtMs: 9 },
+    { type: 'WaitsClosed', atMs: 1, waitIds: ['1', '2'] },
+  ]);
+  expect([[...state.open.keys()], [...state.openTokens.keys()]]).toEqual([['1'], ['1']]);
+  state.applyCommit(2, [{ type: 'TokenSettled', atMs: 2, waitId: '1' }]);
+  expect([state.open.size, state.openTokens.size]).toEqual([0, 0]);
+});
+
+test('start of a step that is announced: it is the last one in the log and that of this turn, or it is announced again', () => {
+  const state = new RunState();
+  const work = new TurnWork();
+  const start = { type: 'StepStarted', atMs: 2, waitId: '1', attempt: 1 } as const;
+  const isAnnounced = () => {
+    const wait = state.open.get('1');
+    return wait?.kind === 'step' && work.isAnnounced(wait);
+  };
+  state.applyCommit(1, [{ type: 'StepRequested', atMs: 1, waitId: '1', name: 'work' }, start]);
+  expect(isAnnounced()).toBe(false);
+  work.committed([start], state);
+  expect(isAnnounced()).toBe(true);
+  // Another turn has begun it since.
+  state.applyCommit(2, [start]);
+  expect(isAnnounced()).toBe(false);
 });

@@ -180,3 +180,14 @@ test('F01 counted: an attribute that no list has is not stored', async () => {
   const write = { kind: 'put', item: { pk, sk: 't#1', note: 'x' }, conditions: [] } as const;
   expect(await new SealedTable(new MemoryTable()).write(write).catch(codeOf)).toBe('INTERNAL');
 });
+
+test('item of a newer form: a transaction that meets it says so, and changes nothing', async () => {
+  const table = new MemoryTable();
+  const key = { pk: `run#${'a'.repeat(32)}`, sk: 'a' };
+  await table.write({ kind: 'put', item: { ...key, format: 3, status: 'held' }, conditions: [] });
+  const sealed = new SealedTable(table);
+  const update = { kind: 'update', key, set: { status: 'running' }, conditions: [] } as const;
+  expect(await sealed.transact([update]).catch(codeOf)).toBe('HISTORY_FORMAT_UNKNOWN');
+  expect(await sealed.write(update).catch(codeOf)).toBe('HISTORY_FORMAT_UNKNOWN');
+  expect(await table.get(key)).toMatchObject({ status: 'held' });
+});

@@ -69,6 +69,13 @@ class Asked {
     await this.store.commit(this.runId, { seq, writerId: `w${seq}`, events });
   }
 
+  /** Another worker claims the step. */
+  async takeOver(): Promise<void> {
+    const dueAtMs = (await this.store.readToken(this.runId, '1'))?.dueAtMs ?? 0;
+    const claim = { writerId: 'another', strikes: 2, atMs: dueAtMs, leaseUntilMs: dueAtMs + 60_000 };
+    await this.store.claimStep(this.runId, '1', { seenDueAtMs: dueAtMs, ...claim });
+  }
+
   async attempt(remainingMs = (): number => 900_000): Promise<string> {
     const dueAtMs = (await this.store.readToken(this.runId, '1'))?.dueAtMs ?? 0;
     const message = { runId: this.runId, waitId: '1', dueAtMs };
@@ -113,6 +120,17 @@ test('attempt of a step that has lost its race, and is not closed yet: it is not
   );
   await scene.commit({ type: 'TimerFired', atMs: startMs + 5_000, waitId: '2' });
   expect([await scene.attempt(), scene.ran]).toEqual(['stale', 0]);
+});
+
+test('failure of an attempt whose worker was taken for dead: another has the step by then, and it goes on', async () => {
+  const scene: Asked = await Asked.by(async (ctx) =>
+    ctx.step('l', async () => scene.takeOver().then(() => Promise.reject(new Error('too late'))), {
+      long: true,
+      retry: { maxAttempts: 1 },
+    }),
+  );
+  expect(await scene.attempt()).toBe('lost');
+  expect((await scene.store.readToken(scene.runId, '1'))?.settlement).toBeUndefined();
 });
 
 test('attempt that there is too little time for: it is put off, and none is counted', async () => {

@@ -74,6 +74,18 @@ test('F11 a next run that is still to come is under way', async () => {
   expect((await start()).deduplicated).toBe(true);
 });
 
+test('F11 a run whose outcome is fixed and whose waits are still to be closed is under way', async () => {
+  const { kit, start } = newApp();
+  const { runId } = await start({ input: { round: 2 } });
+  await kit.settleDown();
+  const { store } = kit.deps;
+  store.commitEnd = async () => Promise.reject(new Error('died'));
+  await requestStop(kit.deps, { runId, kind: 'terminate' });
+  await kit.settleDown().catch(() => undefined);
+  expect((await store.readHead(runId))?.status).toBe('ending');
+  expect(await start()).toEqual({ runId, deduplicated: true });
+});
+
 test('F13 a run that replaces another rests until that has ended', async () => {
   const { kit, start } = newApp();
   const old = await start();

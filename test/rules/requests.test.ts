@@ -12,6 +12,7 @@ import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { CountingTable } from '../../bench/counting-table.js';
 import type { Deps } from '../../lib/operations/deps.js';
+import { endStopped } from '../../lib/operations/end-stopped.js';
 import { fanOutDue } from '../../lib/operations/fan-out-due.js';
 import { handleWork } from '../../lib/operations/handle-work.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
@@ -357,6 +358,46 @@ test('F85 handing on: a run with many unread signals goes on with all of them, o
   expect(await app.runToEnd(next)).toEqual({ status: 'completed', result: 'again' });
 });
 
+test('handing on: a cancel that the workflow has heard stays behind, one that it has not goes on', async () => {
+  const flow = defineWorkflow<unknown>({
+    name: 'flow',
+    run: async (ctx, input) => {
+      if (input === 'next') return ctx.sleep({ hours: 1 });
+      await ctx.sleep({ hours: 1 }).catch(() => undefined);
+      await ctx.shield(async (kept) => kept.sleep({ minutes: 10 }));
+      return ctx.continueAsNew('next');
+    },
+  });
+  const app = createTestApp(anApp(flow));
+  const runId = await app.start(flow, null);
+  await app.settleDown();
+  for (const reason of ['heard', 'unheard']) {
+    await app.cancel(runId, reason);
+    await app.settleDown();
+  }
+  expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'unheard' });
+});
+
+test('handing on: unread signals stay in the order in which they were accepted, whatever the clocks of their senders say', async () => {
+  const flow = defineWorkflow<unknown>({
+    name: 'flow',
+    run: async (ctx, input) => {
+      if (input === 'next') return [await ctx.signal('n'), await ctx.signal('n')];
+      await ctx.signal('go');
+      return ctx.continueAsNew('next');
+    },
+  });
+  const app = createTestApp(anApp(flow));
+  const runId = await app.start(flow, null);
+  for (const [payload, aheadMs] of [
+    ['first', 5_000],
+    ['second', 0],
+  ] as const)
+    await signalRun({ ...app.deps, clock: { nowMs: () => startMs + aheadMs } }, runId, { name: 'n', payload });
+  await app.signal(runId, 'go');
+  expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: ['first', 'second'] });
+});
+
 test('F87 wakes left over: those of a run that has ended cost a read each', async () => {
   const table = new CountingTable(new MemoryTable());
   const app = createTestApp(anApp(aFlow(async (ctx) => ctx.signal('go'))));
@@ -469,6 +510,55 @@ test('F21 turns that throw: trouble of the table, or a good turn in between, is 
   expect(await turn()).toBe(true);
   fails = 'in the code';
   expect([await turn(), await turn()]).toEqual([false, false]);
+});
+
+test('F21 a turn that throws the same way three times while its run ends: the run is blocked', async () => {
+  const flow = aFlow(async (ctx) => {
+    await ctx.promise({ name: 'open' });
+    return 'done';
+  });
+  const { app, runId } = await started(flow);
+  const { store } = app.deps;
+  store.commitEnd = async () => Promise.reject(new Error('no'));
+  const turn = async () =>
+    runTurn(app.deps, { runId }, { remainingMs: () => 60_000 }).then(
+      () => 'acknowledged',
+      () => 'thrown',
+    );
+  // The first came from elsewhere in the code.
+  expect([await turn(), await turn(), await turn(), await turn()]).toEqual([
+    'thrown',
+    'thrown',
+    'thrown',
+    'acknowledged',
+  ]);
+  expect(await store.readHead(runId)).toMatchObject({ status: 'ending', blocked: { code: 'INTERNAL' } });
+});
+
+test('F21 turns that throw the same way, a day after the last one: a row begins anew', async () => {
+  const limits = { remainingMs: () => 60_000 };
+  for (const [pauseMs, isBlocked] of [
+    [86_399_999, true],
+    [86_400_000, false],
+  ] as const) {
+    const { app, runId } = await started(aFlow(async (ctx) => ctx.step('s', () => 1)));
+    const broken: Deps = { ...app.deps, drain: async () => Promise.reject(new Error('no')) };
+    const turn = async () => runTurn(broken, { runId }, limits).catch(() => undefined);
+    await turn();
+    await turn();
+    app.clock.moveTo(app.clock.nowMs() + pauseMs);
+    await turn();
+    expect((await app.deps.store.readHead(runId))?.blocked !== undefined).toBe(isBlocked);
+  }
+});
+
+test('F85 terminate: of a run whose turn cannot go on and whose deadline has passed too, it says why the run ended', async () => {
+  const app = createTestApp(anApp(aFlow(async (ctx) => ctx.signal('go'))));
+  const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', timeoutMs: 10_000 });
+  await requestStop(app.deps, { runId, kind: 'terminate', reason: 'enough' });
+  app.clock.moveTo(startMs + 20_000);
+  expect(await endStopped(app.deps, runId, { remainingMs: () => 60_000 })).toBe(true);
+  expect((await app.show(runId)).outcome).toEqual({ status: 'terminated', reason: 'enough' });
 });
 
 test('F85 terminate: ends a run of which nothing can be read but its keys', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { HistoryEvent } from '../../lib/history/event.js';
 import { EngineError } from '../../lib/base/errors.js';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
 import { startRemoteTask, type StartAttempt } from '../../lib/operations/start-remote-task.js';
@@ -311,6 +312,29 @@ test('asked for: a start that never arrived is asked for three times and then re
   expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
   expect(world.remote.starts).toEqual([]);
   expect(log.flatMap((event) => (event.type === 'RemoteTaskStartLost' ? [event.look] : []))).toEqual([1, 2, 3]);
+  expect(violations).toBe('');
+  expect(unplayed).toEqual([]);
+});
+
+test('asked for: a look that another turn has made meanwhile, and recorded, is not recorded again', async () => {
+  const looks = (log: readonly HistoryEvent[]) =>
+    log.flatMap((event) => (event.type === 'RemoteTaskStartLost' ? [event.look] : []));
+  const { log, outcome, violations, unplayed } = await play({
+    run: async (ctx) => call(ctx, 'r1'),
+    dedupes: false,
+    finds: true,
+    script: [
+      { who: 'turn 1', at: 'start r1', what: 'noReplyLost' },
+      {
+        who: 'turn',
+        at: 'put h#',
+        when: (world, runId) => looks(world.log(runId)).length === 1,
+        what: { freezeUntil: ({ world, runId }) => looks(world.log(runId)).length > 1 },
+      },
+    ],
+  });
+  expect(looks(log)).toEqual([1, 2, 3]);
+  expect(outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
   expect(violations).toBe('');
   expect(unplayed).toEqual([]);
 });

@@ -107,6 +107,19 @@ test('too little time for a cancel: the task of a run that ended is left to anot
   expect([scene.reports.cancels, await scene.due()]).toEqual([1, []]);
 });
 
+test('task of somebody else whose take-over was cut off: the end of the run starts nothing to find it', async () => {
+  const scene = await Turns.of(async (ctx) =>
+    ctx.attachRemoteTask({ server: 'reports', taskId: 'theirs', timeout: { hours: 1 }, onCancel: 'cancel' }),
+  );
+  scene.reports.adopt = async () => Promise.reject(new Error('died'));
+  const dying: Deps = { ...scene.deps, transports: { get: () => scene.reports } };
+  await expect(runTurn(dying, { runId: scene.runId }, { remainingMs: () => 60_000 })).rejects.toThrow('died');
+  await requestStop(scene.deps, { runId: scene.runId, kind: 'terminate', requestId: 't' });
+  await scene.turn();
+  expect(await scene.types()).toContain('RunEnded');
+  expect([scene.reports.startedAtMs, await scene.due()]).toEqual([[], []]);
+});
+
 test('careful after a delivery that was lost: steps are recorded before they run, and run one at a time', async () => {
   let running = 0;
   let most = 0;
