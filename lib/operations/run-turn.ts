@@ -6,7 +6,6 @@ import type { RunRecords } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import { afterEnd, finishRun, isMarked } from './end-run.js';
-import { failedTurn } from './failed-turn.js';
 import { foldHistory, type OpenTokenWait, type RunState } from '../history/run-state.js';
 import type { TurnLimits } from './turn-limits.js';
 import { knownRun } from './known-run.js';
@@ -54,7 +53,7 @@ async function runPasses(
       const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !work.isEmpty);
       if (isInHand) return giveUp(deps, runId, work, error);
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
-      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failedTurn(deps, runId, error, limits);
+      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failed(deps, runId, error, limits);
       // The write may or may not be in the log: what is there decides.
       deps.log.warn('store result unknown, reading again', { runId });
     }
@@ -62,6 +61,12 @@ async function runPasses(
   const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
   if (work.isEmpty) throw lost;
   await giveUp(deps, runId, work, lost);
+}
+
+/** Loaded when a turn has failed: the others begin sooner without it. */
+async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
+  const { failedTurn } = await import('./failed-turn.js');
+  return failedTurn(deps, runId, error, limits);
 }
 
 /** What is under way ends first, so that nobody does it a second time meanwhile. */

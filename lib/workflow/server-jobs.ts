@@ -41,57 +41,13 @@ export interface ServerJob {
 /** By the name of the tool that starts the job. */
 export type ServerJobs = Readonly<Record<string, ServerJob>>;
 
-/** The same with defaults. */
-export interface EffectiveJob {
-  /** The tool that starts it. */
-  readonly tool: string;
-  readonly status: string;
-  readonly cancel: string | undefined;
-  readonly resultTool: string | undefined;
-  readonly id: string;
-  readonly argument: string;
-  readonly state: string;
-  /** In lower case, as the two that follow. */
-  readonly done: readonly string[];
-  readonly failed: readonly string[];
-  readonly cancelled: readonly string[];
-  readonly missing: readonly (string | number)[];
-  readonly result: string | undefined;
-  readonly messages: readonly string[];
-  readonly pollAfterMs: number | undefined;
-}
-
 // No "success" and no "ok": many servers say so of the start that has just succeeded.
 const doneWords = ['completed', 'complete', 'succeeded', 'done', 'finished'];
 const failedWords = ['failed', 'failure', 'error'];
 const cancelledWords = ['cancelled', 'canceled'];
 
-/** The job that `tool` starts; undefined for a tool that is called as it is. */
-export function effectiveJob(jobs: ServerJobs | undefined, tool: string): EffectiveJob | undefined {
-  const job = jobs !== undefined && Object.hasOwn(jobs, tool) ? jobs[tool] : undefined;
-  return job === undefined ? undefined : withDefaults(tool, job);
-}
-
-function withDefaults(tool: string, job: ServerJob): EffectiveJob {
-  const { status, id, cancel, resultTool, result, message, pollAfter } = job;
-  return {
-    tool,
-    status,
-    cancel,
-    resultTool,
-    id,
-    argument: job.argument ?? id.slice(id.lastIndexOf('.') + 1),
-    state: job.state ?? 'status',
-    ...statesOf(job),
-    missing: job.missing ?? [],
-    result,
-    messages: message === undefined ? ['message', 'error.message', 'error'] : [message],
-    pollAfterMs: pollAfter === undefined ? undefined : durationToMs(pollAfter, 'pollAfter'),
-  };
-}
-
 /** A word that is listed for one end is no default of another. */
-function statesOf(job: ServerJob): Pick<EffectiveJob, (typeof stateFields)[number]> {
+export function statesOf(job: ServerJob): Readonly<Record<(typeof stateFields)[number], readonly string[]>> {
   const listed = stateFields.flatMap((field) => lower(job[field] ?? []));
   const words = (field: (typeof stateFields)[number], usual: readonly string[]): readonly string[] =>
     lower(job[field] ?? usual.filter((word) => !listed.includes(word)));

@@ -1036,7 +1036,7 @@ export const mutants: readonly Mutant[] = [
     file: 'lib/operations/fan-out-due.ts',
     edits: [
       {
-        find: 'deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until }, nowMs)),',
+        find: 'deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),',
         replace: '',
       },
     ],

@@ -210,7 +210,7 @@ export const namesMutants: readonly Mutant[] = [
     'sweep-before-schedules',
     'F86: schedules do not wait for the due index',
     'lib/aws/schedule-handler.ts',
-    'await Promise.allSettled([fanOutDue(deps), tickSchedules(deps)])',
+    'await Promise.allSettled([fanOutDue(deps, { atBoot }), tickSchedules(deps)])',
     'await Promise.allSettled([fanOutDue(deps), fanOutDue(deps).then(() => tickSchedules(deps))])',
     'F86 schedules go on when what is due cannot be read',
   ),

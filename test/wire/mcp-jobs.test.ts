@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/base/json.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import type { Exchange } from '../../lib/remote/exchange.js';
+import { effectiveJob } from '../../lib/remote/mcp/effective-job.js';
 import { jobArguments, readResult, readStatus, readStopped, readSubmitted } from '../../lib/remote/mcp/jobs.js';
-import { effectiveJob, type ServerJob } from '../../lib/workflow/server-jobs.js';
+import type { ServerJob } from '../../lib/workflow/server-jobs.js';
 
 const jobOf = (more: Partial<ServerJob> = {}) =>
   effectiveJob({ start_export: { status: 'export_status', id: 'job_id', ...more } }, 'start_export')!;

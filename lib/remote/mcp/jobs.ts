@@ -3,7 +3,7 @@
 import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { EffectiveJob } from '../../workflow/server-jobs.js';
+import type { EffectiveJob } from './effective-job.js';
 import type { Exchange } from '../exchange.js';
 import { isUsableId } from '../handle.js';
 import { finiteOrRefused } from '../overflow.js';

@@ -1,6 +1,6 @@
 import { defineApp, mcpServer, type ServerJobs } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { effectiveJob } from '../../../lib/workflow/server-jobs.js';
+import { effectiveJob } from '../../../lib/remote/mcp/effective-job.js';
 
 const define = (jobs: unknown): void =>
   void defineApp({
