@@ -67,11 +67,16 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
       const stack = await deployed(demo);
       const api = new StackClient(stack);
 
+      // Its first start is made by a worker, and shows that a turn can make the next.
+      const month = { month: '2026-09' };
+      expect(await api.outcomeOf(await api.start('monthlyReport', month))).toMatchObject({ status: 'completed' });
+      expect(await statsOf(reports)).toMatchObject({ startCalls: [{}], tasks: 1 });
+
       // The task is started, and this would be the only record of it.
       const handle = stack.aws.hold(writes('TurnFunction', 'handle'));
       const reportId = await api.start('monthlyReport', { month: '2026-10' });
       await stack.lambda.kill((await handle).session);
-      expect(await statsOf(reports)).toMatchObject({ startCalls: [{}], tasks: 1 });
+      expect(await statsOf(reports)).toMatchObject({ startCalls: [{}, {}], tasks: 2 });
 
       // The poll has read that the task has ended.
       const settlement = stack.aws.hold(writes('PollFunction', 'settledAtMs'));
@@ -111,8 +116,9 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
       expect(summaryOf(await api.eventsOf(reportId))).toEqual([...aTaskThatEnds, 'settled by poll']);
       // It knows the second call by its key for a repeat of the first.
       const { startCalls, ...others } = await statsOf(reports);
-      expect(others).toEqual({ tasks: 1, reads: 1, cancels: 0 });
-      expect(startCalls).toEqual([{ key: startCalls[0]!.key }, { key: startCalls[0]!.key }]);
+      expect(others).toEqual({ tasks: 2, reads: 2, cancels: 0 });
+      expect(startCalls.slice(1)).toEqual([{ key: startCalls[1]!.key }, { key: startCalls[1]!.key }]);
+      expect(startCalls[0]!.key).not.toBe(startCalls[1]!.key);
       // All three, and the one that came for the one that was killed.
       expect(stack.lambda.servedBy('TurnFunction')).toHaveLength(4);
       expectNoTrouble(stack);
@@ -271,6 +277,13 @@ const unusedGrants: Readonly<Record<string, string>> = {
   'PollFunctionRole sqs:GetQueueUrl WorkQueue': consumerByName,
   'StepFunctionRole sqs:ChangeMessageVisibility StepQueue': consumer,
   'StepFunctionRole sqs:GetQueueUrl StepQueue': consumerByName,
+  'StepFunctionRole sqs:ChangeMessageVisibility StartQueue': consumer,
+  'StepFunctionRole sqs:GetQueueUrl StartQueue': consumerByName,
+  'PollFunctionRole sqs:SendMessage StartQueue': 'for a start whose message was lost',
+  'TurnFunctionRole secretsmanager:GetSecretValue arn:aws:secretsmanager:eu-west-1:000000000000:secret:prod/supplier-??????':
+    'the only call of this supplier is its first, which a worker makes',
+  'TurnFunctionRole ssm:GetParameter arn:aws:ssm:eu-west-1:000000000000:parameter/prod/supplier/key':
+    'the only call of this supplier is its first, which a worker makes',
   'ScheduleFunctionRole sqs:GetQueueAttributes SweepDeadLetters': sender,
   'ScheduleFunctionRole sqs:GetQueueUrl SweepDeadLetters': sender,
 };

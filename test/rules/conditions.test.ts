@@ -214,11 +214,7 @@ test('claimStartAttempt for a worker: due from then on, and without what the wor
 
 const startClaim = { attempt: 1, seenDueAtMs: 500, writerId: 'c1', untilMs: 900, dueAtMs: 900 };
 const failedStart = {
-  type: 'RemoteTaskStartFailed',
-  atMs: 1,
-  waitId: '1',
-  attempt: 1,
-  retryAtMs: 2,
+  ...({ type: 'RemoteTaskStartFailed', atMs: 1, waitId: '1', attempt: 1, retryAtMs: 2 } as const),
   error: { code: 'REMOTE_UNREACHABLE', message: 'no answer' },
 } as const;
 const withStart = async (more: Partial<TokenRecord> = {}): Promise<Scene> =>
