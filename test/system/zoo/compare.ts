@@ -1,0 +1,177 @@
+// Plays the scenes of the zoo against a real server, and compares what it answers with what was recorded; or records it
+// anew. Not part of CI, which has no foreign code.
+//
+//   npx tsx test/system/zoo/compare.ts <name> <url> [--record <version> [scene,scene…]]
+//
+// The README beside this file says how the real server has to behave.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { JsonValue } from '../../../lib/base/json.js';
+import { silentLog } from '../../../lib/base/log.js';
+import { GuardedHttpClient } from '../../../lib/remote/http.js';
+import { createTransports } from '../../../lib/remote/transports.js';
+import type { RemoteRequest } from '../../../lib/remote/transport.js';
+import { a2aAgent, mcpServer, type ServerConfig } from '../../../lib/workflow/app.js';
+import { play } from './play.js';
+import {
+  clientIds,
+  operationOf,
+  recordingClient,
+  type RecordedExchange,
+  type RecordedScene,
+  type Recording,
+} from './recording.js';
+
+const readEachMs = 1_000;
+const readsMax = 8;
+
+interface Scene {
+  readonly request: RemoteRequest;
+  readonly cancels?: true;
+}
+
+const message = (text: string): RemoteRequest => ({ kind: 'message', parts: [{ text }] });
+const tool = (name: string): RemoteRequest => ({ kind: 'tool', tool: name, arguments: {} });
+
+const agentScenes: Readonly<Record<string, Scene>> = {
+  quick: { request: message('quick') },
+  slow: { request: message('slow') },
+  cancel: { request: message('cancel'), cancels: true },
+  fail: { request: message('fail') },
+  message: { request: message('message') },
+  'message-task': { request: message('message-task') },
+  history: { request: message('history') },
+  crash: { request: message('crash') },
+  'late-crash': { request: message('late-crash') },
+};
+
+const toolScenes: Readonly<Record<string, Scene>> = {
+  quick: { request: tool('quick') },
+  fail: { request: tool('fail') },
+  slow: { request: tool('slow') },
+  cancel: { request: tool('cancel'), cancels: true },
+  'late-fail': { request: tool('late-fail') },
+};
+
+async function main([name = '', url = '', flag, version = '', chosen]: readonly string[]): Promise<number> {
+  const file = fileURLToPath(new URL(`recordings/${name}.json`, import.meta.url));
+  if (!/^[a-z0-9.-]+$/.test(name) || !URL.canParse(url) || !(flag === '--record' || existsSync(file))) {
+    console.error('usage: compare.ts <name of a recording> <url> [--record <version> [scene,scene…]]');
+    return 2;
+  }
+  const entry = name.startsWith('a2a') ? a2aAgent({ card: url }) : mcpServer({ url });
+  if (flag === '--record') {
+    const all = Object.entries(name.startsWith('a2a') ? agentScenes : toolScenes);
+    const wanted = all.filter(([scene]) => chosen === undefined || chosen.split(',').includes(scene));
+    const scenes = await recordAll(entry, Object.fromEntries(wanted));
+    const recordedOn = new Date().toISOString().slice(0, 10);
+    const recording: Recording = { server: name, version, recordedOn, origin: new URL(url).origin, scenes };
+    await writeFile(file, `${JSON.stringify(recording, null, 2)}\n`);
+    return 0;
+  }
+  const recording = JSON.parse(await readFile(file, 'utf8')) as Recording;
+  const fresh = await recordAll(entry, recording.scenes);
+  const differences = Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
+    differencesOf(exchanges, fresh[scene]?.exchanges ?? []).map((difference) => `${scene}: ${difference}`),
+  );
+  for (const difference of differences) console.log(difference);
+  console.log(`${Object.keys(recording.scenes).length} scenes, ${differences.length} differences`);
+  return differences.length === 0 ? 0 : 1;
+}
+
+async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Scene>>) {
+  const recorded: Record<string, RecordedScene> = {};
+  for (const [name, { request, cancels }] of Object.entries(scenes)) {
+    const exchanges: RecordedExchange[] = [];
+    const http = new GuardedHttpClient({ allowLoopback: true });
+    const clock = { nowMs: () => Date.now() };
+    // A client of its own for each scene, so that each has the questions that come before a start.
+    const transport = createTransports(
+      { zoo: entry },
+      {
+        http: recordingClient(http, exchanges, clock.nowMs),
+        clock,
+        random: { hex: (chars) => randomBytes(chars).toString('hex').slice(0, chars), fraction: () => Math.random() },
+        readSecret: () => undefined,
+        log: silentLog,
+      },
+    ).get('zoo');
+    const { start, reads, cancel } = await play(transport, request, {
+      cancels: cancels ?? false,
+      pauseMs: readEachMs,
+      readsMax,
+      key: randomBytes(16).toString('hex'),
+    });
+    await http.close();
+    const last = reads.at(-1);
+    console.log(
+      `${name}: ${start.kind}, ${reads.length} reads, ${last === undefined ? '' : last.kind} ${cancel?.kind ?? ''}`,
+    );
+    recorded[name] = {
+      request,
+      ...(cancels === undefined ? {} : { cancels }),
+      exchanges: exchanges.filter((exchange, index) => !saysTheSame(exchange, exchanges[index - 1])),
+    };
+  }
+  return recorded;
+}
+
+/** Reads in a row that were answered alike: one of them is enough, since the last one repeats. */
+function saysTheSame(exchange: RecordedExchange, before: RecordedExchange | undefined): boolean {
+  const said = ({ request, reply }: RecordedExchange): string =>
+    clientIds(request.body).reduce(
+      (text, id) => (id === '' ? text : text.replaceAll(id, '')),
+      `${operationOf(request)} ${reply?.status} ${reply?.body}`,
+    );
+  return before !== undefined && said(exchange) === said(before);
+}
+
+/** How one scene went otherwise than recorded: order, status, media type, keys. */
+function differencesOf(recorded: readonly RecordedExchange[], fresh: readonly RecordedExchange[]): readonly string[] {
+  const [before, now] = [stepsOf(recorded), stepsOf(fresh)];
+  const order = [before, now].map((steps) => [...steps.keys()].join(', '));
+  if (order[0] !== order[1]) return [`order: ${order[0]} became ${order[1]}`];
+  return [...before].flatMap(([step, was]) => {
+    const is = now.get(step) ?? '';
+    return was === is ? [] : [`${step}: ${was} became ${is}`];
+  });
+}
+
+/** How each operation was answered, in the order of the first request of each; of reads that say the same one. */
+function stepsOf(exchanges: readonly RecordedExchange[]): ReadonlyMap<string, string> {
+  const steps = new Map<string, string>();
+  for (const { request, reply } of exchanges) {
+    const operation = operationOf(request).replace(/[0-9a-f]{8}-?[0-9a-f-]{24,}/g, '{id}');
+    const type = reply?.headers['content-type'] ?? 'no media type';
+    const said = reply === undefined ? 'no answer' : `${reply.status} ${type} ${shapeOf(reply.body)}`;
+    const before = steps.get(operation);
+    if (before?.endsWith(said) !== true) steps.set(operation, before === undefined ? said : `${before}; then ${said}`);
+  }
+  return steps;
+}
+
+/** Keys and states of a body, without its values. */
+function shapeOf(body: string): string {
+  const json = /^(?:event|id|data|retry|:)/m.test(body) ? (/^data: ?(\{.*)$/m.exec(body)?.[1] ?? '') : body;
+  try {
+    return keysOf(JSON.parse(json) as JsonValue);
+  } catch {
+    return body === '' ? 'empty' : 'no JSON';
+  }
+}
+
+function keysOf(value: JsonValue): string {
+  if (Array.isArray(value))
+    return value.length === 0 ? '[]' : `[${keysOf((value as readonly JsonValue[])[0] ?? null)}]`;
+  if (typeof value !== 'object' || value === null) return '';
+  const fields = Object.entries(value).map(([key, inner]) => {
+    const isState = (key === 'state' || key === 'status') && typeof inner === 'string';
+    return isState ? `${key}=${inner}` : `${key}${keysOf(inner as JsonValue)}`;
+  });
+  return `{${fields.sort().join(' ')}}`;
+}
+
+process.exitCode = await main(process.argv.slice(2));
