@@ -19,10 +19,14 @@ export type SceneEnd =
 export interface ZooAnimal {
   /** Also that of the recording. */
   readonly name: string;
+  /** In the table of docs/reference.md. */
+  readonly title: string;
   readonly version: string;
   readonly recordedOn: string;
   /** What a configuration has to say of it, without any option that is not needed. */
   readonly entry: (origin: string) => ServerConfig;
+  /** Options that help, as `outwait try` says and the table of docs/reference.md names them. */
+  readonly options: readonly string[];
   /** By scene. */
   readonly ends: Readonly<Record<string, SceneEnd>>;
 }

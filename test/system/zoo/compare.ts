@@ -1,17 +1,20 @@
 // Plays the scenes of the zoo against a real server, and compares what it answers with what was recorded; or records it
 // anew. Not part of CI, which has no foreign code.
 //
-//   npx tsx test/system/zoo/compare.ts <name> <url> [--record <version> [scene,scene…]]
+//   npm run zoo -- <name> <url> [--record <version> [scene,scene…]]
 //
 // The README beside this file says how the real server has to behave.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { JsonValue } from '../../../lib/base/json.js';
 import { silentLog } from '../../../lib/base/log.js';
-import { GuardedHttpClient } from '../../../lib/remote/http.js';
+import { preferredInterface, readAgentCard } from '../../../lib/remote/a2a/agent-card.js';
+import { GuardedHttpClient, type HttpClient } from '../../../lib/remote/http.js';
+import type { TransportDeps } from '../../../lib/remote/transport-deps.js';
+import { lookAt } from '../../../lib/remote/try/look.js';
 import { createTransports } from '../../../lib/remote/transports.js';
 import type { RemoteRequest } from '../../../lib/remote/transport.js';
 import { a2aAgent, mcpServer, type ServerConfig } from '../../../lib/workflow/app.js';
@@ -19,6 +22,7 @@ import { play } from './play.js';
 import {
   clientIds,
   operationOf,
+  parsed,
   recordingClient,
   type RecordedExchange,
   type RecordedScene,
@@ -59,27 +63,84 @@ const toolScenes: Readonly<Record<string, Scene>> = {
 async function main([name = '', url = '', flag, version = '', chosen]: readonly string[]): Promise<number> {
   const file = fileURLToPath(new URL(`recordings/${name}.json`, import.meta.url));
   if (!/^[a-z0-9.-]+$/.test(name) || !URL.canParse(url) || !(flag === '--record' || existsSync(file))) {
-    console.error('usage: compare.ts <name of a recording> <url> [--record <version> [scene,scene…]]');
+    process.stderr.write('usage: compare.ts <name of a recording> <url> [--record <version> [scene,scene…]]\n');
     return 2;
   }
   const entry = name.startsWith('a2a') ? a2aAgent({ card: url }) : mcpServer({ url });
+  const look = await recordLook(entry);
   if (flag === '--record') {
     const all = Object.entries(name.startsWith('a2a') ? agentScenes : toolScenes);
     const wanted = all.filter(([scene]) => chosen === undefined || chosen.split(',').includes(scene));
     const scenes = await recordAll(entry, Object.fromEntries(wanted));
     const recordedOn = new Date().toISOString().slice(0, 10);
-    const recording: Recording = { server: name, version, recordedOn, origin: new URL(url).origin, scenes };
+    const streams = await recordStream(look);
+    const recording: Recording = {
+      server: name,
+      version,
+      recordedOn,
+      origin: new URL(url).origin,
+      scenes,
+      look,
+      ...(streams === undefined ? {} : { streams }),
+    };
     await writeFile(file, `${JSON.stringify(recording, null, 2)}\n`);
     return 0;
   }
   const recording = JSON.parse(await readFile(file, 'utf8')) as Recording;
   const fresh = await recordAll(entry, recording.scenes);
-  const differences = Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
+  const differences: string[] = Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
     differencesOf(exchanges, fresh[scene]?.exchanges ?? []).map((difference) => `${scene}: ${difference}`),
   );
-  for (const difference of differences) console.log(difference);
-  console.log(`${Object.keys(recording.scenes).length} scenes, ${differences.length} differences`);
+  differences.push(...differencesOf(recording.look, look).map((difference) => `look: ${difference}`));
+  for (const difference of differences) write(difference);
+  write(`${Object.keys(recording.scenes).length} scenes, ${differences.length} differences`);
   return differences.length === 0 ? 0 : 1;
+}
+
+const clock = { nowMs: () => Date.now() };
+
+function depsWith(http: HttpClient): TransportDeps {
+  return {
+    http,
+    clock,
+    random: { hex: (bytes) => randomBytes(bytes).toString('hex'), fraction: () => Math.random() },
+    readSecret: () => undefined,
+    log: silentLog,
+  };
+}
+
+async function recordLook(entry: ServerConfig): Promise<readonly RecordedExchange[]> {
+  const exchanges: RecordedExchange[] = [];
+  const http = new GuardedHttpClient({ allowLoopback: true });
+  await lookAt('zoo', entry, depsWith(recordingClient(http, exchanges, clock.nowMs)));
+  await http.close();
+  return exchanges;
+}
+
+/** Starts `slow` over a stream and reads it to its end. Undefined where the agent says that it has no streams. */
+async function recordStream(look: readonly RecordedExchange[]): Promise<readonly RecordedExchange[] | undefined> {
+  const card = readAgentCard(parsed(look[0]?.reply?.body ?? ''), { hosts: 'any', httpsOnly: false });
+  const to = preferredInterface(card?.interfaces ?? []);
+  if (to === undefined || card?.streams !== true) return undefined;
+  const isOld = to.wire === '0.3';
+  const part = isOld ? { kind: 'text', text: 'slow' } : { text: 'slow' };
+  const message = { messageId: randomUUID(), role: isOld ? 'user' : 'ROLE_USER', parts: [part] };
+  const params = { message: isOld ? { kind: 'message', ...message } : message };
+  const isRest = to.binding === 'HTTP+JSON';
+  const rpc = { jsonrpc: '2.0', id: randomUUID(), method: isOld ? 'message/stream' : 'SendStreamingMessage', params };
+  const exchanges: RecordedExchange[] = [];
+  const http = new GuardedHttpClient({ allowLoopback: true });
+  await recordingClient(http, exchanges, clock.nowMs).send({
+    url: isRest ? `${to.url}/message:stream` : to.url,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...(isOld ? {} : { 'a2a-version': '1.0' }),
+    },
+    body: JSON.stringify(isRest ? params : rpc),
+  });
+  await http.close();
+  return exchanges;
 }
 
 async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Scene>>) {
@@ -87,18 +148,9 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
   for (const [name, { request, cancels }] of Object.entries(scenes)) {
     const exchanges: RecordedExchange[] = [];
     const http = new GuardedHttpClient({ allowLoopback: true });
-    const clock = { nowMs: () => Date.now() };
     // A client of its own for each scene, so that each has the questions that come before a start.
-    const transport = createTransports(
-      { zoo: entry },
-      {
-        http: recordingClient(http, exchanges, clock.nowMs),
-        clock,
-        random: { hex: (chars) => randomBytes(chars).toString('hex').slice(0, chars), fraction: () => Math.random() },
-        readSecret: () => undefined,
-        log: silentLog,
-      },
-    ).get('zoo');
+    const deps = depsWith(recordingClient(http, exchanges, clock.nowMs));
+    const transport = createTransports({ zoo: entry }, deps).get('zoo');
     const { start, reads, cancel } = await play(transport, request, {
       cancels: cancels ?? false,
       pauseMs: readEachMs,
@@ -107,7 +159,7 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
     });
     await http.close();
     const last = reads.at(-1);
-    console.log(
+    write(
       `${name}: ${start.kind}, ${reads.length} reads, ${last === undefined ? '' : last.kind} ${cancel?.kind ?? ''}`,
     );
     recorded[name] = {
@@ -144,7 +196,7 @@ function differencesOf(recorded: readonly RecordedExchange[], fresh: readonly Re
 function stepsOf(exchanges: readonly RecordedExchange[]): ReadonlyMap<string, string> {
   const steps = new Map<string, string>();
   for (const { request, reply } of exchanges) {
-    const operation = operationOf(request).replace(/[0-9a-f]{8}-?[0-9a-f-]{24,}/g, '{id}');
+    const operation = operationOf(request);
     const type = reply?.headers['content-type'] ?? 'no media type';
     const said = reply === undefined ? 'no answer' : `${reply.status} ${type} ${shapeOf(reply.body)}`;
     const before = steps.get(operation);
@@ -163,13 +215,17 @@ function shapeOf(body: string): string {
   }
 }
 
+function write(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
 function keysOf(value: JsonValue): string {
   if (Array.isArray(value))
     return value.length === 0 ? '[]' : `[${keysOf((value as readonly JsonValue[])[0] ?? null)}]`;
   if (typeof value !== 'object' || value === null) return '';
   const fields = Object.entries(value).map(([key, inner]) => {
     const isState = (key === 'state' || key === 'status') && typeof inner === 'string';
-    return isState ? `${key}=${inner}` : `${key}${keysOf(inner as JsonValue)}`;
+    return isState ? `${key}=${inner}` : `${key}${keysOf(inner)}`;
   });
   return `{${fields.sort().join(' ')}}`;
 }

@@ -37,6 +37,10 @@ export interface Recording {
   /** Where it listened, which its bodies may name. */
   readonly origin: string;
   readonly scenes: Readonly<Record<string, RecordedScene>>;
+  /** What was asked and answered when a person looked at it with `outwait try`. */
+  readonly look: readonly RecordedExchange[];
+  /** A start over a stream, which the client does not make; to know what one would bring. Agents that say that they stream. */
+  readonly streams?: readonly RecordedExchange[];
 }
 
 /** Headers of a reply that a client goes by. */
@@ -80,10 +84,12 @@ function kept(headers: Readonly<Record<string, string>>): Record<string, string>
   return Object.fromEntries(Object.entries(headers).filter(([name]) => telling.includes(name)));
 }
 
+const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
 /** What a request asks for, the same for each read of a task: its JSON-RPC method, or its method and path. */
 export function operationOf({ method, path, body }: { method: string; path: string; body: string }): string {
   const { method: rpcMethod, params } = parsed(body);
-  if (typeof rpcMethod !== 'string') return `${method} ${path}`;
+  if (typeof rpcMethod !== 'string') return `${method} ${path.replace(uuids, '{id}')}`;
   // A read with history is another one than a read without.
   const length = isJsonObject(params) ? params['historyLength'] : undefined;
   return length === undefined || length === 0 ? rpcMethod : `${rpcMethod} historyLength=${JSON.stringify(length)}`;

@@ -31,7 +31,7 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
       scene = Object.values(recording.scenes).find(({ request }) => body.includes(markOf(request)));
       answered = new Map();
     }
-    const exchange = nextOf(operation, scene ?? Object.values(recording.scenes)[0], answered);
+    const exchange = nextOf(operation, [scene?.exchanges ?? [], recording.look], answered);
     if (exchange === undefined) {
       unknown.push(operation);
       response.writeHead(404).end();
@@ -63,10 +63,12 @@ function markOf(request: RecordedScene['request']): string {
 
 function nextOf(
   operation: string,
-  scene: RecordedScene | undefined,
+  sources: readonly (readonly RecordedExchange[])[],
   answered: Map<string, number>,
 ): RecordedExchange | undefined {
-  const all = scene?.exchanges.filter(({ request }) => operationOf(request) === operation) ?? [];
+  const [all = []] = sources
+    .map((exchanges) => exchanges.filter(({ request }) => operationOf(request) === operation))
+    .filter(({ length }) => length > 0);
   const count = answered.get(operation) ?? 0;
   answered.set(operation, count + 1);
   return all[Math.min(count, all.length - 1)];

@@ -51,7 +51,7 @@ function endOf({ start, reads }: Played): SceneEnd | string {
 
 function said(end: RemoteEnd): SceneEnd {
   if (end.kind === 'completed')
-    return { kind: 'completed', text: textOf({ ...end }), ...(end.isError ? { isError: true } : {}) };
+    return { kind: 'completed', text: textOf({ ...end, server: 'zoo' }), ...(end.isError ? { isError: true } : {}) };
   const { code, message } = end.error;
   if (code === 'REMOTE_TASK_CANCELLED') return { kind: 'cancelled' };
   return { kind: 'failed', reason: message.replace(/^remote task failed: /, '') };

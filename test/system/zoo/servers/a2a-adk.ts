@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aAdk: ZooAnimal = {
   name: 'a2a-adk',
+  title: 'Google ADK',
   version: '2.13.0',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: ['probeByContext: true'],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

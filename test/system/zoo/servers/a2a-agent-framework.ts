@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aAgentFramework: ZooAnimal = {
   name: 'a2a-agent-framework',
+  title: 'Microsoft Agent Framework',
   version: '1.0.0b261022',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: ['probeByContext: true'],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

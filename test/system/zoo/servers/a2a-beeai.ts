@@ -8,9 +8,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aBeeai: ZooAnimal = {
   name: 'a2a-beeai',
+  title: 'BeeAI Framework',
   version: '0.1.85',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

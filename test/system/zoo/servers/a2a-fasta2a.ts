@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aFasta2a: ZooAnimal = {
   name: 'a2a-fasta2a',
+  title: 'fasta2a (Pydantic AI)',
   version: '2.1.1',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

@@ -8,9 +8,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aGo03: ZooAnimal = {
   name: 'a2a-go-0.3',
+  title: 'a2a-go',
   version: '0.3.3',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aPython03: ZooAnimal = {
   name: 'a2a-python-0.3',
+  title: 'A2A SDK for Python, 0.3',
   version: '0.3.26',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

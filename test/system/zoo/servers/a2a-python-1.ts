@@ -8,9 +8,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aPython1: ZooAnimal = {
   name: 'a2a-python-1',
+  title: 'A2A SDK for Python, JSON-RPC',
   version: '1.3.0',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: ['probeByContext: true'],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const a2aStrands: ZooAnimal = {
   name: 'a2a-strands',
+  title: 'Strands Agents',
   version: '1.62.0',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three \nrows\n' },
     slow: { kind: 'completed', text: 'three \nrows\n' },

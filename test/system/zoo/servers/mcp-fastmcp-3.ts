@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const mcpFastmcp3: ZooAnimal = {
   name: 'mcp-fastmcp-3',
+  title: 'FastMCP 3',
   version: '3.4.11',
   recordedOn: '2026-11-30',
   entry: (origin) => mcpServer({ url: `${origin}/mcp` }),
+  options: ["protocolVersion: '2025-11-25'"],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

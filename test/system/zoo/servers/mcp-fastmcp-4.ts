@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const mcpFastmcp4: ZooAnimal = {
   name: 'mcp-fastmcp-4',
+  title: 'FastMCP 4',
   version: '4.1.4',
   recordedOn: '2026-11-30',
   entry: (origin) => mcpServer({ url: `${origin}/mcp` }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const mcpPython1: ZooAnimal = {
   name: 'mcp-python-1',
+  title: 'MCP SDK for Python 1',
   version: '1.30.0',
   recordedOn: '2026-11-30',
   entry: (origin) => mcpServer({ url: `${origin}/mcp` }),
+  options: ["protocolVersion: '2025-11-25'"],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

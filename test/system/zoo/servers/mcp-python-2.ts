@@ -7,9 +7,11 @@ import type { ZooAnimal } from '../animal.js';
 
 export const mcpPython2: ZooAnimal = {
   name: 'mcp-python-2',
+  title: 'MCP SDK for Python 2',
   version: '2.3.0',
   recordedOn: '2026-11-30',
   entry: (origin) => mcpServer({ url: `${origin}/mcp` }),
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },
