@@ -10,8 +10,9 @@ import type { TransportDeps } from '../remote/transport-deps.js';
 import type { CallNews, TriedCall } from '../remote/try/call.js';
 import type { ServerLook } from '../remote/try/findings.js';
 import type { WireEvent } from '../remote/try/wire-tap.js';
-import type { RemoteRequest } from '../remote/transport.js';
+import type { RemoteEnd, RemoteRequest } from '../remote/transport.js';
 import type { ServerConfig } from '../workflow/app.js';
+import { dataOf, textOf } from '../workflow/outcome.js';
 import { durationArgument, jsonArgument } from './arguments.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { withJson } from './common-options.js';
@@ -58,12 +59,22 @@ async function trial(target: string, flags: Flags, command: Command): Promise<vo
   if (!isUrl && flags.protocol !== undefined)
     command.error('error: --protocol is for a URL; the configuration says what its servers speak');
   // Loaded here, so that the other commands start fast.
-  const [{ system }, { silentLog }, { GuardedHttpClient }, { WireTap }, { lookAt, lookAtUrl }] = await Promise.all([
+  const [
+    { system },
+    { silentLog },
+    { GuardedHttpClient },
+    { WireTap },
+    { lookAt, lookAtUrl },
+    { cleaned, entryLine },
+    { wentWell },
+  ] = await Promise.all([
     import('../aws/system.js'),
     import('../base/log.js'),
     import('../remote/http.js'),
     import('../remote/try/wire-tap.js'),
     import('../remote/try/look.js'),
+    import('../remote/try/findings.js'),
+    import('../remote/try/call.js'),
   ]);
   const name = isUrl ? 'server' : target;
   const config = isUrl ? undefined : await configuredServer(target, flags.config);
@@ -82,20 +93,24 @@ async function trial(target: string, flags: Flags, command: Command): Promise<vo
     log: silentLog,
   };
   try {
-    const look = await (config === undefined
+    const seen = await (config === undefined
       ? lookAtUrl(name, target, flags.protocol, deps)
       : lookAt(name, config, deps));
-    say(flags, await formatLook(name, look));
-    if (request === undefined || !look.callable) {
-      printJson(flags, { server: name, ...withoutConfig(look), entry: await entryOf(name, look) });
-      if (!look.callable) process.exitCode = exitCodes.failed;
+    const look = cleaned(seen, (text) => tap.clean(text));
+    const { callable, facts, missing, options } = look;
+    // A configuration has its entry, and its URL may hold a key.
+    const entry = isUrl ? { entry: entryLine(look) } : {};
+    say(flags, formatLook({ ...look, ...entry }));
+    const answer = { server: isUrl ? target : name, callable, facts, missing, options, ...entry };
+    if (request === undefined || !callable) {
+      printJson(flags, answer);
+      if (!callable) process.exitCode = exitCodes.failed;
       return;
     }
     shows = true;
     const call = await makeCall(name, look, request, flags, deps);
     say(flags, formatCall(call));
-    printJson(flags, { server: name, ...withoutConfig(look), entry: await entryOf(name, look), wire, call });
-    const { wentWell } = await import('../remote/try/call.js');
+    printJson(flags, { ...answer, wire, call });
     if (!wentWell(call)) process.exitCode = exitCodes.failed;
   } finally {
     await http.close();
@@ -190,24 +205,15 @@ function printJson({ json }: Flags, answer: object): void {
   if (json === true) print({ json }, answer, () => '');
 }
 
-function withoutConfig({ callable, facts, missing, options }: ServerLook): object {
-  return { callable, facts, missing, options };
-}
-
-async function entryOf(name: string, { config, options }: ServerLook): Promise<string> {
-  const { entryLine } = await import('../remote/try/findings.js');
-  return entryLine(name, config, options);
-}
-
 const nameWidth = 17;
 
-async function formatLook(name: string, look: ServerLook): Promise<string> {
+function formatLook(look: ServerLook & { readonly entry?: string }): string {
   const row = (label: string, text: string): string => `${label.padEnd(nameWidth)}${plain(text)}`;
   return [
-    ...look.facts.map((fact) => row(fact.name, fact.text)),
+    ...look.facts.map(({ name, text }) => row(name, text)),
     ...look.missing.map((text) => row('missing', text)),
     ...look.options.map(({ line, why }) => row('set', `${line}  (${why})`)),
-    row('entry', await entryOf(name, look)),
+    ...(look.entry === undefined ? [] : [row('entry', look.entry)]),
   ].join('\n');
 }
 
@@ -240,7 +246,7 @@ function formatCall(call: TriedCall): string {
     case 'ended':
       if (call.end.kind === 'failed') return row(`failed: ${plain(call.end.error.message)} (${call.end.error.code})`);
       return row(
-        `${call.end.isError ? 'completed with an error' : 'completed'}: ${cutUtf8(JSON.stringify(call.end.result), textShownBytes)}`,
+        `${call.end.isError ? 'completed with an error' : 'completed'}${isEmpty(call.end) ? ', with neither text nor data in it' : ''}: ${cutUtf8(JSON.stringify(call.end.result), textShownBytes)}`,
       );
     case 'not_started':
       return row(
@@ -255,6 +261,11 @@ function formatCall(call: TriedCall): string {
     case 'given_up':
       return row(`given up after ${call.why === 'timeout' ? '--timeout' : 'Ctrl-C'}; ${cancelText(call.cancel)}`);
   }
+}
+
+function isEmpty(end: Extract<RemoteEnd, { kind: 'completed' }>): boolean {
+  const outcome = { ...end, server: '' };
+  return textOf(outcome) === '' && dataOf(outcome) === undefined;
 }
 
 function cancelText(kind: string): string {

@@ -169,7 +169,7 @@ describe('outwait try: one real call', () => {
       const { authorization = '' } = request.headers;
       const [, token = ''] = authorization.split(' ');
       const echo = { text: `${authorization} ${String(request.headers['x-key'])} ${encodeURIComponent(token)}` };
-      agent({ description: authorization }, () => ({
+      agent({ name: authorization, skills: [{ id: authorization }] }, () => ({
         message: { messageId: 'm', role: 'ROLE_AGENT', parts: [echo] },
       }))(request, response);
     });
@@ -180,11 +180,37 @@ describe('outwait try: one real call', () => {
     for (const more of [[], ['--json']]) {
       const { code, out, err } = await run('try', 'shop', '--config', config, '--message', 'hi', ...more);
       expect(code).toBe(0);
-      const wire = out.replace(/^outcome .*$|"call":.*$/gm, '').replace(/^entry .*$|"entry":"(?:[^"\\]|\\.)*"/gm, '');
+      const wire = out.replace(/^outcome .*$|"call":.*$/gm, '');
       expect(wire).toContain('[redacted]');
       expect(wire + err).not.toMatch(/canary/);
     }
     expect(received.at(-1)?.headers.authorization).toBe('Bearer canary/b"1');
+  });
+
+  it('shows nothing of what is said to an authorization server', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.path === '/token') json(response, { access_token: 'canary-token', token_type: 'Bearer' });
+      else
+        agent({}, () => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }))(
+          request,
+          response,
+        );
+    });
+    const { origin } = new URL(url);
+    const oauth = `{ clientId: 'us', clientSecret: 'canary-secret', tokenUrl: '${origin}/token' }`;
+    const config = await configWith(`shop: a2aAgent({ card: '${origin}', auth: { oauth: ${oauth} } })`);
+    const { code, out } = await run('try', 'shop', '--config', config, '--message', 'hi');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^auth +set: oauth; /m);
+    expect(out).toContain(`> POST ${origin}/token\n[not shown: it holds credentials]`);
+    expect(out).not.toContain('canary');
+  });
+
+  it('says so when a task brought nothing', async () => {
+    const task = { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_COMPLETED' } };
+    const { url } = await serve(agent({}, (method) => (method === 'SendMessage' ? { task } : task)));
+    const { out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(out).toMatch(/^outcome +completed, with neither text nor data in it: /m);
   });
 
   it('cancels the task when the time is over', async () => {

@@ -6,6 +6,7 @@ import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
+import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
 const turn = 'lib/operations/turn.ts';
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...remoteMutants,
   ...requestsMutants,
   ...stepsMutants,
+  ...tryingMutants,
   ...untestedMutants,
 
   // ----- questions of remote servers -----

@@ -28,6 +28,16 @@ export interface Option {
 /** How many skills or tools are shown. */
 export const listedMax = 20;
 
+/** `look` with every text put through `clean`. */
+export function cleaned(look: ServerLook, clean: (text: string) => string): ServerLook {
+  return {
+    ...look,
+    facts: look.facts.map(({ name, text }) => ({ name, text: clean(text) })),
+    missing: look.missing.map(clean),
+    options: look.options.map(({ line, why }) => ({ line: clean(line), why })),
+  };
+}
+
 export function listed(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   const more = names.length - listedMax;
@@ -64,15 +74,10 @@ export function isAddressProblem(message: string): boolean {
   return /allowed private address|address of the server is not allowed|no address that is allowed/.test(message);
 }
 
-/** A server without a name of its own, as a key of `servers`. */
-export function entryLine(name: string, config: ServerConfig, options: readonly Option[]): string {
+/** The line for the `servers` of a configuration, for what was found at a URL. */
+export function entryLine({ config, options }: ServerLook): string {
   const maker = config.protocol === 'mcp' ? 'mcpServer' : 'a2aAgent';
   const place =
-    config.url !== undefined
-      ? `url: ${JSON.stringify(config.url)}`
-      : typeof config.card === 'string'
-        ? `card: ${JSON.stringify(config.card)}`
-        : 'card';
-  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-  return `${key}: ${maker}({ ${[place, ...options.map(({ line }) => line)].join(', ')} }),`;
+    config.url === undefined ? `card: ${JSON.stringify(config.card)}` : `url: ${JSON.stringify(config.url)}`;
+  return `server: ${maker}({ ${[place, ...options.map(({ line }) => line)].join(', ')} }),`;
 }

@@ -62,9 +62,14 @@ export class WireTap implements HttpClient {
     return reply;
   }
 
+  /** `text` without what was sent as a credential so far: a server may give it back wherever it likes. */
+  clean(text: string): string {
+    return scrubText(text, [...this.#secrets]);
+  }
+
   /** First clean, then cut: half of a secret would not be found. */
   #shown(text: string): string {
-    return cutUtf8(scrubText(text, [...this.#secrets]), bodyShownBytes);
+    return cutUtf8(this.clean(text), bodyShownBytes);
   }
 }
 
@@ -72,10 +77,13 @@ export class WireTap implements HttpClient {
 const ownHeaders =
   /^(accept|accept-encoding|content-type|idempotency-key|if-none-match|x-?a2a-.*|a2a-.*|mcp-(protocol-version|method|name))$/;
 
+const schemes = /^(bearer|basic|aws4-hmac-sha256)$/i;
+
 function secretsIn({ headers }: HttpRequest): readonly string[] {
   return Object.entries(headers)
     .filter(([name]) => !ownHeaders.test(name.toLowerCase()))
     .flatMap(([, value]) => [value, ...value.split(/[\s,]+/)])
+    .filter((value) => !schemes.test(value))
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)]);
 }
 
