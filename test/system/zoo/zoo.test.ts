@@ -3,6 +3,9 @@ import type { RemoteEnd } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
 import { closeAll, httpClient, transportDeps } from '../../remote/loopback.js';
+import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
+import { parsed, type RecordedExchange } from './recording.js';
+import { serveRecording } from './serve-recording.js';
 import { recordingOf, serveAnimal, type SceneEnd } from './animal.js';
 import { play, type Played } from './play.js';
 import { zoo } from './zoo.js';
@@ -37,6 +40,49 @@ describe('servers of others, as they were recorded', () => {
     },
   );
 });
+
+describe('streams of others, as they were recorded', () => {
+  const streams = zoo.flatMap((animal) =>
+    (recordingOf(animal).streams ?? []).map((exchange) => ({ name: animal.name, exchange })),
+  );
+
+  // BeeAI streams one message, which is no news of a task.
+  it.each(streams.filter(({ name }) => name !== 'a2a-beeai'))(
+    'the stream of $name can be followed to its end',
+    ({ exchange: { request, reply } }) => {
+      const { body = '', headers = {} } = reply ?? {};
+      const { id } = parsed(request.body);
+      const [, taskId = ''] = /"(?:taskId|task": ?\{"id)": ?"([^"]+)"/.exec(body) ?? [];
+      const states: string[] = [];
+      const stream = new TaskStream(
+        { server: 'zoo', protocol: 'a2a', wire: '1.0', taskId },
+        typeof id === 'string' ? id : undefined,
+        (event) => states.push(event.kind === 'status' ? event.state : 'artifact'),
+      );
+      expect(stream.push({ status: 200, headers }, body)).toBe(true);
+      expect(states.at(-1)).toBe('TASK_STATE_COMPLETED');
+      expect(states).toContain(body.includes('artifactId') ? 'artifact' : 'TASK_STATE_WORKING');
+    },
+  );
+});
+
+describe('the pace of a recording', () => {
+  it('lets an answer take as long as it took, or a part of that', async () => {
+    const recording = recordingOf({ name: 'a2a-langgraph' });
+    const server = await serveRecording(recording, 0.02);
+    const { body = '', ms = 0 } = recordedStart(recording.scenes['slow']?.exchanges ?? []);
+    const startMs = performance.now();
+    const response = await fetch(`${server.origin}/a2a/x`, { method: 'POST', body });
+    expect(response.status).toBe(200);
+    expect(ms).toBeGreaterThan(3_000);
+    expect(performance.now() - startMs).toBeGreaterThan(ms * 0.02 - 5);
+  });
+});
+
+function recordedStart(exchanges: readonly RecordedExchange[]) {
+  const found = exchanges.find(({ request }) => request.method === 'POST');
+  return { body: found?.request.body, ms: found?.ms };
+}
 
 /** What a caller makes of it. A start of unknown fate is a `silent` one. */
 function endOf({ start, reads }: Played): SceneEnd | string {
