@@ -35,6 +35,7 @@ const readsMax = 8;
 interface Scene {
   readonly request: RemoteRequest;
   readonly cancels?: true;
+  readonly finds?: true;
 }
 
 const message = (text: string): RemoteRequest => ({ kind: 'message', parts: [{ text }] });
@@ -50,6 +51,7 @@ const agentScenes: Readonly<Record<string, Scene>> = {
   history: { request: message('history') },
   crash: { request: message('crash') },
   'late-crash': { request: message('late-crash') },
+  find: { request: message('cancel find'), cancels: true, finds: true },
 };
 
 const toolScenes: Readonly<Record<string, Scene>> = {
@@ -71,7 +73,8 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
   if (flag === '--record') {
     const all = Object.entries(name.startsWith('a2a') ? agentScenes : toolScenes);
     const wanted = all.filter(([scene]) => chosen === undefined || chosen.split(',').includes(scene));
-    const scenes = await recordAll(entry, Object.fromEntries(wanted));
+    const before = existsSync(file) ? await readRecording(file) : undefined;
+    const recorded = await recordAll(entry, Object.fromEntries(wanted));
     const recordedOn = new Date().toISOString().slice(0, 10);
     const streams = await recordStream(look);
     const recording: Recording = {
@@ -79,14 +82,15 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
       version,
       recordedOn,
       origin: new URL(url).origin,
-      scenes,
+      // Those that were not chosen stay, of the same version.
+      scenes: before?.version === version ? { ...before.scenes, ...recorded } : recorded,
       look,
       ...(streams === undefined ? {} : { streams }),
     };
     await writeFile(file, `${JSON.stringify(recording, null, 2)}\n`);
     return 0;
   }
-  const recording = JSON.parse(await readFile(file, 'utf8')) as Recording;
+  const recording = await readRecording(file);
   const fresh = await recordAll(entry, recording.scenes);
   const differences: string[] = Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
     differencesOf(exchanges, fresh[scene]?.exchanges ?? []).map((difference) => `${scene}: ${difference}`),
@@ -95,6 +99,10 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
   for (const difference of differences) write(difference);
   write(`${Object.keys(recording.scenes).length} scenes, ${differences.length} differences`);
   return differences.length === 0 ? 0 : 1;
+}
+
+async function readRecording(file: string): Promise<Recording> {
+  return JSON.parse(await readFile(file, 'utf8')) as Recording;
 }
 
 const clock = { nowMs: () => Date.now() };
@@ -145,17 +153,21 @@ async function recordStream(look: readonly RecordedExchange[]): Promise<readonly
 
 async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Scene>>) {
   const recorded: Record<string, RecordedScene> = {};
-  for (const [name, { request, cancels }] of Object.entries(scenes)) {
+  for (const [name, { request, cancels, finds }] of Object.entries(scenes)) {
     const exchanges: RecordedExchange[] = [];
     const http = new GuardedHttpClient({ allowLoopback: true });
     // A client of its own for each scene, so that each has the questions that come before a start.
     const deps = depsWith(recordingClient(http, exchanges, clock.nowMs));
-    const transport = createTransports({ zoo: entry }, deps).get('zoo');
+    const transport = createTransports({ zoo: finds === true ? { ...entry, probeByContext: true } : entry }, deps).get(
+      'zoo',
+    );
+    const key = randomBytes(16).toString('hex');
     const { start, reads, cancel } = await play(transport, request, {
       cancels: cancels ?? false,
+      finds: finds ?? false,
       pauseMs: readEachMs,
       readsMax,
-      key: randomBytes(16).toString('hex'),
+      key,
     });
     await http.close();
     const last = reads.at(-1);
@@ -165,6 +177,7 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
     recorded[name] = {
       request,
       ...(cancels === undefined ? {} : { cancels }),
+      ...(finds === undefined ? {} : { finds, key }),
       exchanges: exchanges.filter((exchange, index) => !saysTheSame(exchange, exchanges[index - 1])),
     };
   }

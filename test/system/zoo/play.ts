@@ -15,27 +15,34 @@ export interface Played {
 
 interface PlayOptions {
   readonly cancels?: boolean;
+  readonly finds?: boolean;
   readonly pauseMs?: number;
   readonly key?: string;
   readonly readsMax?: number;
 }
 
-/** Starts a task and reads it to its end, with `pauseMs` before each read; or cancels it after the first. */
+/**
+ * Starts a task and reads it to its end, with `pauseMs` before each read; or cancels it after the first. `finds`: looks for
+ * the task of a start without an answer.
+ */
 export async function play(
   transport: RemoteTaskTransport,
   request: RemoteRequest,
-  { cancels = false, pauseMs = 0, key = 'zoo-1', readsMax = 40 }: PlayOptions = {},
+  { cancels = false, finds = false, pauseMs = 0, key = 'zoo-1', readsMax = 40 }: PlayOptions = {},
 ): Promise<Played> {
   const start = await transport.start({ request, idempotencyKey: key });
-  if (start.kind !== 'started') return { start, reads: [] };
+  const found =
+    finds && start.kind === 'unknown' ? await transport.find?.({ request, idempotencyKey: key }) : undefined;
+  const handle = start.kind === 'started' ? start.handle : found?.kind === 'found' ? found.handle : undefined;
+  if (handle === undefined) return { start, reads: [] };
   const reads: PollReply[] = [];
   let cancel: CancelReply | undefined;
   while (reads.length < readsMax) {
     if (pauseMs > 0) await delay(pauseMs);
-    const read = await transport.get(start.handle);
+    const read = await transport.get(handle);
     reads.push(read);
     if (read.kind !== 'working') break;
-    if (cancels) cancel ??= await transport.cancel(start.handle);
+    if (cancels) cancel ??= await transport.cancel(handle);
   }
   return { start, reads, ...(cancel === undefined ? {} : { cancel }) };
 }

@@ -26,6 +26,10 @@ export interface RecordedScene {
   readonly request: RemoteRequest;
   /** The task is cancelled after its first read. */
   readonly cancels?: true;
+  /** A start without an answer is looked for by its context. */
+  readonly finds?: true;
+  /** The idempotency key of the start, from which the context is made. */
+  readonly key?: string;
   readonly exchanges: readonly RecordedExchange[];
 }
 

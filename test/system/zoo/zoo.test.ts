@@ -4,7 +4,7 @@ import { createTransports } from '../../../lib/remote/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
 import { closeAll, httpClient, transportDeps } from '../../remote/loopback.js';
 import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
-import { parsed, type RecordedExchange } from './recording.js';
+import { parsed, type RecordedExchange, type RecordedScene } from './recording.js';
 import { serveRecording } from './serve-recording.js';
 import { recordingOf, serveAnimal, type SceneEnd } from './animal.js';
 import { play, type Played } from './play.js';
@@ -31,9 +31,11 @@ describe('servers of others, as they were recorded', () => {
     'F60-F66, F70, F72: $title: $name ends as it should, with one start',
     async ({ animal, name, scene }) => {
       const server = await serveAnimal(animal);
-      const http = httpClient(animal.ends[name]?.kind === 'silent' ? { limits: { headersMs: 50 } } : {});
-      const transport = createTransports({ zoo: animal.entry(server.origin) }, transportDeps(http)).get('zoo');
-      const played = await play(transport, scene.request, { cancels: scene.cancels ?? false, readsMax: 12 });
+      const http = httpClient(isSilent(scene) ? { limits: { headersMs: 50 } } : {});
+      const entry = animal.entry(server.origin);
+      const config = scene.finds === true ? { ...entry, probeByContext: true } : entry;
+      const transport = createTransports({ zoo: config }, transportDeps(http)).get('zoo');
+      const played = await play(transport, scene.request, { ...scene, readsMax: 12 });
       expect(endOf(played)).toEqual(animal.ends[name]);
       expect(server.starts()).toBe(1);
       expect(server.unknown).toEqual([]);
@@ -82,6 +84,11 @@ describe('the pace of a recording', () => {
 function recordedStart(exchanges: readonly RecordedExchange[]) {
   const found = exchanges.find(({ request }) => request.method === 'POST');
   return { body: found?.request.body, ms: found?.ms };
+}
+
+/** The start had no answer for as long as the client waited. */
+function isSilent({ exchanges }: RecordedScene): boolean {
+  return exchanges.some(({ reply }) => reply === undefined);
 }
 
 /** What a caller makes of it. A start of unknown fate is a `silent` one. */

@@ -1,6 +1,7 @@
 // LangGraph API 0.16.7 (`langgraph dev`) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// One agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done (F62).
+// One agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done
+// (F62); a task whose caller has hung up goes on, is listed by its context and can be cancelled.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';
@@ -16,6 +17,7 @@ export const a2aLanggraph: ZooAnimal = {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },
     cancel: { kind: 'silent' },
+    find: { kind: 'cancelled' },
     fail: { kind: 'failed', reason: 'Error executing assistant: RuntimeError' },
   },
 };
