@@ -158,9 +158,10 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
     const http = new GuardedHttpClient({ allowLoopback: true });
     // A client of its own for each scene, so that each has the questions that come before a start.
     const deps = depsWith(recordingClient(http, exchanges, clock.nowMs));
-    const transport = createTransports({ zoo: finds === true ? { ...entry, probeByContext: true } : entry }, deps).get(
-      'zoo',
-    );
+    const transport = createTransports(
+      { zoo: finds === true && entry.protocol === 'a2a' ? { ...entry, probeByContext: true } : entry },
+      deps,
+    ).get('zoo');
     const key = randomBytes(16).toString('hex');
     const { start, reads, cancel } = await play(transport, request, {
       cancels: cancels ?? false,
