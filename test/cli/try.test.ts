@@ -109,6 +109,18 @@ describe('outwait try: a look at a server', () => {
     expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
   });
 
+  it('says that a card leads to what is no agent', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.httpMethod === 'GET') agent()(request, response);
+      else json(response, '<h1>Not Found</h1>', 404, { 'content-type': 'text/html' });
+    });
+    const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^missing +a read of a task brought no answer of the protocol: the server answered with status 404$/m,
+    );
+  });
+
   it('needs allowPrivateAddresses for an address that is not public', async () => {
     const { code, out } = await run('try', 'http://10.1.2.3/mcp');
     expect(code).toBe(1);

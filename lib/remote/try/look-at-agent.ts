@@ -165,8 +165,7 @@ async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { ran
   const task = await ask({ kind: 'get', taskId: unused });
   const list = to.wire === '1.0' ? await ask({ kind: 'list', contextId: unused }) : undefined;
   const status = 'status' in task ? task.status : undefined;
-  const isAnswer =
-    task.kind === 'result' || task.kind === 'rpc_error' || (task.kind === 'http_error' && status === 404);
+  const isAnswer = task.kind === 'result' || task.kind === 'rpc_error';
   return {
     lists: list?.kind === 'result',
     refusesStrangers: status === 401 || status === 403,

@@ -45,7 +45,10 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
     config,
     facts: [
       { name: 'speaks', text: `MCP ${revision}${agreed}${isLegacy ? sessionText(session?.id) : ''}` },
-      { name: 'auth', text: `${authSet(config)}; asked for: nothing more` },
+      {
+        name: 'auth',
+        text: `${authSet(config)}; asked for: ${config.auth === undefined ? 'nothing' : 'nothing more'}`,
+      },
       { name: 'streams', text: 'read where an answer comes as one' },
       { name: 'pushes', text: 'no; outwait reads, and needs none' },
       { name: 'tasks', text: tasksText(hasTasks, isLegacy, named) },
