@@ -36,6 +36,7 @@ interface Scene {
   readonly request: RemoteRequest;
   readonly cancels?: true;
   readonly finds?: true;
+  readonly answers?: string;
 }
 
 const message = (text: string): RemoteRequest => ({ kind: 'message', parts: [{ text }] });
@@ -51,6 +52,7 @@ const agentScenes: Readonly<Record<string, Scene>> = {
   history: { request: message('history') },
   crash: { request: message('crash') },
   'late-crash': { request: message('late-crash') },
+  ask: { request: message('ask'), answers: 'slow' },
   find: { request: message('cancel find'), cancels: true, finds: true },
 };
 
@@ -153,7 +155,7 @@ async function recordStream(look: readonly RecordedExchange[]): Promise<readonly
 
 async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Scene>>) {
   const recorded: Record<string, RecordedScene> = {};
-  for (const [name, { request, cancels, finds }] of Object.entries(scenes)) {
+  for (const [name, { request, cancels, finds, answers }] of Object.entries(scenes)) {
     const exchanges: RecordedExchange[] = [];
     const http = new GuardedHttpClient({ allowLoopback: true });
     // A client of its own for each scene, so that each has the questions that come before a start.
@@ -166,6 +168,7 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
     const { start, reads, cancel } = await play(transport, request, {
       cancels: cancels ?? false,
       finds: finds ?? false,
+      ...(answers === undefined ? {} : { answers }),
       pauseMs: readEachMs,
       readsMax,
       key,
@@ -179,7 +182,12 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
       request,
       ...(cancels === undefined ? {} : { cancels }),
       ...(finds === undefined ? {} : { finds, key }),
-      exchanges: exchanges.filter((exchange, index) => !saysTheSame(exchange, exchanges[index - 1])),
+      ...(answers === undefined ? {} : { answers }),
+      // Before an answer the task is read once more, which says the same.
+      exchanges:
+        answers === undefined
+          ? exchanges.filter((exchange, index) => !saysTheSame(exchange, exchanges[index - 1]))
+          : exchanges,
     };
   }
   return recorded;

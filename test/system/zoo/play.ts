@@ -16,6 +16,7 @@ export interface Played {
 interface PlayOptions {
   readonly cancels?: boolean;
   readonly finds?: boolean;
+  readonly answers?: string;
   readonly pauseMs?: number;
   readonly key?: string;
   readonly readsMax?: number;
@@ -23,12 +24,12 @@ interface PlayOptions {
 
 /**
  * Starts a task and reads it to its end, with `pauseMs` before each read; or cancels it after the first. `finds`: looks for
- * the task of a start without an answer.
+ * the task of a start without an answer. `answers`: what each of its questions is answered.
  */
 export async function play(
   transport: RemoteTaskTransport,
   request: RemoteRequest,
-  { cancels = false, finds = false, pauseMs = 0, key = 'zoo-1', readsMax = 40 }: PlayOptions = {},
+  { cancels = false, finds = false, answers, pauseMs = 0, key = 'zoo-1', readsMax = 40 }: PlayOptions = {},
 ): Promise<Played> {
   const start = await transport.start({ request, idempotencyKey: key });
   const found =
@@ -42,6 +43,9 @@ export async function play(
     const read = await transport.get(handle);
     reads.push(read);
     if (read.kind !== 'working') break;
+    const [question] = read.questions ?? [];
+    if (answers !== undefined && question !== undefined)
+      await transport.answer?.(handle, question, { action: 'accept', content: answers }, `${key} answer`);
     if (cancels) cancel ??= await transport.cancel(handle);
   }
   return { start, reads, ...(cancel === undefined ? {} : { cancel }) };

@@ -28,6 +28,8 @@ export interface RecordedScene {
   readonly cancels?: true;
   /** A start without an answer is looked for by its context. */
   readonly finds?: true;
+  /** The answer to the question of the task. */
+  readonly answers?: string;
   /** The idempotency key of the start, from which the context is made. */
   readonly key?: string;
   readonly exchanges: readonly RecordedExchange[];

@@ -13,6 +13,7 @@ export const a2aPython03: ZooAnimal = {
   entry: (origin) => a2aAgent({ card: origin }),
   options: [],
   ends: {
+    ask: { kind: 'completed', text: 'three rows' },
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },
     cancel: { kind: 'cancelled' },
