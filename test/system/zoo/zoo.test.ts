@@ -4,7 +4,7 @@ import { createTransports } from '../../../lib/remote/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
 import { closeAll, httpClient, transportDeps } from '../../remote/loopback.js';
 import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
-import { parsed, type RecordedExchange, type RecordedScene } from './recording.js';
+import { operationOf, parsed, type RecordedExchange, type RecordedScene } from './recording.js';
 import { serveRecording } from './serve-recording.js';
 import { recordingOf, serveAnimal, type SceneEnd } from './animal.js';
 import { play, type Played } from './play.js';
@@ -39,6 +39,13 @@ describe('servers of others, as they were recorded', () => {
       expect(endOf(played)).toEqual(animal.ends[name]);
       expect(server.starts()).toBe(1);
       expect(server.unknown).toEqual([]);
+      // The same requests in the same order; reads may be fewer.
+      const asked = server.received.map(({ httpMethod, path, text }) =>
+        operationOf({ method: httpMethod, path, body: text }),
+      );
+      const recorded = scene.exchanges.map(({ request }) => operationOf(request));
+      expect([...new Set(asked)]).toEqual([...new Set(recorded)]);
+      expect(asked.filter(isWrite)).toEqual(recorded.filter(isWrite));
     },
   );
 });
@@ -85,6 +92,8 @@ function recordedStart(exchanges: readonly RecordedExchange[]) {
   const found = exchanges.find(({ request }) => request.method === 'POST');
   return { body: found?.request.body, ms: found?.ms };
 }
+
+const isWrite = (operation: string): boolean => /send|call$|cancel/i.test(operation);
 
 /** The start had no answer for as long as the client waited. */
 function isSilent({ exchanges }: RecordedScene): boolean {
