@@ -150,10 +150,10 @@ async function lookBehind(
 }
 
 interface Probes {
-  /** It answers ListTasks for a context. */
+  /** True if ListTasks is answered for a context. */
   readonly lists: boolean;
   readonly refusesStrangers: boolean;
-  /** It cannot be asked at all. */
+  /** Why the agent cannot be asked at all. */
   readonly problem?: string;
 }
 

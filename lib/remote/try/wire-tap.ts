@@ -5,7 +5,7 @@ import { mediaTypeOf } from '../exchange.js';
 import type { HttpClient, HttpReply, HttpRequest } from '../http.js';
 import { scrubText } from '../scrub.js';
 
-/** One request and what came of it, for the eyes of a person. Headers are never among it: they hold credentials. */
+/** A request and what came of it, for the eyes of a person. Headers are never among it: they hold credentials. */
 export interface WireEvent {
   readonly method: string;
   readonly url: string;

@@ -84,7 +84,7 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
       version,
       recordedOn,
       origin: new URL(url).origin,
-      // Those that were not chosen stay, of the same version.
+      // Scenes that were not chosen stay, of the same version.
       scenes: before?.version === version ? { ...before.scenes, ...recorded } : recorded,
       look,
       ...(streams === undefined ? {} : { streams }),

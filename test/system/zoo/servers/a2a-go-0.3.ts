@@ -1,6 +1,6 @@
 // A2a-go 0.3.3 over JSON-RPC 0.3, recorded on 2026-11-30.
 //
-// Says `text/plain` of JSON (F60); its card has an empty `protocolVersion` (F63) where the author sets none. Tasks that end at
+// Says `text/plain` of JSON; its card has an empty `protocolVersion` where the author sets none. Tasks that end at
 // once are in the answer to the start. An agent that breaks after its task was made leaves it working for ever.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
