@@ -1,7 +1,7 @@
 // LangGraph API 0.16.7 (`langgraph dev`) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// An agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done
-//; a task whose caller has hung up goes on, is listed by its context and can be cancelled.
+// An agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done;
+// a task whose caller has hung up goes on, is listed by its context and can be cancelled.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';
