@@ -14,6 +14,7 @@ import { addRedriveCommand } from './cli/redrive-command.js';
 import { addReplayCommand } from './cli/replay-command.js';
 import { addRunCommands } from './cli/run-commands.js';
 import { addServersCommand } from './cli/servers-command.js';
+import { addTryCommand } from './cli/try-command.js';
 import { addWatchCommand } from './cli/watch-command.js';
 import { addScheduleCommands } from './cli/schedule-commands.js';
 
@@ -38,6 +39,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addReplayCommand(program);
   addRedriveCommand(program);
   addDoctorCommand(program);
+  addTryCommand(program);
   addInitCommand(program, version);
   addLintCommand(program);
   try {

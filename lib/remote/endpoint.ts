@@ -210,7 +210,7 @@ function addressesIn(url: string): string[] {
 }
 
 /** What inside a URL may be a key: its query, and long segments of its path. */
-function keysIn(url: string): string[] {
+export function keysIn(url: string): string[] {
   const { pathname, search, searchParams } = new URL(url);
   const segments = pathname.split('/').filter((segment) => segment.length >= 16);
   return [search, ...searchParams.values(), ...segments];

@@ -37,6 +37,11 @@ export function scrubbed<Kind extends Reply>(
   };
 }
 
+/** `text` with every one of `secrets` taken out. */
+export function scrubText(text: string, secrets: readonly string[]): string {
+  return without(secrets)(text);
+}
+
 function without(secrets: readonly string[]): Scrub {
   const longestFirst = [...new Set(secrets)]
     .filter((secret) => secret.length >= scrubMinChars)

@@ -9,6 +9,7 @@ import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
+import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
 const turn = 'lib/operations/turn.ts';
@@ -34,6 +35,7 @@ export const mutants: readonly Mutant[] = [
   ...requestsMutants,
   ...patientMutants,
   ...stepsMutants,
+  ...tryingMutants,
   ...untestedMutants,
 
   // ----- questions of remote servers -----

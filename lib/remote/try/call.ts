@@ -1,0 +1,99 @@
+import type { StoredError } from '../../base/errors.js';
+import type { RemoteEnd, RemoteQuestion, RemoteRequest, RemoteTaskTransport } from '../transport.js';
+
+/** How a call that was tried has ended. */
+export type TriedCall =
+  | { readonly kind: 'ended'; readonly taskId?: string; readonly end: RemoteEnd }
+  /** Nothing was started, or nobody knows. */
+  | { readonly kind: 'not_started'; readonly error: StoredError; readonly mayRun: boolean }
+  /** The server wants answers before it starts. */
+  | { readonly kind: 'asked'; readonly questions: readonly RemoteQuestion[] }
+  /** The server no longer knows the task. */
+  | { readonly kind: 'lost'; readonly taskId: string; readonly error: StoredError }
+  /** Nobody waited any longer: the server was asked to cancel. */
+  | {
+      readonly kind: 'given_up';
+      readonly taskId: string;
+      readonly why: 'interrupted' | 'timeout';
+      readonly cancel: string;
+    };
+
+export type CallNews =
+  | { readonly kind: 'started'; readonly taskId: string; readonly contextId?: string }
+  | { readonly kind: 'working'; readonly state: string; readonly note?: string; readonly questions: readonly string[] }
+  | { readonly kind: 'unreadable'; readonly error: StoredError };
+
+export interface CallOptions {
+  readonly idempotencyKey: string;
+  readonly timeoutMs: number;
+  /** Aborts when a person gives up. */
+  readonly signal: AbortSignal;
+  readonly nowMs: () => number;
+  /** Resolves after `ms`, or when the signal aborts. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly onNews: (news: CallNews) => void;
+}
+
+const pauseMinMs = 1_000;
+const pauseMaxMs = 10_000;
+
+/** Makes one call and reads its task until it has ended, the time is over, or a person gives up. Repeats nothing but reads. */
+export async function tryCall(
+  transport: RemoteTaskTransport,
+  request: RemoteRequest,
+  options: CallOptions,
+): Promise<TriedCall> {
+  const { nowMs, pause, signal, onNews } = options;
+  const untilMs = nowMs() + options.timeoutMs;
+  const start = await transport.start({ request, idempotencyKey: options.idempotencyKey });
+  switch (start.kind) {
+    case 'ended': {
+      const taskId = start.handle?.taskId;
+      return { kind: 'ended', end: start.end, ...(taskId === undefined ? {} : { taskId }) };
+    }
+    case 'asked':
+      return { kind: 'asked', questions: start.questions };
+    case 'refused':
+    case 'retry':
+      return { kind: 'not_started', error: start.error, mayRun: false };
+    case 'unknown':
+      return { kind: 'not_started', error: start.error, mayRun: true };
+    case 'started':
+      break;
+  }
+  const { handle } = start;
+  const { taskId, contextId } = handle;
+  onNews({ kind: 'started', taskId, ...(contextId === undefined ? {} : { contextId }) });
+  // The first read comes at once: many tasks have ended by then.
+  for (let waitMs = 0; ; waitMs = Math.min(Math.max(waitMs * 2, pauseMinMs), pauseMaxMs)) {
+    if (waitMs > 0) await pause(Math.min(waitMs, Math.max(untilMs - nowMs(), 0)), signal);
+    if (signal.aborted || nowMs() >= untilMs) {
+      const { kind } = await transport.cancel(handle);
+      return { kind: 'given_up', taskId, why: signal.aborted ? 'interrupted' : 'timeout', cancel: kind };
+    }
+    const read = await transport.get(handle);
+    switch (read.kind) {
+      case 'ended':
+        return { kind: 'ended', end: read.end, taskId };
+      case 'missing':
+        return { kind: 'lost', taskId, error: read.error };
+      case 'unreadable':
+        onNews({ kind: 'unreadable', error: read.error });
+        break;
+      case 'working': {
+        const questions = (read.questions ?? []).map(({ message }) => message);
+        onNews({
+          kind: 'working',
+          state: read.state,
+          questions,
+          ...(read.note === undefined ? {} : { note: read.note }),
+        });
+      }
+    }
+  }
+}
+
+/** What an end is to a shell: it went well, and brought what was asked for. */
+export function wentWell(call: TriedCall): boolean {
+  return call.kind === 'ended' && call.end.kind === 'completed' && !call.end.isError;
+}

@@ -1,0 +1,240 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { A2aAgentConfig } from '../../workflow/app.js';
+import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard } from '../a2a/agent-card.js';
+import { callFor } from '../a2a/call.js';
+import { fetchCard } from '../a2a/fetch-card.js';
+import type { A2aInterface } from '../a2a/interface.js';
+import { contextIdOf } from '../a2a/message-id.js';
+import type { A2aOperation } from '../a2a/operation.js';
+import { RemoteEndpoint, type Send } from '../endpoint.js';
+import type { Exchange } from '../exchange.js';
+import type { TransportDeps } from '../transport-deps.js';
+import { startTrouble } from '../trouble.js';
+import {
+  authOption,
+  authSet,
+  isAddressProblem,
+  listed,
+  privateOption,
+  noDedupes,
+  type Fact,
+  type Option,
+  type ServerLook,
+} from './findings.js';
+
+/** Reads the card of an agent, and asks the agent for a task and for a list that are not there. Starts nothing. */
+export async function lookAtAgent(name: string, config: A2aAgentConfig, deps: TransportDeps): Promise<ServerLook> {
+  const home = config.url ?? (typeof config.card === 'string' ? config.card : 'https://agent.invalid/');
+  const endpoint = new RemoteEndpoint(name, { ...config, url: home }, deps);
+  const { look } = await endpoint.converse('GetAgentCard', async (send) => {
+    const found = await cardOf(config, send);
+    return {
+      kind: 'looked',
+      look: 'problem' in found ? withoutCard(config, found) : await lookBehind(config, found, send, deps),
+    };
+  });
+  return look;
+}
+
+interface FoundCard {
+  readonly raw: JsonObject;
+  readonly card: AgentCard;
+}
+
+interface NoCard {
+  readonly problem: string;
+  readonly status?: number;
+}
+
+async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | NoCard> {
+  if (config.url !== undefined) {
+    const { url, tenant } = config;
+    const to = { url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) } as const;
+    return {
+      raw: {},
+      card: { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false },
+    };
+  }
+  if (typeof config.card !== 'string') return readable(config.card, { hosts: 'any', httpsOnly: false });
+  const url = cardUrlOf(config.card);
+  const read = await fetchCard(url, undefined, send);
+  if (read.kind === 'card') {
+    const { host, protocol } = new URL(url);
+    const hosts = [host, ...(config.allowedHosts ?? [])];
+    return readable(read.card, { hosts, httpsOnly: protocol === 'https:' });
+  }
+  if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
+  const { error } = startTrouble(read.trouble);
+  const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
+  return { problem: error.message, ...(status === undefined ? {} : { status: Number(status) }) };
+}
+
+function readable(raw: JsonValue, rule: Parameters<typeof readAgentCard>[1]): FoundCard | NoCard {
+  const card = readAgentCard(raw, rule);
+  if (card === undefined || !isJsonObject(raw)) return { problem: 'the agent card has no interfaces' };
+  return { raw, card };
+}
+
+function withoutCard(config: A2aAgentConfig, { problem, status }: NoCard): ServerLook {
+  const options = [
+    ...(status === 401 || status === 403 ? [authOption] : []),
+    ...(isAddressProblem(problem) ? [privateOption] : []),
+  ];
+  return {
+    callable: false,
+    config,
+    facts: [{ name: 'auth', text: authSet(config) }],
+    missing: [problem],
+    options,
+  };
+}
+
+async function lookBehind(
+  config: A2aAgentConfig,
+  { raw, card }: FoundCard,
+  send: Send,
+  deps: TransportDeps,
+): Promise<ServerLook> {
+  const to = preferredInterface(card.interfaces);
+  const probes = to === undefined ? undefined : await probe(to, config, send, deps);
+  const schemes = schemesIn(raw);
+  const asksAuth = probes?.refusesStrangers === true;
+  const capabilities = objectIn(raw['capabilities']);
+  const foreign = to === undefined ? foreignHosts(config, raw) : [];
+  const facts: Fact[] = [
+    { name: 'speaks', text: spoken(config, raw, to, card) },
+    { name: 'auth', text: `${authSet(config)}; asked for: ${authAsked(raw, schemes, asksAuth)}` },
+    { name: 'streams', text: yes(card.streams) },
+    { name: 'pushes', text: `${yes(capabilities['pushNotifications'] === true)}; outwait reads, and needs none` },
+    { name: 'tasks', text: 'decided by the agent for each message: a task, or a message at once' },
+    {
+      name: 'dedupes',
+      text: card.dedupes
+        ? 'yes, the card says so'
+        : config.dedupes === true
+          ? 'yes, the entry says so'
+          : 'the card does not say so',
+    },
+    { name: 'list by context', text: listText(to, probes) },
+    { name: 'skills', text: listed(skillsIn(raw)) },
+  ];
+  const missing = [
+    ...(card.problem === undefined ? [] : [card.problem]),
+    ...(card.dedupes || config.dedupes === true ? [] : [noDedupes]),
+    ...(probes?.problem === undefined ? [] : [probes.problem]),
+  ];
+  const options: Option[] = [
+    ...((asksAuth || requiresAuth(raw)) && config.auth === undefined ? [authOption] : []),
+    ...(foreign.length === 0
+      ? []
+      : [
+          {
+            line: `allowedHosts: ${JSON.stringify([...(config.allowedHosts ?? []), ...foreign])}`,
+            why: 'the card leads there; if that is right, credentials go there too',
+          },
+        ]),
+    ...(probes?.lists === true && config.probeByContext !== true && !card.dedupes
+      ? [
+          {
+            line: 'probeByContext: true',
+            why: 'a start without an answer is looked for, if the agent keeps the context ids of its callers',
+          },
+        ]
+      : []),
+    ...(card.hasExtended && config.extendedCard !== true
+      ? [{ line: 'extendedCard: true', why: 'the agent shows more to those whom it knows' }]
+      : []),
+    ...(probes?.problem !== undefined && isAddressProblem(probes.problem) ? [privateOption] : []),
+  ];
+  return { callable: to !== undefined && probes?.problem === undefined, config, facts, missing, options };
+}
+
+interface Probes {
+  /** True if ListTasks is answered for a context. */
+  readonly lists: boolean;
+  readonly refusesStrangers: boolean;
+  /** Why the agent cannot be asked at all. */
+  readonly problem?: string;
+}
+
+/** A read of a task that nobody has started, and a list of a context that nobody has used. */
+async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { random }: TransportDeps): Promise<Probes> {
+  const unused = contextIdOf(random.hex(16));
+  const ask = async (operation: A2aOperation): Promise<Exchange> =>
+    (await send(callFor(to, operation, config.extensions ?? []), { url: to.url })).exchange;
+  const task = await ask({ kind: 'get', taskId: unused });
+  const list = to.wire === '1.0' ? await ask({ kind: 'list', contextId: unused }) : undefined;
+  const status = 'status' in task ? task.status : undefined;
+  const isAnswer = task.kind === 'result' || task.kind === 'rpc_error';
+  return {
+    lists: list?.kind === 'result',
+    refusesStrangers: status === 401 || status === 403,
+    ...(isAnswer ? {} : { problem: `a read of a task brought no answer of the protocol: ${problemIn(task)}` }),
+  };
+}
+
+function problemIn(exchange: Exchange): string {
+  return exchange.kind === 'result' ? 'a result' : startTrouble(exchange).error.message;
+}
+
+function spoken(config: A2aAgentConfig, raw: JsonObject, to: A2aInterface | undefined, card: AgentCard): string {
+  if (to === undefined) return 'nothing that can be called';
+  const named = typeof raw['name'] === 'string' ? `, "${raw['name']}"` : '';
+  const version = typeof raw['version'] === 'string' ? ` ${raw['version']}` : '';
+  const others = card.interfaces.filter((other) => other !== to).map(({ wire, binding }) => `${wire} ${binding}`);
+  const more = others.length === 0 ? '' : `; also ${others.join(', ')}`;
+  const source = config.url === undefined ? '' : ' (as the entry says, which has no card)';
+  return `A2A ${to.wire} over ${to.binding}${source}${named}${version}${more}`;
+}
+
+function listText(to: A2aInterface | undefined, probes: Probes | undefined): string {
+  if (to?.wire === '0.3') return 'no, A2A 0.3 has no lists';
+  return probes?.lists === true ? 'yes, ListTasks answers' : 'no';
+}
+
+function authAsked(raw: JsonObject, schemes: readonly string[], refusesStrangers: boolean): string {
+  const inCard = schemes.length === 0 ? '' : schemes.join(', ');
+  if (refusesStrangers) return inCard === '' ? 'yes, the card does not say what' : `${inCard}, and not satisfied`;
+  if (inCard === '') return 'nothing';
+  return requiresAuth(raw) ? inCard : `${inCard} (named, not required)`;
+}
+
+/** `bearer (http bearer)`, in the form of either version. */
+function schemesIn(raw: JsonObject): readonly string[] {
+  return Object.entries(objectIn(raw['securitySchemes'])).map(([name, scheme]) => {
+    const said = objectIn(scheme);
+    if (typeof said['type'] === 'string')
+      return `${name} (${[said['type'], said['scheme']].filter((part) => typeof part === 'string').join(' ')})`;
+    return `${name} (${Object.keys(said).join(', ').replaceAll('SecurityScheme', '')})`;
+  });
+}
+
+function requiresAuth(raw: JsonObject): boolean {
+  return [raw['security'], raw['securityRequirements'], raw['security_requirements']].some(
+    (list) => Array.isArray(list) && list.length > 0,
+  );
+}
+
+function skillsIn(raw: JsonObject): readonly string[] {
+  const { skills } = raw;
+  if (!Array.isArray(skills)) return [];
+  return (skills as readonly JsonValue[]).map((skill) => objectIn(skill)['id']).filter((id) => typeof id === 'string');
+}
+
+function foreignHosts(config: A2aAgentConfig, raw: JsonObject): readonly string[] {
+  const known = [
+    ...(typeof config.card === 'string' ? [new URL(config.card).host] : []),
+    ...(config.allowedHosts ?? []),
+  ];
+  const any = readAgentCard(raw, { hosts: 'any', httpsOnly: false });
+  const hosts = any?.interfaces.map(({ url }) => new URL(url).host) ?? [];
+  return [...new Set(hosts)].filter((host) => !known.includes(host));
+}
+
+function yes(value: boolean): string {
+  return value ? 'yes' : 'no';
+}
+
+function objectIn(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,109 @@
+import { requestTimeoutMs } from '../../base/limits.js';
+import type { McpServerConfig } from '../../workflow/app.js';
+import { RemoteEndpoint } from '../endpoint.js';
+import { LegacySessions } from '../mcp/legacy-sessions.js';
+import { RevisionFinder } from '../mcp/revision.js';
+import { ToolCache } from '../mcp/tool-cache.js';
+import type { ListedTool } from '../mcp/tool-list.js';
+import { toolsList as legacyToolsList } from '../mcp/wire-2025-11-25.js';
+import { mcpWire, toolsList } from '../mcp/wire-2026-07-28.js';
+import type { StoredError } from '../../base/errors.js';
+import type { TransportDeps } from '../transport-deps.js';
+import {
+  authOption,
+  authSet,
+  isAddressProblem,
+  listed,
+  noDedupes,
+  privateOption,
+  type Option,
+  type ServerLook,
+} from './findings.js';
+
+/** Asks a server which revision of MCP it speaks, and for its tools. Calls none of them. */
+export async function lookAtTools(name: string, config: McpServerConfig, deps: TransportDeps): Promise<ServerLook> {
+  const endpoint = new RemoteEndpoint(name, config, deps);
+  const sessions = new LegacySessions(endpoint);
+  const untilMs = deps.clock.nowMs() + 2 * requestTimeoutMs;
+  const found = await new RevisionFinder(endpoint, sessions, deps.clock, config.protocolVersion).find(untilMs);
+  if (found.kind === 'unready') return closed(config, found.error);
+  const isLegacy = found.revision !== mcpWire;
+  const session = isLegacy ? await sessions.current(untilMs) : undefined;
+  if (session?.kind === 'unready') return closed(config, session.error);
+  const cache = new ToolCache(endpoint, deps);
+  const tools = await cache.fresh(
+    (cursor) => (session === undefined ? toolsList(cursor) : legacyToolsList(session, cursor)),
+    untilMs,
+  );
+  const hasTasks = session === undefined ? found.tasks !== false : session.tasks;
+  const named = tools.kind === 'listed' ? [...tools.byName.values()] : [];
+  const dedupes = found.dedupes || config.dedupes === true;
+  const { revision } = found;
+  const agreed = session !== undefined && session.version !== revision ? `, in its form of ${session.version}` : '';
+  return {
+    callable: tools.kind === 'listed',
+    config,
+    facts: [
+      { name: 'speaks', text: `MCP ${revision}${agreed}${isLegacy ? sessionText(session?.id) : ''}` },
+      {
+        name: 'auth',
+        text: `${authSet(config)}; asked for: ${config.auth === undefined ? 'nothing' : 'nothing more'}`,
+      },
+      { name: 'streams', text: 'read where an answer comes as one' },
+      { name: 'pushes', text: 'no; outwait reads, and needs none' },
+      { name: 'tasks', text: tasksText(hasTasks, isLegacy, named) },
+      { name: 'dedupes', text: dedupes ? 'yes' : 'the server does not say so' },
+      { name: 'list by context', text: 'no, MCP has none' },
+      { name: 'tools', text: listed(named.map((tool) => toolText(tool, isLegacy))) },
+    ],
+    missing: [
+      ...(tools.kind === 'unready' ? [`tools/list: ${tools.error.message}`] : []),
+      ...(hasTasks
+        ? []
+        : [
+            'no tasks: a tool answers when its work is done, and one that takes longer than a request is lost sight of',
+          ]),
+      ...(dedupes ? [] : [noDedupes]),
+    ],
+    options: [
+      ...(isLegacy && config.protocolVersion === undefined
+        ? [
+            {
+              line: `protocolVersion: '${revision}'`,
+              why: 'spares each process the question which revision is spoken, which some servers of this one take badly',
+            } satisfies Option,
+          ]
+        : []),
+    ],
+  };
+}
+
+function closed(config: McpServerConfig, error: StoredError): ServerLook {
+  const status = error.details?.['status'];
+  const asksAuth = status === 401 || status === 403;
+  return {
+    callable: false,
+    config,
+    facts: [{ name: 'auth', text: `${authSet(config)}${asksAuth ? '; asked for: yes' : ''}` }],
+    missing: [error.message],
+    options: [
+      ...(asksAuth && config.auth === undefined ? [authOption] : []),
+      ...(isAddressProblem(error.message) ? [privateOption] : []),
+    ],
+  };
+}
+
+function sessionText(id: string | undefined): string {
+  return id === undefined ? ', without sessions' : ', with sessions';
+}
+
+function tasksText(hasTasks: boolean, isLegacy: boolean, tools: readonly ListedTool[]): string {
+  if (!hasTasks) return 'no';
+  if (!isLegacy) return 'yes, decided by the server for each call';
+  const asTasks = tools.filter(({ taskSupport }) => taskSupport !== 'forbidden').map(({ name }) => name);
+  return `yes: ${listed(asTasks)}`;
+}
+
+function toolText({ name, taskSupport }: ListedTool, isLegacy: boolean): string {
+  return isLegacy && taskSupport !== 'forbidden' ? `${name} (task)` : name;
+}

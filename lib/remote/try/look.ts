@@ -1,0 +1,30 @@
+import { a2aAgent, mcpServer, type ServerConfig } from '../../workflow/app.js';
+import type { TransportDeps } from '../transport-deps.js';
+import type { ServerLook } from './findings.js';
+import { lookAtAgent } from './look-at-agent.js';
+import { lookAtTools } from './look-at-tools.js';
+
+/** Looks at a server of a configuration. */
+export async function lookAt(name: string, config: ServerConfig, deps: TransportDeps): Promise<ServerLook> {
+  return config.protocol === 'mcp' ? lookAtTools(name, config, deps) : lookAtAgent(name, config, deps);
+}
+
+/** Looks at what is under a URL: an agent if there is a card, else a server of MCP. */
+export async function lookAtUrl(
+  name: string,
+  url: string,
+  protocol: 'mcp' | 'a2a' | undefined,
+  deps: TransportDeps,
+): Promise<ServerLook> {
+  if (protocol === 'mcp') return lookAt(name, mcpServer({ url }), deps);
+  const agent = await lookAt(name, a2aAgent({ card: url }), deps);
+  const isAgent = agent.facts.some((fact) => fact.name === 'speaks');
+  if (protocol === 'a2a' || isAgent) return agent;
+  const server = await lookAt(name, mcpServer({ url }), deps);
+  if (server.callable || server.facts.some((fact) => fact.name === 'speaks')) return server;
+  // Both said no. Why each did is worth a line; the options of one hold for the other.
+  return {
+    ...server,
+    missing: [`as an agent (A2A): ${agent.missing.join('; ')}`, `as a server of MCP: ${server.missing.join('; ')}`],
+  };
+}

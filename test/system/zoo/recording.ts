@@ -1,0 +1,120 @@
+// What a foreign server was sent and what it answered, as files keep it.
+
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/base/json.js';
+import type { HttpClient, HttpReply, HttpRequest } from '../../../lib/remote/http.js';
+import type { RemoteRequest } from '../../../lib/remote/transport.js';
+
+export interface RecordedExchange {
+  /** `path` with its query; `body` byte for byte. */
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  /** Only headers that say something. `body` byte for byte, as far as it was read. Missing: no answer came in time. */
+  readonly reply?: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  /** From the request to the end of the reply. */
+  readonly ms: number;
+}
+
+export interface RecordedScene {
+  readonly request: RemoteRequest;
+  /** The task is cancelled after its first read. */
+  readonly cancels?: true;
+  /** A start without an answer is looked for by its context. */
+  readonly finds?: true;
+  /** The answer to the question of the task. */
+  readonly answers?: string;
+  /** The idempotency key of the start, from which the context is made. */
+  readonly key?: string;
+  readonly exchanges: readonly RecordedExchange[];
+}
+
+export interface Recording {
+  readonly server: string;
+  readonly version: string;
+  /** `2026-11-30` */
+  readonly recordedOn: string;
+  /** Where it listened, which its bodies may name. */
+  readonly origin: string;
+  readonly scenes: Readonly<Record<string, RecordedScene>>;
+  /** What was asked and answered when a person looked at it with `outwait try`. */
+  readonly look: readonly RecordedExchange[];
+  /** A start over a stream, which the client does not make; to know what one would bring. Agents that say that they stream. */
+  readonly streams?: readonly RecordedExchange[];
+}
+
+/** Headers of a reply that a client goes by. */
+const telling = [
+  'content-type',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'a2a-version',
+  'etag',
+  'cache-control',
+  'location',
+  'retry-after',
+  'www-authenticate',
+];
+
+/** Sends with `http`, and adds each exchange to `into`. */
+export function recordingClient(http: HttpClient, into: RecordedExchange[], nowMs: () => number): HttpClient {
+  return {
+    async send(request: HttpRequest): Promise<HttpReply> {
+      const startMs = nowMs();
+      const reply = await http.send(request);
+      const { pathname, search } = new URL(request.url);
+      into.push({
+        request: {
+          method: request.method ?? 'POST',
+          path: pathname + search,
+          headers: request.headers,
+          body: request.body ?? '',
+        },
+        ...(reply.kind === 'reply'
+          ? { reply: { status: reply.status, headers: kept(reply.headers), body: reply.text } }
+          : {}),
+        ms: nowMs() - startMs,
+      });
+      return reply;
+    },
+  };
+}
+
+function kept(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => telling.includes(name)));
+}
+
+const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** What a request asks for, the same for each read of a task: its JSON-RPC method, or its method and path. */
+export function operationOf({ method, path, body }: { method: string; path: string; body: string }): string {
+  const { method: rpcMethod, params } = parsed(body);
+  if (typeof rpcMethod !== 'string') return `${method} ${path.replace(uuids, '{id}')}`;
+  // A read with history is another one than a read without.
+  const length = isJsonObject(params) ? params['historyLength'] : undefined;
+  return length === undefined || length === 0 ? rpcMethod : `${rpcMethod} historyLength=${JSON.stringify(length)}`;
+}
+
+/** The ids that a client makes, which a server gives back. */
+export function clientIds(body: string): readonly string[] {
+  const { id, params, message } = parsed(body);
+  const sent = isJsonObject(params) ? params['message'] : message;
+  const messageId = isJsonObject(sent) ? sent['messageId'] : undefined;
+  return [id, messageId].map((value) => (typeof value === 'string' ? value : ''));
+}
+
+/** The body as a JSON object, or one without fields. */
+export function parsed(body: string): JsonObject {
+  try {
+    const value = JSON.parse(body) as JsonValue;
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

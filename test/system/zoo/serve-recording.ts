@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { serve, type LoopbackServer } from '../../remote/loopback.js';
+import { clientIds, operationOf, type RecordedExchange, type RecordedScene, type Recording } from './recording.js';
+
+export interface ZooServer {
+  readonly origin: string;
+  readonly received: LoopbackServer['received'];
+  /** How many tasks, or calls, were started here. */
+  readonly starts: () => number;
+  /** Operations that the foreign server was never asked, and that this one therefore cannot answer. */
+  readonly unknown: readonly string[];
+}
+
+/** Methods and paths that start a task. */
+const starting = ['SendMessage', 'message/send', 'tools/call', 'POST /message:send'];
+
+/**
+ * A server of ours that answers as the foreign one did: the same replies in the same order, scene by scene. The request
+ * that starts a task chooses the scene; the last reply to a read repeats. Ids of the client and the origin are put in
+ * place. `pace`: by what the recorded times are multiplied; default 0, none.
+ */
+export async function serveRecording(recording: Recording, pace = 0): Promise<ZooServer> {
+  const unknown: string[] = [];
+  let starts = 0;
+  let scene: RecordedScene | undefined;
+  let answered = new Map<string, number>();
+  const server = await serve(({ httpMethod: method, path, text: body }, response) => {
+    const operation = operationOf({ method, path, body });
+    // A message to a task that is there starts nothing.
+    if (starting.includes(operation) && !body.includes('"taskId":')) {
+      starts++;
+      scene = Object.values(recording.scenes).find(({ request }) => body.includes(markOf(request)));
+      answered = new Map();
+    }
+    const exchange = nextOf(operation, [scene?.exchanges ?? [], recording.look], answered);
+    if (exchange === undefined) {
+      unknown.push(operation);
+      response.writeHead(404).end();
+      return;
+    }
+    // No answer came for as long as the client waited.
+    if (exchange.reply === undefined) return;
+    const { status, headers } = exchange.reply;
+    const text = inPlace(exchange, body, recording.origin, `http://${new URL(server.url).host}`);
+    const answer = (): void => void response.writeHead(status, headers).end(text);
+    if (pace > 0) void delay(exchange.ms * pace).then(answer);
+    else answer();
+  });
+  const { origin } = new URL(server.url);
+  return { origin, received: server.received, starts: () => starts, unknown };
+}
+
+/** What is in the body of the start of this scene alone. */
+function markOf(request: RecordedScene['request']): string {
+  switch (request.kind) {
+    case 'tool':
+      return `"name":${JSON.stringify(request.tool)}`;
+    case 'skill':
+      return JSON.stringify(request.skill);
+    case 'message':
+      return `"text":${JSON.stringify(request.parts[0]?.['text'])}`;
+  }
+}
+
+function nextOf(
+  operation: string,
+  sources: readonly (readonly RecordedExchange[])[],
+  answered: Map<string, number>,
+): RecordedExchange | undefined {
+  const [all = []] = sources
+    .map((exchanges) => exchanges.filter(({ request }) => operationOf(request) === operation))
+    .filter(({ length }) => length > 0);
+  const count = answered.get(operation) ?? 0;
+  answered.set(operation, count + 1);
+  return all[Math.min(count, all.length - 1)];
+}
+
+function inPlace({ request, reply }: RecordedExchange, body: string, recordedOrigin: string, origin: string): string {
+  const now = clientIds(body);
+  const ids = clientIds(request.body).map((id, index) => [id, now[index] ?? ''] as const);
+  return [...ids, [recordedOrigin, origin] as const].reduce(
+    (text, [from, to]) => (from === '' || to === '' ? text : text.replaceAll(from, to)),
+    reply?.body ?? '',
+  );
+}

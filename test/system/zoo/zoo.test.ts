@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RemoteEnd } from '../../../lib/remote/transport.js';
+import { createTransports } from '../../../lib/remote/transports.js';
+import { textOf } from '../../../lib/workflow/outcome.js';
+import { closeAll, httpClient, transportDeps } from '../../remote/loopback.js';
+import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
+import { operationOf, parsed, type RecordedExchange, type RecordedScene } from './recording.js';
+import { serveRecording } from './serve-recording.js';
+import { recordingOf, serveAnimal, type SceneEnd } from './animal.js';
+import { play, type Played } from './play.js';
+import { zoo } from './zoo.js';
+
+afterEach(closeAll);
+
+const scenes = zoo.flatMap((animal) =>
+  Object.entries(recordingOf(animal).scenes).map(([name, scene]) => ({ animal, name, scene, title: animal.name })),
+);
+
+describe('servers of others, as they were recorded', () => {
+  it.each(zoo)('the recording of $name is of the version that is named', (animal) => {
+    const { server, version, recordedOn, scenes: recorded } = recordingOf(animal);
+    expect({ server, version, recordedOn }).toEqual({
+      server: animal.name,
+      version: animal.version,
+      recordedOn: animal.recordedOn,
+    });
+    expect(Object.keys(recorded).sort()).toEqual(Object.keys(animal.ends).sort());
+  });
+
+  it.each(scenes)(
+    'F60-F66, F70, F72: $title: $name ends as it should, with one start',
+    async ({ animal, name, scene }) => {
+      const server = await serveAnimal(animal);
+      const http = httpClient(isSilent(scene) ? { limits: { headersMs: 50 } } : {});
+      const entry = animal.entry(server.origin);
+      const config = scene.finds === true ? { ...entry, probeByContext: true } : entry;
+      const transport = createTransports({ zoo: config }, transportDeps(http)).get('zoo');
+      const played = await play(transport, scene.request, { ...scene, readsMax: 12 });
+      expect(endOf(played)).toEqual(animal.ends[name]);
+      expect(server.starts()).toBe(1);
+      expect(server.unknown).toEqual([]);
+      // The same requests in the same order; reads may be fewer.
+      const asked = server.received.map(({ httpMethod, path, text }) =>
+        operationOf({ method: httpMethod, path, body: text }),
+      );
+      const recorded = scene.exchanges.map(({ request }) => operationOf(request));
+      expect([...new Set(asked)]).toEqual([...new Set(recorded)]);
+      expect(asked.filter(isWrite)).toEqual(recorded.filter(isWrite));
+    },
+  );
+});
+
+describe('streams of others, as they were recorded', () => {
+  const streams = zoo.flatMap((animal) =>
+    (recordingOf(animal).streams ?? []).map((exchange) => ({ name: animal.name, exchange })),
+  );
+
+  // BeeAI streams one message, which is no news of a task.
+  it.each(streams.filter(({ name }) => name !== 'a2a-beeai'))(
+    'the stream of $name can be followed to its end',
+    ({ exchange: { request, reply } }) => {
+      const { body = '', headers = {} } = reply ?? {};
+      const { id } = parsed(request.body);
+      const [, taskId = ''] = /"(?:taskId|task": ?\{"id)": ?"([^"]+)"/.exec(body) ?? [];
+      const states: string[] = [];
+      const stream = new TaskStream(
+        { server: 'zoo', protocol: 'a2a', wire: '1.0', taskId },
+        typeof id === 'string' ? id : undefined,
+        (event) => states.push(event.kind === 'status' ? event.state : 'artifact'),
+      );
+      expect(stream.push({ status: 200, headers }, body)).toBe(true);
+      expect(states.at(-1)).toBe('TASK_STATE_COMPLETED');
+      expect(states).toContain(body.includes('artifactId') ? 'artifact' : 'TASK_STATE_WORKING');
+    },
+  );
+});
+
+describe('the pace of a recording', () => {
+  it('lets an answer take as long as it took, or a part of that', async () => {
+    const recording = recordingOf({ name: 'a2a-langgraph' });
+    const server = await serveRecording(recording, 0.02);
+    const { body = '', ms = 0 } = recordedStart(recording.scenes['slow']?.exchanges ?? []);
+    const startMs = performance.now();
+    const response = await fetch(`${server.origin}/a2a/x`, { method: 'POST', body });
+    expect(response.status).toBe(200);
+    expect(ms).toBeGreaterThan(3_000);
+    expect(performance.now() - startMs).toBeGreaterThan(ms * 0.02 - 5);
+  });
+});
+
+function recordedStart(exchanges: readonly RecordedExchange[]) {
+  const found = exchanges.find(({ request }) => request.method === 'POST');
+  return { body: found?.request.body, ms: found?.ms };
+}
+
+const isWrite = (operation: string): boolean => /send|call$|cancel/i.test(operation);
+
+/** The start had no answer for as long as the client waited. */
+function isSilent({ exchanges }: RecordedScene): boolean {
+  return exchanges.some(({ reply }) => reply === undefined);
+}
+
+/** What a caller makes of it. A start of unknown fate is a `silent` one. */
+function endOf({ start, reads }: Played): SceneEnd | string {
+  const last = reads.at(-1);
+  if (last?.kind === 'ended') return said(last.end);
+  if (last !== undefined) return last.kind === 'working' ? { kind: 'working' } : last.error.message;
+  if (start.kind === 'ended') return said(start.end);
+  if (start.kind === 'unknown') return { kind: 'silent' };
+  if (start.kind !== 'refused') return start.kind;
+  return { kind: 'refused', reason: start.error.message.replace(/^the server answered with error -?\d+: /, '') };
+}
+
+function said(end: RemoteEnd): SceneEnd {
+  if (end.kind === 'completed')
+    return { kind: 'completed', text: textOf({ ...end, server: 'zoo' }), ...(end.isError ? { isError: true } : {}) };
+  const { code, message } = end.error;
+  if (code === 'REMOTE_TASK_CANCELLED') return { kind: 'cancelled' };
+  return { kind: 'failed', reason: message.replace(/^remote task failed: /, '') };
+}
