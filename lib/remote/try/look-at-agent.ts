@@ -52,7 +52,14 @@ async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | N
     const to = { url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) } as const;
     return {
       raw: {},
-      card: { interfaces: [to], problem: undefined, dedupes: false, streams: true, hasExtended: false },
+      card: {
+        interfaces: [to],
+        problem: undefined,
+        dedupes: false,
+        streams: true,
+        startsOverStream: false,
+        hasExtended: false,
+      },
     };
   }
   if (typeof config.card !== 'string') return readable(config.card, { hosts: 'any', httpsOnly: false });

@@ -45,7 +45,7 @@ export interface Recording {
   readonly scenes: Readonly<Record<string, RecordedScene>>;
   /** What was asked and answered when a person looked at it with `outwait try`. */
   readonly look: readonly RecordedExchange[];
-  /** A start over a stream, which the client does not make; to know what one would bring. Agents that say that they stream. */
+  /** A start over a stream, read to its end. Agents that say that they stream. */
   readonly streams?: readonly RecordedExchange[];
 }
 
@@ -92,10 +92,23 @@ function kept(headers: Readonly<Record<string, string>>): Record<string, string>
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
+const overStream: Readonly<Record<string, string>> = {
+  SendStreamingMessage: 'SendMessage',
+  'message/stream': 'message/send',
+};
+
+/** The recorded starts are plain ones; a start over a stream asks for the same. */
+export function isOverStream({ path, body }: { readonly path: string; readonly body: string }): boolean {
+  const { method } = parsed(body);
+  return path.endsWith('/message:stream') || (typeof method === 'string' && Object.hasOwn(overStream, method));
+}
+
 /** What a request asks for, the same for each read of a task: its JSON-RPC method, or its method and path. */
 export function operationOf({ method, path, body }: { method: string; path: string; body: string }): string {
-  const { method: rpcMethod, params } = parsed(body);
-  if (typeof rpcMethod !== 'string') return `${method} ${path.replace(uuids, '{id}')}`;
+  const { method: rpc, params } = parsed(body);
+  if (typeof rpc !== 'string')
+    return `${method} ${path.replace(uuids, '{id}').replace(/message:stream$/, 'message:send')}`;
+  const rpcMethod = overStream[rpc] ?? rpc;
   // A read with history is another one than a read without.
   const length = isJsonObject(params) ? params['historyLength'] : undefined;
   return length === undefined || length === 0 ? rpcMethod : `${rpcMethod} historyLength=${JSON.stringify(length)}`;

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { serve, type LoopbackServer } from '../../remote/loopback.js';
-import { clientIds, operationOf, type RecordedExchange, type RecordedScene, type Recording } from './recording.js';
+import {
+  clientIds,
+  isOverStream,
+  operationOf,
+  parsed,
+  type RecordedExchange,
+  type RecordedScene,
+  type Recording,
+} from './recording.js';
 
 export interface ZooServer {
   readonly origin: string;
@@ -11,13 +19,16 @@ export interface ZooServer {
   readonly unknown: readonly string[];
 }
 
+const eventStream = { 'content-type': 'text/event-stream' };
+
 /** Methods and paths that start a task. */
 const starting = ['SendMessage', 'message/send', 'tools/call', 'POST /message:send'];
 
 /**
  * A server of ours that answers as the foreign one did: the same replies in the same order, scene by scene. The request
  * that starts a task chooses the scene; the last reply to a read repeats. Ids of the client and the origin are put in
- * place. `pace`: by what the recorded times are multiplied; default 0, none.
+ * place. A start over a stream is answered with one event that holds what the recorded answer to a plain start does.
+ * `pace`: by what the recorded times are multiplied; default 0, none.
  */
 export async function serveRecording(recording: Recording, pace = 0): Promise<ZooServer> {
   const unknown: string[] = [];
@@ -42,7 +53,11 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
     if (exchange.reply === undefined) return;
     const { status, headers } = exchange.reply;
     const text = inPlace(exchange, body, recording.origin, `http://${new URL(server.url).host}`);
-    const answer = (): void => void response.writeHead(status, headers).end(text);
+    const isStream = status === 200 && isOverStream({ path, body }) && parsed(text)['error'] === undefined;
+    const answer = (): void => {
+      if (isStream) response.writeHead(200, eventStream).end(`data: ${JSON.stringify(parsed(text))}\n\n`);
+      else response.writeHead(status, headers).end(text);
+    };
     if (pace > 0) void delay(exchange.ms * pace).then(answer);
     else answer();
   });
