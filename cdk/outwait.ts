@@ -168,7 +168,8 @@ export class Outwait extends Construct {
         batchSize,
         ...(batchingWindowMs === 0 ? {} : { maxBatchingWindow: Duration.millis(batchingWindowMs) }),
         maxConcurrency:
-          (queue === 'start' ? props.startsMaxConcurrency : props.functions?.[receiver]?.maxConcurrency) ?? maxConcurrency,
+          (queue === 'start' ? props.startsMaxConcurrency : props.functions?.[receiver]?.maxConcurrency) ??
+          maxConcurrency,
         reportBatchItemFailures: true,
       }),
     );

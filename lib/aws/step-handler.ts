@@ -37,7 +37,11 @@ async function runFor(deps: Deps, record: SQSRecord, context: InvocationContext)
     else await makeRemoteStart(deps, start, limits);
     return true;
   } catch (error) {
-    deps.log.error(start === undefined ? 'long step failed' : 'start of a remote task failed', { runId: message.runId, waitId: message.waitId, error });
+    deps.log.error(start === undefined ? 'long step failed' : 'start of a remote task failed', {
+      runId: message.runId,
+      waitId: message.waitId,
+      error,
+    });
     deps.metrics?.put('HandlerFailures', 1);
     return false;
   }

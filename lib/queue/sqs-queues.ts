@@ -65,7 +65,11 @@ async function sendDelayed(
   await send(queue, batches, { MessageBody: JSON.stringify(message), DelaySeconds: Math.ceil(delayMs / 1_000) });
 }
 
-async function send(queue: 'turn' | 'work' | 'step' | 'start', batches: SqsBatches, message: OutgoingMessage): Promise<void> {
+async function send(
+  queue: 'turn' | 'work' | 'step' | 'start',
+  batches: SqsBatches,
+  message: OutgoingMessage,
+): Promise<void> {
   try {
     await batches.send(message);
   } catch (error) {

@@ -519,7 +519,17 @@ export const plainAttributes: Readonly<Record<'head' | 'token' | 'inbox', readon
   ],
   token: [
     ...['server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'childRunId', 'parentClose', 'pollErrors'],
-    ...['startAttempt', 'startClaim', 'startUntilMs', 'onCancel', 'onTimeout', 'dueAtMs', 'settledAtMs', 'settledBy', 'settledFrom'],
+    ...[
+      'startAttempt',
+      'startClaim',
+      'startUntilMs',
+      'onCancel',
+      'onTimeout',
+      'dueAtMs',
+      'settledAtMs',
+      'settledBy',
+      'settledFrom',
+    ],
   ],
   inbox: ['kind', 'reason', 'name', 'atMs', 'position', 'order', 'dueAtMs'],
 };

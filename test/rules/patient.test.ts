@@ -248,7 +248,7 @@ test('F62 pause: a start that no worker has begun waits for the resume', async (
   });
   expect(played.outcome).toEqual(done);
   expect(
-    played.world.trace.filter((line) => line.endsWith(" start r1")).map((line) => Number(line.split(' ')[0]) > 300),
+    played.world.trace.filter((line) => line.endsWith(' start r1')).map((line) => Number(line.split(' ')[0]) > 300),
   ).toEqual([true]);
 });
 
