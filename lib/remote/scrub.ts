@@ -16,7 +16,8 @@ export interface Reply {
 /**
  * `reply` with every one of `secrets` and `addresses` taken out of its error, note or state, and the text then cut. A server can
  * put what it was sent into the text of a failure, and errors are stored and shown. Of questions only `secrets` are taken
- * out: they may lead to a page of the same server. Results are the author's data and stay as they are.
+ * out: they may lead to a page of the same server. Results are the author's data and stay as they are, and so does the
+ * state that comes with a question before a start: it goes back to the server as it came.
  */
 export function scrubbed<Kind extends Reply>(
   reply: Kind,
@@ -24,12 +25,12 @@ export function scrubbed<Kind extends Reply>(
   addresses: readonly string[] = [],
 ): Kind {
   const scrub = without([...secrets, ...addresses]);
-  const { error, note, state, end, questions } = reply;
+  const { kind, error, note, state, end, questions } = reply;
   return {
     ...reply,
     ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
     ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
-    ...(state === undefined ? {} : { state: cutUtf8(scrub(state), remoteStateMaxChars) }),
+    ...(state === undefined || kind !== 'working' ? {} : { state: cutUtf8(scrub(state), remoteStateMaxChars) }),
     ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
     ...(questions === undefined
       ? {}
