@@ -15,8 +15,10 @@ export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: 
   return async ({ time }) => {
     const deps = await getDeps();
     const [due, ticks] = await Promise.allSettled([fanOutDue(deps, { atBoot }), tickSchedules(deps)]);
-    if (due.status === 'fulfilled') atBoot = false;
-    if (due.status === 'fulfilled') deps.metrics?.put('OldestDueAgeMs', due.value.oldestDueAgeMs);
+    if (due.status === 'fulfilled') {
+      atBoot = false;
+      deps.metrics?.put('OldestDueAgeMs', due.value.oldestDueAgeMs);
+    }
     // Clocks differ a little, and the time of the event has no fraction of a second.
     deps.metrics?.put('SweepLagMs', Math.max(0, deps.clock.nowMs() - Date.parse(time)));
     if (due.status === 'rejected') throw due.reason;

@@ -71,7 +71,7 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
   },
   start: {
     fifo: false,
-    // Of the same function.
+    // The function is that of long steps, so the time is too.
     visibilityMs: 6 * stepFunctionTimeoutMs,
     maxReceiveCount,
     deadLetterRetentionDays: 14,

@@ -13,7 +13,7 @@ export interface ServerHealth {
   readonly probeUntilMs?: EpochMs;
   /** The server has asked to be left alone until then (`Retry-After`). */
   readonly holdUntilMs?: EpochMs;
-  /** It has named a running task at once, in answer to a start that might have taken minutes, and was never slow since. */
+  /** The server has named a running task at once, where a start might have taken minutes, and was never slow since. */
   readonly isPrompt?: true;
 }
 

@@ -24,7 +24,7 @@ export interface RemoteTaskHandle {
   readonly session?: string;
   /** MCP: the tool that started it, of a job that other tools tell of; `taskId` is the id of the job, and `wire` begins with `jobs-`. */
   readonly job?: string;
-  /** Of a job: its id is a number. */
+  /** The id of the job is a number. */
   readonly numericId?: true;
   /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares the same. */
   readonly answersQuestions?: true;

@@ -190,7 +190,7 @@ async function attempt(
   return 'put off';
 }
 
-/** As a turn would take it, unless the wait has ended meanwhile. */
+/** Takes a reply as a turn would, unless the wait has ended meanwhile. */
 async function takeLongReply(
   deps: Deps,
   start: StartAttempt,

@@ -15,7 +15,7 @@ export type Persist = <Result>(
   leastTries?: number,
 ) => Promise<Result>;
 
-/** Of a write of what this process alone knows: one that was suspended has no time left, and may still have a moment. */
+/** Tries of a write of what this process alone knows: after a suspension there is no time left, and perhaps still a moment. */
 export const lastTries = 3;
 
 /** For requests that work hangs on: a store that turns them away is no reason to lose it, or to do it again. */

@@ -117,7 +117,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
   };
 }
 
-/** Those in the log, then those that no turn has taken in: the run is paused or blocked, or was stopped before. */
+/** Names of signals: unread ones in the log, then what no turn has taken in, since the run is paused, blocked or was stopped. */
 function unreadSignalsOf({ inbox }: RunRecords, state: RunState): readonly string[] {
   const untaken = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
   return [...state.unreadSignals.values(), ...untaken.filter(isSignal)].map(({ name }) => name);

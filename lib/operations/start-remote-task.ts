@@ -105,7 +105,7 @@ async function withWorker(
 ): Promise<StartResult> {
   const { workerStart, dueAtMs } = token;
   if (workerStart?.came !== undefined) return { token, attempted: workerStart.came };
-  // Of one that another turn has handed over, its marker brings the message again.
+  // A start that another turn has handed over has a marker, which brings its message again.
   if (isMine && dueAtMs !== undefined) await startNow(deps, { kind: 'start', runId, waitId, dueAtMs });
   return { token, isWithWorker: true };
 }

@@ -13,7 +13,7 @@ export interface AgentCard {
   /** The agent knows a repeated start again. */
   readonly dedupes: boolean;
   readonly streams: boolean;
-  /** It says so: a start may be sent over a stream. */
+  /** The card says that the agent streams, so a start may be sent over a stream. */
   readonly startsOverStream: boolean;
   /** It shows more to those whom it knows. */
   readonly hasExtended: boolean;
