@@ -1,28 +1,27 @@
-import { hasCode, isUnreadable, storedError } from '../base/errors.js';
+import { isUnreadable } from '../base/errors.js';
 import { startPatienceMs, startTakeMs, sweepIntervalMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs } from '../decide/deadline.js';
-import { foldHistory, type OpenRemoteTask } from '../history/run-state.js';
+import type { OpenRemoteTask, OpenWait } from '../history/run-state.js';
 import type { StartMessage } from '../queue/queue.js';
 import type { StartReply } from '../remote/transport.js';
 import type { StartRemoteTask } from '../replay/command.js';
-import type { Execution } from '../replay/execution.js';
 import type { RunRecords, TokenRecord, WorkerStart } from '../store/records.js';
+import { askedOfWorker, replayForWorker } from './asked-of-worker.js';
 import type { Deps } from './deps.js';
 import { persistWithin } from './persist.js';
-import { replayRecords } from './query-run.js';
 import { remoteTarget, type RemoteTarget } from './remote-target.js';
 import {
   askedAgain,
   callServer,
   lost,
+  notMade,
   ownerGone,
   settle,
   takeReply,
   type StartAttempt,
   type StartResult,
 } from './start-remote-task.js';
-import { newRequests, pausedUntilMs } from './take-in.js';
 import type { TurnLimits } from './turn-limits.js';
 import { wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
@@ -86,12 +85,14 @@ async function attend(deps: Deps, token: DueStart, limits: TurnLimits): Promise<
   const { runId, waitId } = token;
   const nowMs = deps.clock.nowMs();
   const records = await deps.store.readRun(runId);
-  const asked = records === undefined ? undefined : askedIn(records, token, nowMs);
+  const isAsked = (wait: OpenWait): wait is OpenRemoteTask =>
+    wait.kind === 'remoteTask' && wait.look === undefined && wait.failedAttempts + 1 === token.attempt;
+  const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isAsked, nowMs);
   if (records === undefined || asked === undefined) return 'stale';
   if (asked === 'ends') return 'put off';
   if (asked === 'paused') return putOff(deps, token, nowMs + sweepIntervalMs);
 
-  const execution = await replay(deps, records);
+  const execution = await replayForWorker(deps, records);
   if (execution === undefined || execution.status.kind === 'blocked') {
     deps.log.warn('start put off: its run cannot be replayed', { runId, waitId });
     return putOff(deps, token, blockedRetryAtMs(token.createdAtMs, nowMs));
@@ -100,32 +101,6 @@ async function attend(deps: Deps, token: DueStart, limits: TurnLimits): Promise<
   // A scope that was cancelled, a lost race: the turn closes the token.
   if (command?.kind !== 'startRemoteTask') return 'stale';
   return attempt(deps, token, asked, command, records, limits);
-}
-
-/** The wait as the log has it. `ends`: a turn is about to end the run, and closes the token. */
-function askedIn(
-  { head, commits, inbox }: RunRecords,
-  { waitId, attempt: number }: DueStart,
-  nowMs: EpochMs,
-): OpenRemoteTask | 'ends' | 'paused' | undefined {
-  const state = foldHistory(commits);
-  const wait = state.open.get(waitId);
-  if (wait?.kind !== 'remoteTask' || state.ending !== undefined) return undefined;
-  if (wait.look !== undefined || wait.failedAttempts + 1 !== number) return undefined;
-  const requests = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
-  const isOver = head.deadlineAtMs !== undefined && head.deadlineAtMs <= nowMs;
-  if (isOver || requests.some(({ kind }) => kind === 'terminate')) return 'ends';
-  return pausedUntilMs({ state, requests }, nowMs) === undefined ? wait : 'paused';
-}
-
-/** Undefined when this deployment does not have the workflow. */
-async function replay(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
-  try {
-    return await replayRecords(deps, records);
-  } catch (error) {
-    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
-    throw error;
-  }
 }
 
 async function attempt(
@@ -208,18 +183,6 @@ async function takeLongReply(
     return { token: (await timedOut(deps, { ...start, wait }, made)) ?? token };
   }
   return takeReply(deps, start, number, target, token, reply);
-}
-
-function notMade(
-  deps: Deps,
-  { wait: { waitId }, command }: StartAttempt,
-  attempt: number,
-  token: TokenRecord,
-): StartResult {
-  const atMs = deps.clock.nowMs();
-  const { server } = command;
-  const error = storedError('REMOTE_UNREACHABLE', 'the call was not made: too little time was left', { server });
-  return { token, attempted: { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: atMs } };
 }
 
 async function timedOut(deps: Deps, start: StartAttempt, token: TokenRecord): Promise<TokenRecord | undefined> {

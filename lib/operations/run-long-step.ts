@@ -1,4 +1,4 @@
-import { hasCode, isUnreadable, type StoredError } from '../base/errors.js';
+import { isUnreadable, type StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import {
   longStepBeatMs,
@@ -9,17 +9,15 @@ import {
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { blockedRetryAtMs } from '../decide/deadline.js';
-import { foldHistory, type OpenLongStep } from '../history/run-state.js';
+import type { OpenLongStep, OpenWait } from '../history/run-state.js';
 import type { StepMessage } from '../queue/queue.js';
 import type { RunStep } from '../replay/command.js';
-import type { Execution } from '../replay/execution.js';
-import type { LongStepRecord, RunRecords, Settlement, TokenRecord } from '../store/records.js';
+import type { LongStepRecord, Settlement, TokenRecord } from '../store/records.js';
+import { askedOfWorker, isPast, replayForWorker } from './asked-of-worker.js';
 import type { Deps } from './deps.js';
 import { interruption } from './interrupted-step.js';
 import { isStoreTrouble, persistWithin, type Persist } from './persist.js';
-import { replayRecords } from './query-run.js';
 import { runStep, type StepEvent } from './run-step.js';
-import { newRequests, pausedUntilMs } from './take-in.js';
 import type { TurnLimits } from './turn-limits.js';
 import { stepAt, wakeRunFor } from './wake.js';
 
@@ -95,24 +93,24 @@ async function readDue(deps: Deps, message: StepMessage): Promise<StepToken | un
 }
 
 async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits: TurnLimits): Promise<LongStepResult> {
-  const { runId } = token;
+  const { runId, waitId } = token;
   const persist = persistWithin(deps, limits);
   const nowMs = deps.clock.nowMs();
   if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
     return settle(deps, token, persist, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
 
   const records = await deps.store.readRun(runId);
-  const asked = records === undefined ? undefined : askedIn(records, token, nowMs);
+  const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isLongStep, nowMs);
   if (records === undefined || asked === undefined) return 'stale';
   if (asked === 'ends') return 'put off';
   if (asked === 'paused') return putOff(deps, token, nowMs + sweepIntervalMs);
 
-  const execution = await replay(deps, records);
+  const execution = await replayForWorker(deps, records);
   if (execution === undefined || execution.status.kind === 'blocked') {
-    deps.log.warn('long step put off: its run cannot be replayed', { runId, waitId: token.waitId });
+    deps.log.warn('long step put off: its run cannot be replayed', { runId, waitId });
     return putOff(deps, token, blockedRetryAtMs(token.step.sinceMs, nowMs));
   }
-  const command = execution.command(token.waitId);
+  const command = execution.command(waitId);
   // A scope that was cancelled, a lost race: the turn closes the token.
   if (command?.kind !== 'runStep') return 'stale';
   if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';
@@ -125,33 +123,8 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   return attempt(deps, begun, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command, persist);
 }
 
-/** The wait as the log has it. `ends`: a turn is about to end the run, and closes the token. */
-function askedIn(
-  { head, commits, inbox }: RunRecords,
-  { waitId }: StepToken,
-  nowMs: EpochMs,
-): OpenLongStep | 'ends' | 'paused' | undefined {
-  const state = foldHistory(commits);
-  const wait = state.open.get(waitId);
-  if (wait?.kind !== 'longStep' || state.ending !== undefined) return undefined;
-  const requests = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
-  if (isPast(head.deadlineAtMs, nowMs) || requests.some(({ kind }) => kind === 'terminate')) return 'ends';
-  const isPaused = pausedUntilMs({ state, requests }, nowMs);
-  return isPaused === undefined ? wait : 'paused';
-}
-
-function isPast(deadlineAtMs: EpochMs | undefined, nowMs: EpochMs): boolean {
-  return deadlineAtMs !== undefined && deadlineAtMs <= nowMs;
-}
-
-/** Undefined when this deployment does not have the workflow. */
-async function replay(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
-  try {
-    return await replayRecords(deps, records);
-  } catch (error) {
-    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
-    throw error;
-  }
+function isLongStep(wait: OpenWait): wait is OpenLongStep {
+  return wait.kind === 'longStep';
 }
 
 /** No message: the sweep sends one when it is time. */

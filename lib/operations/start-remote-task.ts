@@ -118,12 +118,21 @@ function hasTimeForCall(deps: Deps, { limits, wait, runEndsAtMs = Infinity }: St
 /** Towards a server that must not be called twice, the log says that this attempt was not made: else it looks like a lost one. */
 function putOff(
   deps: Deps,
-  { wait: { waitId }, command: { server } }: StartAttempt,
+  start: StartAttempt,
   attempt: number,
   { mayRepeat }: RemoteTarget,
   token: TokenRecord,
 ): StartResult {
-  if (mayRepeat) return { token, isPutOff: true };
+  return mayRepeat ? { token, isPutOff: true } : notMade(deps, start, attempt, token);
+}
+
+/** The attempt is claimed, and nothing was sent. */
+export function notMade(
+  deps: Deps,
+  { wait: { waitId }, command: { server } }: StartAttempt,
+  attempt: number,
+  token: TokenRecord,
+): StartResult {
   const atMs = deps.clock.nowMs();
   const error = storedError('REMOTE_UNREACHABLE', 'the call was not made: too little time was left', { server });
   return { token, attempted: { type: 'RemoteTaskStartFailed', atMs, waitId, attempt, error, retryAtMs: atMs } };

@@ -109,11 +109,8 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-in-a-pause',
     rule: 'a paused run begins no start (F62)',
-    file: worker,
-    edits: [
-      { find: "if (asked === 'paused') return putOff(deps, token, nowMs + sweepIntervalMs);", replace: '' },
-      { find: "=== undefined ? wait : 'paused';", replace: '=== undefined ? wait : wait;' },
-    ],
+    file: 'lib/operations/asked-of-worker.ts',
+    edits: [{ find: "=== undefined ? wait : 'paused';", replace: '=== undefined ? wait : wait;' }],
     caughtBy: rules('patient', 'F62 pause: a start that no worker has begun'),
   },
   {

@@ -264,14 +264,14 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'long-attempt-after-the-deadline',
     rule: 'no attempt of a long step begins after the deadline of its run',
-    file: runLongStep,
+    file: 'lib/operations/asked-of-worker.ts',
     edits: [{ find: 'isPast(head.deadlineAtMs, nowMs) ||', replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },
   {
     name: 'long-attempt-of-a-terminated-run',
     rule: '... nor once the run is to be terminated',
-    file: runLongStep,
+    file: 'lib/operations/asked-of-worker.ts',
     edits: [{ find: "|| requests.some(({ kind }) => kind === 'terminate')", replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },

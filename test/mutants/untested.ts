@@ -1508,8 +1508,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ending-step-attempted',
     rule: 'an attempt of a run that is ending is not begun',
-    file: runLongStep,
-    edits: [{ find: `wait?.kind !== 'longStep' || state.ending !== undefined`, replace: `wait?.kind !== 'longStep'` }],
+    file: 'lib/operations/asked-of-worker.ts',
+    edits: [{ find: '!isAsked(wait) || state.ending !== undefined', replace: '!isAsked(wait)' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run that is ending'),
   },
   {

@@ -1,0 +1,41 @@
+import { hasCode } from '../base/errors.js';
+import type { WaitId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
+import { foldHistory, type OpenWait } from '../history/run-state.js';
+import type { Execution } from '../replay/execution.js';
+import type { RunRecords } from '../store/records.js';
+import type { Deps } from './deps.js';
+import { replayRecords } from './query-run.js';
+import { newRequests, pausedUntilMs } from './take-in.js';
+
+/**
+ * The wait that a worker is to work for, as the log has it. `ends`: a turn is about to end the run, and closes the token.
+ * Returns undefined when the log has no such wait, or not one that `isAsked`.
+ */
+export function askedOfWorker<Asked extends OpenWait>(
+  { head, commits, inbox }: RunRecords,
+  waitId: WaitId,
+  isAsked: (wait: OpenWait) => wait is Asked,
+  nowMs: EpochMs,
+): Asked | 'ends' | 'paused' | undefined {
+  const state = foldHistory(commits);
+  const wait = state.open.get(waitId);
+  if (wait === undefined || !isAsked(wait) || state.ending !== undefined) return undefined;
+  const requests = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
+  if (isPast(head.deadlineAtMs, nowMs) || requests.some(({ kind }) => kind === 'terminate')) return 'ends';
+  return pausedUntilMs({ state, requests }, nowMs) === undefined ? wait : 'paused';
+}
+
+export function isPast(deadlineAtMs: EpochMs | undefined, nowMs: EpochMs): boolean {
+  return deadlineAtMs !== undefined && deadlineAtMs <= nowMs;
+}
+
+/** The workflow of the run up to where its history ends. Returns undefined when this deployment does not have it. */
+export async function replayForWorker(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
+  try {
+    return await replayRecords(deps, records);
+  } catch (error) {
+    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
