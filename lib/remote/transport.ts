@@ -37,7 +37,7 @@ export type StartReply =
   | { readonly kind: 'ended'; readonly end: RemoteEnd; readonly handle?: RemoteTaskHandle }
   /** The server said no for good; nothing runs (4xx, a JSON-RPC error). */
   | { readonly kind: 'refused'; readonly error: StoredError }
-  /** Surely not processed (DNS, connect, TLS, 429, 503), or answered 5xx: may be repeated towards any server. */
+  /** Surely not processed (DNS, connect, TLS, 408, 425, 429, 503): may be repeated towards any server. */
   | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number }
   /** Sent, and no usable answer came: a task may be running. Repeated only where the server dedupes. */
   | { readonly kind: 'unknown'; readonly error: StoredError };

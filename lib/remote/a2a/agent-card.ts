@@ -27,6 +27,28 @@ export interface CardRule {
   readonly httpsOnly: boolean;
 }
 
+/** For the card at `cardUrl`: it may lead to its own host and to those that the author allows. */
+export function cardRuleOf(cardUrl: string, allowedHosts: readonly string[] = []): CardRule {
+  const { host, protocol } = new URL(cardUrl);
+  return { hosts: [host, ...allowedHosts], httpsOnly: protocol === 'https:' };
+}
+
+/** For a card that the author has written. */
+export const anyHost: CardRule = { hosts: 'any', httpsOnly: false };
+
+/** What is known of an agent that is asked at `url`, without a card. Whether it streams is found out by whoever watches. */
+export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly interfaces: readonly [A2aInterface] } {
+  const to = { url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) } as const;
+  return {
+    interfaces: [to],
+    problem: undefined,
+    dedupes: false,
+    streams: true,
+    startsOverStream: false,
+    hasExtended: false,
+  };
+}
+
 /** Where the card of an agent is, by the URL of the card or the one below which it is well known (section 8.2). */
 export function cardUrlOf(configured: string): string {
   const url = new URL(configured);

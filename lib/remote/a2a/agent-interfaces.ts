@@ -9,7 +9,16 @@ import { handleProblem } from '../handle.js';
 import { remoteError, violationError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
 import type { Trouble } from '../trouble.js';
-import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard, type CardRule } from './agent-card.js';
+import {
+  anyHost,
+  cardOfUrl,
+  cardRuleOf,
+  cardUrlOf,
+  preferredInterface,
+  readAgentCard,
+  type AgentCard,
+  type CardRule,
+} from './agent-card.js';
 import { callFor } from './call.js';
 import { fetchCard, notSent, type CardRead } from './fetch-card.js';
 import type { A2aInterface } from './interface.js';
@@ -32,18 +41,11 @@ export interface AgentInterfaces {
 /** An agent without a card: its one interface. */
 export class FixedInterface implements AgentInterfaces {
   readonly #to: A2aInterface;
-  readonly #card: AgentCard;
+  readonly #card: ReturnType<typeof cardOfUrl>;
 
-  constructor(to: A2aInterface) {
-    this.#to = to;
-    this.#card = {
-      interfaces: [to],
-      problem: undefined,
-      dedupes: false,
-      streams: true,
-      startsOverStream: false,
-      hasExtended: false,
-    };
+  constructor(url: string, tenant?: string) {
+    this.#card = cardOfUrl(url, tenant);
+    [this.#to] = this.#card.interfaces;
   }
 
   async forStart(): Promise<FoundInterface> {
@@ -157,9 +159,7 @@ export class CardInterfaces implements AgentInterfaces {
   }
 
   #rule(): CardRule {
-    if (this.#source.kind === 'inline') return { hosts: 'any', httpsOnly: false };
-    const { host, protocol } = new URL(this.#source.url);
-    return { hosts: [host, ...(this.#config.allowedHosts ?? [])], httpsOnly: protocol === 'https:' };
+    return this.#source.kind === 'inline' ? anyHost : cardRuleOf(this.#source.url, this.#config.allowedHosts);
   }
 
   /** The card for those whom the agent knows, or `card` where there is none (section 3.1.11). */

@@ -318,7 +318,7 @@ const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
 function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentInterfaces {
   const { url, card, tenant } = config;
   if (url === undefined) return new CardInterfaces(config, card, clock);
-  return new FixedInterface({ url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) });
+  return new FixedInterface(url, tenant);
 }
 
 /** What stands for the agent where nothing has been called yet: in texts of errors, and for those who give out tokens for it. */

@@ -1,6 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import { cardUrlOf, preferredInterface, readAgentCard, type AgentCard } from '../a2a/agent-card.js';
+import {
+  anyHost,
+  cardOfUrl,
+  cardRuleOf,
+  cardUrlOf,
+  preferredInterface,
+  readAgentCard,
+  type AgentCard,
+  type CardRule,
+} from '../a2a/agent-card.js';
 import { callFor } from '../a2a/call.js';
 import { fetchCard } from '../a2a/fetch-card.js';
 import type { A2aInterface } from '../a2a/interface.js';
@@ -47,36 +56,18 @@ interface NoCard {
 }
 
 async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | NoCard> {
-  if (config.url !== undefined) {
-    const { url, tenant } = config;
-    const to = { url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) } as const;
-    return {
-      raw: {},
-      card: {
-        interfaces: [to],
-        problem: undefined,
-        dedupes: false,
-        streams: true,
-        startsOverStream: false,
-        hasExtended: false,
-      },
-    };
-  }
-  if (typeof config.card !== 'string') return readable(config.card, { hosts: 'any', httpsOnly: false });
+  if (config.url !== undefined) return { raw: {}, card: cardOfUrl(config.url, config.tenant) };
+  if (typeof config.card !== 'string') return readable(config.card, anyHost);
   const url = cardUrlOf(config.card);
   const read = await fetchCard(url, undefined, send);
-  if (read.kind === 'card') {
-    const { host, protocol } = new URL(url);
-    const hosts = [host, ...(config.allowedHosts ?? [])];
-    return readable(read.card, { hosts, httpsOnly: protocol === 'https:' });
-  }
+  if (read.kind === 'card') return readable(read.card, cardRuleOf(url, config.allowedHosts));
   if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
   const { error } = startTrouble(read.trouble);
   const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
   return { problem: error.message, ...(status === undefined ? {} : { status: Number(status) }) };
 }
 
-function readable(raw: JsonValue, rule: Parameters<typeof readAgentCard>[1]): FoundCard | NoCard {
+function readable(raw: JsonValue, rule: CardRule): FoundCard | NoCard {
   const card = readAgentCard(raw, rule);
   if (card === undefined || !isJsonObject(raw)) return { problem: 'the agent card has no interfaces' };
   return { raw, card };
@@ -233,7 +224,7 @@ function foreignHosts(config: A2aAgentConfig, raw: JsonObject): readonly string[
     ...(typeof config.card === 'string' ? [new URL(config.card).host] : []),
     ...(config.allowedHosts ?? []),
   ];
-  const any = readAgentCard(raw, { hosts: 'any', httpsOnly: false });
+  const any = readAgentCard(raw, anyHost);
   const hosts = any?.interfaces.map(({ url }) => new URL(url).host) ?? [];
   return [...new Set(hosts)].filter((host) => !known.includes(host));
 }

@@ -61,7 +61,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
       ...(hasTasks
         ? []
         : [
-            'no tasks: a tool answers when its work is done, and one that takes longer than a request is lost sight of',
+            'no tasks: a tool answers when its work is done, which is waited for up to ten minutes; tools that start, tell of and stop a job can be named as jobs',
           ]),
       ...(dedupes ? [] : [noDedupes]),
     ],
