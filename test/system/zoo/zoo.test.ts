@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { classifyStart } from '../../../lib/remote/a2a/client.js';
+import { httpJsonCall } from '../../../lib/remote/a2a/http-json-1.0.js';
+import { exchangeOf } from '../../../lib/remote/exchange.js';
 import type { RemoteEnd } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
@@ -74,6 +77,31 @@ describe('streams of others, as they were recorded', () => {
     },
   );
 });
+
+describe('starts over the streams of others, as they were recorded', () => {
+  const streams = zoo.flatMap((animal) =>
+    (recordingOf(animal).streams ?? []).map((exchange) => ({ name: animal.name, exchange })),
+  );
+
+  it.each(streams)('F62: the first event of $name says what the start has come to', ({ name, exchange }) => {
+    const { request, reply } = exchange;
+    const { status = 0, headers = {}, body = '' } = reply ?? {};
+    const { id } = parsed(request.body);
+    const call = httpJsonCall({ kind: 'send', message, idempotencyKey: 'k', overStream: true }, rest, []);
+    const came = { kind: 'reply', status, headers, text: body } as const;
+    // Over JSON-RPC each event is a response to the request.
+    const isRpc = typeof id === 'string';
+    if (!isRpc) expect(call.enough?.({ status, headers }, body)).toBe(true);
+    const start = classifyStart(isRpc ? exchangeOf(came, id, 0) : call.toExchange(came, 0), origin);
+    // BeeAI streams one message when the work is done, and no task.
+    if (name === 'a2a-beeai') expect(start).toMatchObject({ kind: 'ended', end: { kind: 'completed' } });
+    else expect(start).toMatchObject({ kind: 'started', handle: { taskId: expect.stringMatching(/./) as string } });
+  });
+});
+
+const rest = { url: 'https://agent.example/', binding: 'HTTP+JSON', wire: '1.0' } as const;
+const message = { messageId: 'm', parts: [{ text: 'hi' }] };
+const origin = { server: 'zoo', protocol: 'a2a', wire: '1.0' } as const;
 
 describe('the pace of a recording', () => {
   it('lets an answer take as long as it took, or a part of that', async () => {
