@@ -1,6 +1,8 @@
 // Explicit-state model of requests to a chain of runs: who is accepted, in which order requests act, what is handed on.
 // Callers with clocks that are off, and two owners of turns, interleave in every way; each may die before each operation.
 
+import { explore, type Found, type StepModel } from './explore.js';
+
 export type Kind = 'signal' | 'cancel' | 'pause' | 'resume' | 'terminate';
 
 /** Rules of the protocol, each of which can be switched off. */
@@ -93,38 +95,12 @@ type Step = (state: State) => void;
 /** Requests that one commit takes in, beside a terminate. */
 const taking = 1;
 
-export interface Found {
-  readonly states: number;
-  /** The first sentence that was broken, if one was. */
-  readonly violation: string | undefined;
-}
-
 /** Looks at every state that can be reached. `off`: without these rules. */
 export function search(scenario: Scenario, off: readonly Rule[] = [], limit = 400_000): Found {
-  const model = new Model(scenario, new Set(off));
-  const first = model.start();
-  const seen = new Set([JSON.stringify(first)]);
-  const open = [first];
-  for (let state = open.pop(); state !== undefined; state = open.pop()) {
-    const steps = model.steps(state);
-    const violation = model.violationIn(state, steps.length === 0);
-    if (violation !== undefined) return { states: seen.size, violation };
-    for (const step of steps) {
-      const next = structuredCloneOf(state);
-      step(next);
-      const key = JSON.stringify(next);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      open.push(next);
-    }
-    if (seen.size > limit) throw new Error(`${scenario.name}: more than ${limit} states`);
-  }
-  return { states: seen.size, violation: undefined };
+  return explore(new Model(scenario, new Set(off)), scenario.name, limit);
 }
 
-const structuredCloneOf = (state: State): State => JSON.parse(JSON.stringify(state)) as State;
-
-class Model {
+class Model implements StepModel<State> {
   readonly #scenario: Scenario;
   readonly #off: ReadonlySet<Rule>;
 

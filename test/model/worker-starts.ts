@@ -2,6 +2,8 @@
 // came of it. Messages and wakes are lost and doubled, processes die before each operation, leases run out on workers that
 // live, and the run closes the wait at any moment.
 
+import { explore, type Found, type StepModel } from './explore.js';
+
 /** Rules of the protocol, each of which can be switched off. */
 export const rules = {
   handOverMarked: 'a hand-over has a marker, and the sweep sends its message again',
@@ -82,36 +84,12 @@ type Step = (state: State) => void;
 
 const attemptsMax = 3;
 
-export interface Found {
-  readonly states: number;
-  /** The first sentence that was broken, if one was. */
-  readonly violation: string | undefined;
-}
-
 /** Looks at every state that can be reached. `off`: without these rules. */
 export function search(scenario: Scenario, off: readonly Rule[] = [], limit = 600_000): Found {
-  const model = new Model(scenario, new Set(off));
-  const first = model.start();
-  const seen = new Set([JSON.stringify(first)]);
-  const open = [first];
-  for (let state = open.pop(); state !== undefined; state = open.pop()) {
-    const steps = model.steps(state);
-    const violation = model.violationIn(state, steps.length === 0);
-    if (violation !== undefined) return { states: seen.size, violation };
-    for (const step of steps) {
-      const next = JSON.parse(JSON.stringify(state)) as State;
-      step(next);
-      const key = JSON.stringify(next);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      open.push(next);
-    }
-    if (seen.size > limit) throw new Error(`${scenario.name}: more than ${limit} states`);
-  }
-  return { states: seen.size, violation: undefined };
+  return explore(new Model(scenario, new Set(off)), scenario.name, limit);
 }
 
-class Model {
+class Model implements StepModel<State> {
   readonly #scenario: Scenario;
   readonly #off: ReadonlySet<Rule>;
 

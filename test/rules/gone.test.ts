@@ -1,10 +1,10 @@
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type RemoteCall } from 'outwait';
 import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { EngineError } from '../../lib/base/errors.js';
 import { listRemoteTasks } from '../../lib/operations/remote-tasks.js';
 import { runTurn } from '../../lib/operations/run-turn.js';
 import { requestStop } from '../../lib/operations/send-to-inbox.js';
+import { throttled } from '../engine/host.js';
 import { withTimePassing } from '../engine/support.js';
 import type { CancelReply, FindReply, PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 
@@ -97,6 +97,34 @@ test('found only without handle: a task that is found does not replace the one t
   expect(reports.cancels).toBe(0);
 });
 
+/** Its starts wait until `thaw`. A cancel is answered with 503 at first, where `cancelsFail`. */
+class FrozenServer extends ScriptedServer {
+  thaw: () => void = () => undefined;
+  /** Resolves when a start waits. */
+  readonly frozen: Promise<void>;
+  readonly #thawed = new Promise<void>((resolve) => (this.thaw = resolve));
+  readonly #cancelsFail: boolean;
+  #isFrozen: () => void = () => undefined;
+
+  constructor({ cancelsFail }: { readonly cancelsFail: boolean }) {
+    super({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+    this.#cancelsFail = cancelsFail;
+    this.frozen = new Promise<void>((resolve) => (this.#isFrozen = resolve));
+  }
+
+  override async start(request: StartRequest): Promise<StartReply> {
+    this.#isFrozen();
+    await this.#thawed;
+    return super.start(request);
+  }
+
+  override async cancel(handle: Parameters<ScriptedServer['cancel']>[0]): Promise<CancelReply> {
+    const reply = await super.cancel(handle);
+    if (!this.#cancelsFail || this.cancels > 1) return reply;
+    return { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'status 503' } };
+  }
+}
+
 test('F06 marker that was read: the handle that a frozen start leaves later is not without one', async () => {
   await handleLeftDuringEndEffects(1_000);
 });
@@ -107,38 +135,19 @@ test('F06 marker that was read: the handle that a frozen start leaves in the sam
 
 async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
   // Another owner ends the run while the start is under way, and its end effects have read the token without a handle.
-  let started: () => void = () => undefined;
-  const isStarted = new Promise<void>((resolve) => (started = resolve));
-  let answer: () => void = () => undefined;
-  const isAnswered = new Promise<void>((resolve) => (answer = resolve));
-  class Slow extends ScriptedServer {
-    constructor() {
-      super({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
-    }
-    override async start(request: StartRequest): Promise<StartReply> {
-      started();
-      await isAnswered;
-      return super.start(request);
-    }
-    override async cancel(handle: Parameters<ScriptedServer['cancel']>[0]): Promise<CancelReply> {
-      const reply = await super.cancel(handle);
-      if (this.cancels > 1) return reply;
-      return { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'status 503' } };
-    }
-  }
-  const reports = new Slow();
+  const reports = new FrozenServer({ cancelsFail: true });
   const { app, runId } = await calling(reports);
   const { store } = app.deps;
   const limits = { remainingMs: () => 60_000 };
-  const frozen = runTurn(app.deps, { runId }, limits);
-  await isStarted;
+  const turn = runTurn(app.deps, { runId }, limits);
+  await reports.frozen;
   await requestStop(app.deps, { runId, kind: 'terminate' });
   const clearTokenMarker = store.clearTokenMarker.bind(store);
   store.clearTokenMarker = async (...given) => {
     store.clearTokenMarker = clearTokenMarker;
     app.clock.moveTo(app.clock.nowMs() + laterMs);
-    answer();
-    await frozen;
+    reports.thaw();
+    await turn;
     return clearTokenMarker(...given);
   };
   await runTurn(app.deps, { runId }, limits);
@@ -152,30 +161,14 @@ async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
 }
 
 test('handle that is left after the call was told to be ambiguous: its task is cancelled, or listed', async () => {
-  let isFrozen: () => void = () => undefined;
-  const frozen = new Promise<void>((resolve) => (isFrozen = resolve));
-  let thaw: () => void = () => undefined;
-  const thawed = new Promise<void>((resolve) => (thaw = resolve));
-  class Slow extends ScriptedServer {
-    override async start(request: StartRequest): Promise<StartReply> {
-      isFrozen();
-      await thawed;
-      return super.start(request);
-    }
-    override async cancel(handle: Parameters<ScriptedServer['cancel']>[0]): Promise<CancelReply> {
-      const reply = await super.cancel(handle);
-      if (this.cancels > 1) return reply;
-      return { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'status 503' } };
-    }
-  }
-  const reports = new Slow({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+  const reports = new FrozenServer({ cancelsFail: true });
   const { app, runId } = await calling(reports);
   const limits = { remainingMs: () => 60_000 };
   const turn = runTurn(app.deps, { runId }, limits);
-  await frozen;
+  await reports.frozen;
   // Another owner finds the item without a handle, and nobody to ask.
   await runTurn(app.deps, { runId }, limits);
-  thaw();
+  reports.thaw();
   await turn;
   await app.pass({ minutes: 5 });
   expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
@@ -187,41 +180,22 @@ const ends = ['terminated', 'open'] as const;
 
 test.each(ends)('F06 handle of a start that was frozen beyond its time is tried again: the run is %s', async (end) => {
   let remainingMs = 60_000;
-  let isFrozen: () => void = () => undefined;
-  const frozen = new Promise<void>((resolve) => (isFrozen = resolve));
-  let thaw: () => void = () => undefined;
-  const thawed = new Promise<void>((resolve) => (thaw = resolve));
-  class Slow extends ScriptedServer {
-    override async start(request: StartRequest): Promise<StartReply> {
-      isFrozen();
-      await thawed;
-      return super.start(request);
-    }
-  }
-  const reports = new Slow({ protocol: 'mcp', dedupes: false, task: () => ({ never: true }) });
+  const reports = new FrozenServer({ cancelsFail: false });
   const { app, runId } = await calling(reports, { onCancel: 'leave' });
   const refused: string[] = [];
-  const store = new Proxy(app.deps.store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return async (...given: unknown[]): Promise<unknown> => {
-        if ((name === 'leaveHandle' || name === 'storeHandle') && !refused.includes(name)) {
-          refused.push(name);
-          throw new EngineError('STORE_UNAVAILABLE', 'throttled');
-        }
-        return Reflect.apply(value, target, given) as unknown;
-      };
-    },
+  const deps = throttled(app.deps, ({ method }) => {
+    const isFirst = (method === 'leaveHandle' || method === 'storeHandle') && !refused.includes(method);
+    if (isFirst) refused.push(method);
+    return isFirst;
   });
-  const turn = runTurn({ ...app.deps, store }, { runId }, { remainingMs: () => remainingMs });
-  await frozen;
+  const turn = runTurn(deps, { runId }, { remainingMs: () => remainingMs });
+  await reports.frozen;
   if (end === 'terminated') {
     await requestStop(app.deps, { runId, kind: 'terminate' });
     await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
   }
   remainingMs = -900_000;
-  thaw();
+  reports.thaw();
   await withTimePassing(app, turn);
   expect(refused).not.toEqual([]);
   expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' } });
