@@ -39,9 +39,10 @@ export function parseStepMessage(body: string): StepMessage | undefined {
 
 /** Returns undefined for a body that is no message of the queue of starts. */
 export function parseStartMessage(body: string): StartMessage | undefined {
-  const { kind, runId, waitId, dueAtMs } = fieldsIn(body);
+  const { kind, runId, waitId, dueAtMs, forCancel } = fieldsIn(body);
   if (kind !== 'start' || !isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
-  return { kind, runId, waitId, dueAtMs };
+  if (forCancel !== undefined && forCancel !== true) return undefined;
+  return { kind, runId, waitId, dueAtMs, ...(forCancel === undefined ? {} : { forCancel }) };
 }
 
 /** Returns undefined for a body that is no work message. */

@@ -389,7 +389,7 @@ export const pollReserveMs = storeWriteMs + requestTimeoutMs + storeWriteMs;
 export const answerReserveMs = requestTimeoutMs + storeWriteMs;
 /** A cancel: the reply, and the write that says what came of it. */
 export const cancelReserveMs = requestTimeoutMs + storeWriteMs;
-/** To find the task of a start of unknown fate: what the server says of itself, the reply, and the handle that is stored. */
-export const lostStartReserveMs = serverTraitsTimeoutMs + requestTimeoutMs + storeWriteMs;
+/** To find the task of a start of unknown fate: what the server says of itself, twice, the reply, and the handle that is stored. */
+export const lostStartReserveMs = 2 * serverTraitsTimeoutMs + requestTimeoutMs + storeWriteMs;
 /** Some lifecycle events: the longest request, and the write that says that they are published. */
 export const publishReserveMs = busAnswerTimeoutMs + storeWriteMs;

@@ -1,9 +1,10 @@
-import { queueDelayMaxMs, sweepIntervalMs } from '../base/limits.js';
+import { queueDelayMaxMs, startPatienceMs, startTakeMs, sweepIntervalMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
+import type { StartMessage } from '../queue/queue.js';
 import type { DueEntry } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { stepAt, wakeRun, wakeRunAt } from './wake.js';
+import { startNow, stepAt, wakeRun, wakeRunAt } from './wake.js';
 
 const pageSize = 500;
 
@@ -21,7 +22,8 @@ interface Swept {
  * message a mere hint. Sends one wake per run and minute; reads of remote tasks and attempts of long
  * steps are delayed to their due instant. A shard
  * that cannot be read does not stop the others: its error is thrown when all are done. `atBoot`: this process is the only one
- * of its table and has just begun, so a read that is claimed for the next minute was claimed by one that has died: it is made now.
+ * of its table and has just begun, so a read that is claimed for the next minute was claimed by one that has died: it is made
+ * now. A start that a worker has claimed is looked at now for the same reason, however long its answer may take.
  */
 export async function fanOutDue(deps: Deps, options: { readonly atBoot?: boolean } = {}): Promise<Swept> {
   const atBoot = options.atBoot ?? false;
@@ -67,13 +69,17 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
   let steps = 0;
   let oldestDueAgeMs = 0;
   let cursor: string | undefined;
+  const untilMs = nowMs + (atBoot ? Math.max(sweepIntervalMs, startPatienceMs + startTakeMs) : sweepIntervalMs);
   do {
-    const page = await deps.store.listDue(shard, nowMs + sweepIntervalMs, pageSize, cursor);
+    const page = await deps.store.listDue(shard, untilMs, pageSize, cursor);
     // Side by side, so that the queues can carry many in one request.
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
       oldestDueAgeMs = Math.max(oldestDueAgeMs, nowMs - entry.dueAtMs);
-      if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
+      if (entry.dueAtMs > nowMs + sweepIntervalMs) {
+        // Whoever gets the message drops it where no worker has the start of this wait.
+        if (entry.kind === 'token' && !entry.settled && !entry.isLongStep) sends.push(startNow(deps, startOf(entry)));
+      } else if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
         sends.push(stepAt(deps, { runId: entry.runId, waitId: entry.waitId, dueAtMs: entry.dueAtMs }, entry.dueAtMs));
         steps++;
       } else if (entry.kind === 'token' && !entry.settled) {
@@ -91,6 +97,10 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
     cursor = page.cursor;
   } while (cursor !== undefined);
   return { wakes: woken.size, polls, steps, oldestDueAgeMs };
+}
+
+function startOf({ runId, waitId, dueAtMs }: Extract<DueEntry, { kind: 'token' }>): StartMessage {
+  return { kind: 'start', runId, waitId, dueAtMs };
 }
 
 async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>, nowMs: number): Promise<void> {

@@ -22,13 +22,14 @@ import {
   type StartAttempt,
   type StartResult,
 } from './start-remote-task.js';
+import { stopLostStart } from './stop-lost-start.js';
 import type { TurnLimits } from './turn-limits.js';
 import { wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
 import { isWithWorker, startTimedOut } from './worker-start.js';
 
 export type MadeStart =
-  /** Its task is known, or its wait ended. */
+  /** Its task is known, or its wait ended; or a closed wait turned out to have none. */
   | 'done'
   /** What it came to is on the item, for a turn. */
   | 'told'
@@ -58,6 +59,7 @@ type DueStart = TokenRecord & {
 export async function makeRemoteStart(deps: Deps, message: StartMessage, limits: TurnLimits): Promise<MadeStart> {
   const { runId, waitId } = message;
   try {
+    if (message.forCancel === true) return await stopLostStart(deps, message, limits);
     const token = await readDue(deps, message);
     return token === undefined ? 'stale' : await attend(deps, token, limits);
   } catch (error) {

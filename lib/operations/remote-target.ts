@@ -70,6 +70,27 @@ export async function traitsOf(
   }
 }
 
+/**
+ * Whether the answer to a start may take longer than a turn can wait: then a worker makes the call. To take over a task is to
+ * read it, which none takes minutes for.
+ */
+export async function mayTakeMinutes(deps: Deps, { server, request }: StartRemoteTask): Promise<boolean> {
+  if (request.kind === 'attach' || !Object.hasOwn(deps.app.servers, server)) return false;
+  const transport = deps.transports.get(server);
+  if (transport.answersAtOnce === undefined) return false;
+  const answered = new AbortController();
+  try {
+    // Who does not say so in time takes time.
+    const tooLong = deps.delay(serverTraitsTimeoutMs, answered.signal).then(() => false);
+    return (await Promise.race([transport.answersAtOnce(request), tooLong])) !== true;
+  } catch (error) {
+    deps.log.warn('server does not say whether it answers at once', { server, error });
+    return true;
+  } finally {
+    answered.abort();
+  }
+}
+
 /** Idempotency key of a call: the same on every attempt. */
 export function callKeyOf(deps: Pick<Deps, 'digest'>, runId: RunId, { waitId, key }: StartRemoteTask): string {
   return key ?? remoteKeyOf(runId, waitId, deps.digest);

@@ -1,10 +1,9 @@
-import { serverTraitsTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { RemoteTaskStartFailed } from '../history/event.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
-import type { Held, RemoteTaskTransport } from '../remote/transport.js';
-import type { StartRemoteTask } from '../replay/command.js';
+import type { Held } from '../remote/transport.js';
 import type { Deps } from './deps.js';
+import { mayTakeMinutes } from './remote-target.js';
 import { startRemoteTask, type StartAttempt, type StartResult } from './start-remote-task.js';
 import { whenFree } from './when-free.js';
 
@@ -22,43 +21,13 @@ export async function startWhenFree(deps: Deps, start: StartAttempt): Promise<St
   // To end a wait, or to look for a task that may run, is not to start one.
   const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
   if (isFree) return startRemoteTask(deps, start);
-  const transport = whoTakesTime(deps, command);
-  const byWorker = transport !== undefined && !(await answersAtOnce(deps, transport, command));
+  const byWorker = await mayTakeMinutes(deps, command);
   const tried = await whenFree(deps, command.server, byWorker ? 'handOver' : 'start', () =>
     startRemoteTask(deps, byWorker ? { ...start, byWorker } : start),
   );
   if (tried.kind === 'done') return tried.result;
   // Once is enough to say why: a wait of days behind a busy server must not fill the history.
   return wait.isHeld === true ? { heldUntilMs: tried.untilMs } : { attempted: leftAlone(deps, wait, tried) };
-}
-
-/** The server of a call, if it may take its time to answer. To take over a task is to read it, which none takes minutes for. */
-function whoTakesTime(deps: Deps, { server, request }: StartRemoteTask): AskedOfPace | undefined {
-  if (request.kind === 'attach' || !Object.hasOwn(deps.app.servers, server)) return undefined;
-  const transport = deps.transports.get(server);
-  return transport.answersAtOnce === undefined ? undefined : (transport as AskedOfPace);
-}
-
-type AskedOfPace = RemoteTaskTransport & Required<Pick<RemoteTaskTransport, 'answersAtOnce'>>;
-
-/** Whether a turn can wait for the answer. */
-async function answersAtOnce(
-  deps: Deps,
-  transport: AskedOfPace,
-  { server, request }: StartRemoteTask,
-): Promise<boolean> {
-  if (request.kind === 'attach') return true;
-  const answered = new AbortController();
-  try {
-    // Who does not say so in time takes time.
-    const tooLong = deps.delay(serverTraitsTimeoutMs, answered.signal).then(() => false);
-    return (await Promise.race([transport.answersAtOnce(request), tooLong])) === true;
-  } catch (error) {
-    deps.log.warn('server does not say whether it answers at once', { server, error });
-    return false;
-  } finally {
-    answered.abort();
-  }
 }
 
 function leftAlone(

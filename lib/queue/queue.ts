@@ -58,6 +58,8 @@ export interface StartMessage {
   readonly waitId: WaitId;
   /** The due instant it was sent for; a message for another instant than the item's is stale. */
   readonly dueAtMs: EpochMs;
+  /** The wait is closed, and the start is of unknown fate: it is made again to learn of the task that is to be cancelled. */
+  readonly forCancel?: true;
 }
 
 export type WorkMessage = PollMessage | DelayedWakeMessage;

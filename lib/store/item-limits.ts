@@ -116,6 +116,7 @@ export const itemLimits = {
     startUntilMs: number,
     startCame: payload(KiB),
     startHeld: payload(KiB),
+    lookUntilMs: number,
     startedAtMs: number,
     leftAtMs: number,
     pollHintMs: number,

@@ -280,6 +280,7 @@ export function toToken(item: Item): TokenRecord {
     ...optional('questions', questionsOf(item)),
     ...optional('form', payload(item, 'form') as InputForm | undefined),
     ...optional('workerStart', workerStartOf(item)),
+    ...optional('lookUntilMs', optionalNumber(item, 'lookUntilMs')),
     ...optional('startedAtMs', optionalNumber(item, 'startedAtMs')),
     ...optional('leftAtMs', optionalNumber(item, 'leftAtMs')),
     ...optional('pollHintMs', optionalNumber(item, 'pollHintMs')),

@@ -115,6 +115,8 @@ export interface TokenRecord extends Marker {
   readonly step?: LongStepRecord;
   /** Of a start that a worker makes, outside of a turn: how it stands. It counts as long as it is about `attempt`. */
   readonly workerStart?: WorkerStart;
+  /** Until when nobody else looks for the task of a start of unknown fate, whose wait is closed: a worker does, or waits to. */
+  readonly lookUntilMs?: EpochMs;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /** When a start gave its handle to the item that was closed meanwhile: its task is to be cancelled, whatever closed it. */

@@ -504,6 +504,22 @@ export class RunStore {
     return token;
   }
 
+  /**
+   * Has nobody else look for the task of a closed wait until `untilMs`, when its marker brings somebody again, if its marker
+   * is as it was read and no handle has come.
+   */
+  async claimLook(
+    runId: RunId,
+    waitId: WaitId,
+    { seenDueAtMs, untilMs }: { readonly seenDueAtMs: EpochMs; readonly untilMs: EpochMs },
+  ): Promise<boolean> {
+    const { ok } = await this.#updateToken(runId, waitId, {
+      set: { lookUntilMs: untilMs, dueAtMs: untilMs },
+      conditions: [itemExists, isSettled, noHandle, dueStill(seenDueAtMs)],
+    });
+    return ok;
+  }
+
   /** Notes what came of an operator's request to cancel the remote task of a closed wait. */
   async recordCancel(runId: RunId, waitId: WaitId, cancel: RemoteCancel): Promise<void> {
     await this.#updateToken(runId, waitId, {

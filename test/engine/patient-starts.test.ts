@@ -7,6 +7,9 @@ import {
   type ScriptedServerOptions,
   type ScriptedTask,
 } from 'outwait/testing';
+import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
+import type { StartMessage } from '../../lib/queue/queue.js';
 import { aFlow, endedAfterMs, eventTypes, started, startedIn, startMs, statusesOf, type Started } from './support.js';
 
 const S = 1_000;
@@ -42,6 +45,22 @@ describe('a server that answers a start only when its work is done (F62, F75)', 
     const [wait] = (await run.app.show(run.runId)).waits;
     expect(wait).toMatchObject({ kind: 'remoteTask', leaseUntilMs: startMs + 660 * S });
     expect(wait).not.toHaveProperty('nextAtMs');
+  });
+
+  it('F74 is looked at anew when a process begins that is the only one of its table: whoever called has died', async () => {
+    const run = await started(calling(), { reports: slowly({ answersAfter: { minutes: 9 } }, { dedupes: false }) });
+    await run.app.pass({ minutes: 1 });
+    const { deps } = run.app;
+    const sent: StartMessage[] = [];
+    const queues: typeof deps.queues = { ...deps.queues, sendStart: async (message) => void sent.push(message) };
+    await fanOutDue({ ...deps, queues });
+    expect(sent).toEqual([]);
+    await fanOutDue({ ...deps, queues }, { atBoot: true });
+    const { runId } = run;
+    expect(sent).toEqual([{ kind: 'start', runId, waitId: '1', dueAtMs: startMs + 660 * S }]);
+    expect(await makeRemoteStart(deps, sent[0]!, { remainingMs: () => 900 * S })).toBe('done');
+    expect(await run.app.runToEnd(runId)).toMatchObject({ error: { code: 'REMOTE_START_AMBIGUOUS' } });
+    expect(await endedAfterMs(run)).toBe(60 * S);
   });
 
   it('may name a running task late, which is read from then on', async () => {

@@ -46,7 +46,8 @@ const scenarios: readonly (Scenario & { readonly needs: readonly Rule[] })[] = [
     needs: [
       'claimOpen',
       'handleOpen',
-      ...(server === 'neither' ? [] : (['endWaitsForCall'] as const)),
+      ...(server === 'finds' ? (['endWaitsForCall'] as const) : []),
+      ...(server === 'dedupes' ? (['lookMarked', 'leftMarked'] as const) : []),
     ] satisfies readonly Rule[],
   })),
 ];

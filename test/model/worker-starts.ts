@@ -17,6 +17,8 @@ export const rules = {
   handleOpen: 'a handle is stored on a wait that is open; the task of another one is cancelled',
   ambiguousOpen: 'a start ends as ambiguous only where no handle has come',
   endWaitsForCall: 'the end effects of a wait look for its task when no call is under way any more',
+  lookMarked: 'a worker that looks for the task of a closed wait leaves a marker at the end of its claim',
+  leftMarked: 'the handle of a task that was looked for is left with a marker',
 } as const;
 export type Rule = keyof typeof rules;
 
@@ -59,6 +61,11 @@ interface Worker {
   /** Its lease is over although it lives. */
   isFrozen: boolean;
 }
+/** The worker that makes the start of a closed wait again, to learn of the task that is to be cancelled. */
+interface Looker {
+  at: 'idle' | 'claimed' | 'answered';
+  task: number;
+}
 interface State {
   item: Item | null;
   /** Attempts that the log knows to have failed. */
@@ -69,6 +76,9 @@ interface State {
   isAwake: boolean;
   messages: number[];
   workers: Worker[];
+  looker: Looker;
+  /** The message that asks for a look is on its way. */
+  isLookSent: boolean;
   /** By task: whether it was cancelled. */
   tasks: boolean[];
   claims: number;
@@ -112,6 +122,8 @@ class Model implements StepModel<State> {
       isAwake: true,
       messages: [],
       workers: [idle(), idle()],
+      looker: { at: 'idle', task: 0 },
+      isLookSent: false,
       tasks: [],
       claims: 0,
       isEndDone: false,
@@ -128,6 +140,7 @@ class Model implements StepModel<State> {
       ...this.#sweepSteps(state),
       ...this.#troubles(state),
       ...this.#endSteps(state),
+      ...this.#lookSteps(state),
       ...state.workers.flatMap((_, at) => this.#workerSteps(state, at)),
     ];
   }
@@ -331,8 +344,18 @@ class Model implements StepModel<State> {
 
   // ----- what goes wrong, and the end -----
 
-  #troubles({ left, messages, isAwake, sends, workers, item }: State): Step[] {
+  #troubles({ left, messages, isAwake, sends, workers, item, looker, isLookSent }: State): Step[] {
     const steps: Step[] = [];
+    if (left.losses > 0 && isLookSent)
+      steps.push((state) => {
+        state.left.losses--;
+        state.isLookSent = false;
+      });
+    if (left.deaths > 0 && looker.at !== 'idle')
+      steps.push((state) => {
+        state.left.deaths--;
+        state.looker.at = 'idle';
+      });
     if (left.losses > 0 && messages.length > 0)
       steps.push((state) => {
         state.left.losses--;
@@ -374,25 +397,61 @@ class Model implements StepModel<State> {
     return steps;
   }
 
-  #endSteps({ left, item, isEndDone, workers }: State): Step[] {
+  #endSteps({ left, item, isEndDone, workers, looker, isLookSent, wasSent }: State): Step[] {
     const steps: Step[] = [];
     if (left.closes > 0 && item !== null && isOpen(item))
       steps.push((state) => {
         state.left.closes--;
         state.item!.settled = 'closed';
+        state.item!.isMarked = true;
       });
-    if (item?.settled !== 'closed' || isEndDone) return steps;
+    if (item?.settled !== 'closed' || isEndDone || !item.isMarked) return steps;
     const isUnderWay = workers.some((one) => isCalling(one, item.claim) && !one.isFrozen);
     if (item.handle === null && isUnderWay && this.#has('endWaitsForCall')) return steps;
+    const isLost = item.handle === null && (item.claim !== null || wasSent);
+    // A start with the same key names the task that there is, and may take minutes for it.
+    if (isLost && this.#scenario.server === 'dedupes') {
+      if (isLookSent || looker.at !== 'idle') return steps;
+      steps.push((state) => {
+        state.isLookSent = true;
+      });
+      return steps;
+    }
     steps.push((state) => {
       state.isEndDone = true;
       const { handle } = state.item!;
       if (handle !== null) state.tasks[handle] = true;
-      // A start with the same key names the task that there is; one that is asked for is found.
-      else if (this.#scenario.server !== 'neither' && (item.claim !== null || state.wasSent))
-        state.tasks = state.tasks.map(() => true);
+      // One that is asked for is found.
+      else if (isLost && this.#scenario.server === 'finds') state.tasks = state.tasks.map(() => true);
     });
     return steps;
+  }
+
+  /** A call that gets no answer leaves the claim to its end. */
+  #lookSteps({ looker, isLookSent, item, isEndDone }: State): Step[] {
+    switch (looker.at) {
+      case 'idle':
+        if (!isLookSent) return [];
+        return [
+          (state) => {
+            state.isLookSent = false;
+            if (item?.handle !== null || isEndDone) return;
+            state.looker.at = 'claimed';
+            state.item!.isMarked = this.#has('lookMarked');
+          },
+        ];
+      case 'claimed':
+        return (['answered', 'idle'] as const).map((at): Step => (state) => {
+          state.looker = { at, task: this.#call(state) };
+        });
+      case 'answered':
+        return [
+          (state) => {
+            state.looker.at = 'idle';
+            Object.assign(state.item!, { handle: looker.task, isMarked: this.#has('leftMarked') });
+          },
+        ];
+    }
   }
 }
 

@@ -154,8 +154,8 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'attach-is-looked-for-at-stop',
     rule: 'a task that somebody else has started is not looked for by a start',
-    file: 'lib/operations/stop-remote.ts',
-    edits: [{ find: `if (command.request.kind === 'attach') return 'none';`, replace: '' }],
+    file: 'lib/operations/lost-start.ts',
+    edits: [{ find: `if (request.kind === 'attach') return 'none';`, replace: '' }],
     caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
   },
   {

@@ -583,14 +583,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost-start-forgotten',
     rule: 'the task of a start of unknown fate is cancelled with its wait',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent && attempt > known;' }],
     caughtBy: rules('starting', 'lost start: a task whose starter died'),
   },
   {
     name: 'lost-start-always',
     rule: '... and only if it may have made one',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent || attempt >= known;' }],
     caughtBy: rules('starting', 'lost start: one that was turned away'),
   },

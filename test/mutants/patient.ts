@@ -179,4 +179,69 @@ export const patientMutants: readonly Mutant[] = [
     edits: [{ find: 'if (tookMs > startPromptMs) await guard.sawPrompt(false); else if', replace: 'if' }],
     caughtBy: testsIn(engine, 'a server that names its running task at once is forgotten'),
   },
+  {
+    name: 'lost-start-looked-for-in-a-turn',
+    rule: 'a start that is made again to learn of its task has the time that a start takes (F62)',
+    file: stop,
+    edits: [{ find: ' || !(await mayTakeMinutes(deps, lost.command))', replace: ' || lost.mayRepeat' }],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: a worker looks'),
+  },
+  {
+    name: 'lost-start-looked-for-twice',
+    rule: 'of two workers that look for one task one calls (F62)',
+    file: runStore,
+    edits: [
+      {
+        find: 'conditions: [itemExists, isSettled, noHandle, dueStill(seenDueAtMs)],',
+        replace: 'conditions: [itemExists, isSettled, noHandle],',
+      },
+    ],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: of two workers'),
+  },
+  {
+    name: 'turn-looks-beside-a-worker',
+    rule: 'while a worker looks for a task no turn has it looked for again (F62)',
+    file: stop,
+    edits: [{ find: 'if ((lookUntilMs ?? 0) > nowMs) return true;', replace: 'void lookUntilMs;' }],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: of two workers'),
+  },
+  {
+    name: 'look-without-an-answer-waits-for-its-claim',
+    rule: 'a look that got no answer is made again a minute later (F62)',
+    file: 'lib/operations/stop-lost-start.ts',
+    edits: [
+      {
+        find: 'await deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs });',
+        replace: 'void untilMs;',
+      },
+    ],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: without an answer'),
+  },
+  {
+    name: 'look-that-finds-nothing-is-made-for-ever',
+    rule: 'a start that is known to have left no task is done with (F62)',
+    file: 'lib/operations/stop-lost-start.ts',
+    edits: [
+      {
+        find: "if (found === 'none') await deps.store.clearTokenMarker(runId, waitId, { dueAtMs: claimedUntilMs, hasHandle: false });",
+        replace: '',
+      },
+    ],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: one that names no task'),
+  },
+  {
+    name: 'boot-leaves-starts-to-their-claims',
+    rule: 'a start that a process claimed which has died is looked at when the next one begins (F74)',
+    file: 'lib/operations/fan-out-due.ts',
+    edits: [
+      {
+        find: 'nowMs + (atBoot ? Math.max(sweepIntervalMs, startPatienceMs + startTakeMs) : sweepIntervalMs)',
+        replace: 'nowMs + sweepIntervalMs',
+      },
+    ],
+    caughtBy: testsIn(
+      engine,
+      'a server that answers a start only when its work is done (F62, F75) F74 is looked at anew',
+    ),
+  },
 ];

@@ -1370,14 +1370,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempts-of-other-calls',
     rule: 'attempts of other calls say nothing of this one',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [{ find: 'if (event.waitId !== waitId) continue;', replace: '' }],
     caughtBy: rules('letting-go', 'lost start of one of two calls'),
   },
   {
     name: 'command-of-other-call',
     rule: '... and their commands are not its own',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [
       {
         find: `event.type !== 'RemoteTaskRequested' || event.waitId !== waitId`,
@@ -1389,14 +1389,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'lost-start-made-again-anywhere',
     rule: 'a start is not made again at a server that tells nothing',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [{ find: `if (!dedupes && !finds) return 'none';`, replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that tells nothing'),
   },
   {
     name: 'lost-start-given-up-by-other-code',
     rule: 'a start that this deployment cannot make again is for a later one',
-    file: stopRemote,
+    file: 'lib/operations/lost-start.ts',
     edits: [
       { find: `if (command === undefined) return 'unknown';`, replace: `if (command === undefined) return 'none';` },
     ],

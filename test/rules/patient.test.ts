@@ -261,3 +261,76 @@ test('F62 hand-over: no turn looks at it, nor writes to its item, while a worker
   const byTurns = played.world.trace.filter((line) => / turn\.\d+ (put|update) t#1/.test(line));
   expect(byTurns.filter((line) => Number(line.split(' ')[0]) < 60)).toHaveLength(1);
 });
+
+// A wait that ends with its start unanswered, towards a server that dedupes: the start is made again, to learn of the task.
+
+const looks = ({ world }: Pick<Played, 'world'>): readonly string[] =>
+  world.trace.filter((line) => line.includes('update t#1 lookUntilMs'));
+const startersOf = ({ world }: Played): readonly string[] =>
+  world.trace.flatMap((line) => (line.endsWith(' start r1') ? [line.split(' ')[1]!.split('.')[0]!] : []));
+
+/** A call that waits for a minute for a server which answers starts after two. */
+async function endsFirst(scene: Partial<Scene> = {}): Promise<Played> {
+  const played = await slowCall({
+    run: async (ctx) => call(ctx, 'r1', { timeout: { seconds: 60 } }),
+    startsTakeS: 120,
+    endS: 4_000,
+    ...scene,
+  });
+  expect(played.outcome).toEqual({ status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' });
+  return played;
+}
+const left = ({ token }: Played) => ({ dueAtMs: token('1')?.dueAtMs, cancel: token('1')?.cancel?.kind });
+const stopped = { dueAtMs: undefined, cancel: 'sent' };
+
+test('F62 lost start of a closed wait: a worker looks for its task with the time that a start takes, and a turn cancels it', async () => {
+  const played = await endsFirst();
+  expect(startersOf(played)).toEqual(['starter', 'starter']);
+  expect(played.world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(left(played)).toEqual(stopped);
+});
+
+test('F62 lost start of a closed wait: of two workers one looks, and no turn asks again meanwhile', async () => {
+  const played = await endsFirst({
+    callers: (world, runId) => {
+      for (const atS of [200, 230, 260]) world.wakeAt(atS, runId);
+    },
+    script: [
+      { who: 'turn', at: 'start in', when: (world) => world.seconds > 60, what: 'duplicate' },
+      {
+        who: 'starter',
+        at: 'update t#1 lookUntilMs',
+        what: { freezeUntil: ({ token }) => token('1')?.lookUntilMs !== undefined },
+      },
+    ],
+  });
+  expect(startersOf(played)).toHaveLength(2);
+  expect(played.world.trace.filter((line) => line.includes(' start in')).length).toBeLessThanOrEqual(3);
+  expect(left(played)).toEqual(stopped);
+});
+
+test('F62 lost start of a closed wait: a worker that dies with the answer is followed by another', async () => {
+  const played = await endsFirst({
+    script: [{ who: 'starter', at: /^update t#1 handle/, when: (world) => world.seconds > 60, what: 'crash' }],
+  });
+  expect(looks(played)).toHaveLength(2);
+  expect(played.world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  expect(left(played)).toEqual(stopped);
+});
+
+test('F62 lost start of a closed wait: without an answer it is looked for again a minute later, not at the end of the claim', async () => {
+  const played = await endsFirst({
+    script: [{ who: 'starter', at: 'start r1', when: (world) => world.seconds > 60, what: 'noReply' }],
+  });
+  expect(played.world.remote.tasks.map(({ cancelled }) => cancelled)).toEqual([true]);
+  const [first, , second] = looks(played).map((line) => Number(line.split(' ')[0]));
+  expect(second! - first!).toBeLessThanOrEqual(120 + 60 + 60);
+  expect(left(played)).toEqual(stopped);
+});
+
+test('F62 lost start of a closed wait: one that names no task leaves nothing to be done', async () => {
+  const played = await endsFirst({ asks: { r1: { first: 1, then: 0 } } });
+  expect(played.world.remote.tasks).toEqual([]);
+  expect(startersOf(played)).toHaveLength(2);
+  expect(left(played)).toEqual({ dueAtMs: undefined, cancel: undefined });
+});

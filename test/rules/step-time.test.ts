@@ -336,7 +336,7 @@ test.each([
   ['answerReserveMs', ['requestTimeoutMs', 'storeWriteMs']],
   ['pollReserveMs', ['storeWriteMs', 'requestTimeoutMs', 'storeWriteMs']],
   ['cancelReserveMs', ['requestTimeoutMs', 'storeWriteMs']],
-  ['lostStartReserveMs', ['serverTraitsTimeoutMs', 'requestTimeoutMs', 'storeWriteMs']],
+  ['lostStartReserveMs', ['serverTraitsTimeoutMs', 'serverTraitsTimeoutMs', 'requestTimeoutMs', 'storeWriteMs']],
   ['publishReserveMs', ['busAnswerTimeoutMs', 'storeWriteMs']],
 ] as const)('F91 %s is the sum of the limits of its parts, and fits into a turn', (sum, parts) => {
   expect(sums[sum]).toBe(parts.reduce((total, part) => total + (sums[part] ?? Number.NaN), 0));

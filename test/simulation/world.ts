@@ -8,6 +8,7 @@ import {
   sweepIntervalMs,
   turnTimeoutMs,
   turnVisibilityMs,
+  requestTimeoutMs,
 } from '../../lib/base/limits.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
@@ -953,12 +954,14 @@ export class World {
       dedupes,
       problemWith: () => undefined,
       answersAtOnce: async () => (startsTakeS === undefined ? true : undefined),
-      start: ({ request, idempotencyKey, continuation }) => {
+      start: ({ request, idempotencyKey, continuation, untilMs }) => {
         this.#options.observer?.onRemoteStart?.(process, idempotencyKey);
+        const takesMs = (startsTakeS ?? this.#options.answersAfterS ?? 0.3) * S;
+        const waitsMs = untilMs === undefined ? requestTimeoutMs : Math.max(0, untilMs - this.nowMs - process.skewMs);
         return this.#operate<StartReply>(process, {
           tag: `start ${request.kind === 'tool' ? request.tool : ''}`,
           kind: 'remoteStart',
-          answerMs: (startsTakeS ?? this.#options.answersAfterS ?? 0.3) * S,
+          answerMs: Math.min(takesMs, waitsMs),
           apply: (deviation) => {
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
             if (deviation === 'noReplyLost')
@@ -972,7 +975,7 @@ export class World {
               return { kind: 'asked', questions, state: String(round + 1) };
             }
             const task = this.#startTask(idempotencyKey, tool);
-            if (deviation === 'noReply')
+            if (deviation === 'noReply' || takesMs > waitsMs)
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
             return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };

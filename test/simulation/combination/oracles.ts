@@ -445,10 +445,13 @@ export class Oracles {
     return count;
   }
 
-  onRemoteStart(process: Process): void {
+  onRemoteStart(process: Process, key: string): void {
     const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
-    // The end effects of a run may start a task again only to learn its name.
-    if (book?.ending === undefined && book !== undefined) this.#onBegins(book, process, 'a remote task');
+    if (book === undefined || book.ending !== undefined) return;
+    // A task may be started again only to learn its name: when nobody waits for it any more.
+    const call = this.#world.callOf(key);
+    const isOver = book.items.get(`t#${call.waitId}`)?.['settledAtMs'] !== undefined;
+    if (!isOver) this.#onBegins(book, process, 'a remote task');
   }
 
   #onBegins(book: Book, process: Process | undefined, what: string): void {

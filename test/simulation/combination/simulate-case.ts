@@ -158,8 +158,8 @@ class Simulation implements Stage {
         onDone: (process) => {
           this.#oracles.onOver(process);
         },
-        onRemoteStart: (process) => {
-          this.#oracles.onRemoteStart(process);
+        onRemoteStart: (process, key) => {
+          this.#oracles.onRemoteStart(process, key);
         },
       },
     });
@@ -179,6 +179,8 @@ class Simulation implements Stage {
     world.atSecond(this.#quietS, () => {
       this.#letGo();
     });
+    // A start of unknown fate is made again when nobody is left that may call, and takes its time.
+    const calmForS = 200 + 2 * (this.#case.startsTake ?? 0);
     let calmSinceS: number | undefined;
     for (let looks = 0; await this.#runUntilLook(looks); looks++) {
       await this.#look(looks);
@@ -186,7 +188,7 @@ class Simulation implements Stage {
       const isQuiet = world.seconds > this.#quietS && world.nowMs > world.lastFaultMs;
       const isCalm = isQuiet && this.#oracles.books.every(({ head }) => isEnded(head.status));
       if (!isCalm) calmSinceS = undefined;
-      else if (world.seconds > (calmSinceS ??= world.seconds) + 200) break;
+      else if (world.seconds > (calmSinceS ??= world.seconds) + calmForS) break;
     }
     if (!world.violations.has('turn-spins')) await this.#checkEnd();
     return { world, violations: world.violations, faults: this.#faults };
