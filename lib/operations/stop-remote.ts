@@ -3,7 +3,7 @@ import type { EpochMs } from '../base/time.js';
 import { isYoung } from '../decide/sighting.js';
 import type { RemoteCancel, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
-import { findLostStart, lostStartOf, orUnknown, type TokenWithHandle } from './lost-start.js';
+import type { TokenWithHandle } from './lost-start.js';
 import { mayTakeMinutes } from './remote-target.js';
 import { startNow } from './wake.js';
 
@@ -39,7 +39,7 @@ export async function stopRemote(
   if (token.handle === undefined && isCalling(token, atMs)) return 'later';
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const found = token.handle ?? (await orUnknown(deps, token, () => taskOfLostStart(deps, token, server)));
+  const found = token.handle ?? (await taskOfLostStart(deps, token, server));
   // A start may still be on its way, or a replica lag behind.
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
@@ -72,18 +72,21 @@ function isCalling({ workerStart, attempt, lookUntilMs }: TokenRecord, nowMs: Ep
 
 /**
  * Looks for the task of a start that may be running. Where the start is made again for that, and the answer may take
- * minutes, a worker is asked to.
+ * minutes, a worker is asked to. Loaded when there is one: few waits end so.
  */
 async function taskOfLostStart(
   deps: Deps,
   token: TokenRecord,
   server: string,
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
-  const { runId, waitId, dueAtMs } = token;
-  const lost = await lostStartOf(deps, token, server);
-  if (typeof lost !== 'object') return lost;
-  if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
-    return findLostStart(deps, token, lost);
-  await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
-  return 'unknown';
+  const { findLostStart, lostStartOf, orUnknown } = await import('./lost-start.js');
+  return orUnknown(deps, token, async () => {
+    const { runId, waitId, dueAtMs } = token;
+    const lost = await lostStartOf(deps, token, server);
+    if (typeof lost !== 'object') return lost;
+    if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
+      return findLostStart(deps, token, lost);
+    await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
+    return 'unknown';
+  });
 }

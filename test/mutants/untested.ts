@@ -943,7 +943,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'swept-ahead-of-time',
     rule: 'a wake that is for later is sent for then',
     file: fanOutDue,
-    edits: [{ find: 'entry.dueAtMs > nowMs', replace: 'false' }],
+    edits: [{ find: 'entry.dueAtMs > nowMs)', replace: 'false)' }],
     caughtBy: rules('sweeping', 'sweep sends each to its queue'),
   },
   {
@@ -957,7 +957,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'swept-not-ahead',
     rule: 'a sweep looks ahead to the next',
     file: fanOutDue,
-    edits: [{ find: 'nowMs + sweepIntervalMs, pageSize', replace: 'nowMs, pageSize' }],
+    edits: [{ find: 'untilMs, pageSize', replace: 'nowMs, pageSize' }],
     caughtBy: rules('sweeping', 'sweep sends each to its queue'),
   },
   {

@@ -365,6 +365,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const stopped = { cancel: { kind: 'gaveUp', atMs }, orphanedAtMs: atMs } as const;
   expect(await store.clearTokenMarker(runId, waitId, { dueAtMs: atMs, hasHandle: true }, stopped)).toBe(true);
   expect(await store.close(runId, '2', { writerId, atMs, outcome: 'run_ended' })).toBeDefined();
+  expect(await store.claimLook(runId, '2', { seenDueAtMs: atMs, untilMs: atMs })).toBe(true);
 
   await store.noteLaterRun(runId, 'a'.repeat(32));
   await store.noteFailedTurn(runId, { cause: 'c'.repeat(16), count: 3, atMs });
