@@ -288,7 +288,7 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
     const isToBeFound = token.server !== undefined && token.handle === undefined;
     if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
     if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;
-    const stopped = await stopRemote(deps, token, () => limits.remainingMs() >= cancelReserveMs);
+    const stopped = await stopRemote(deps, token, limits);
     if (stopped === 'later') return false;
     return clearMarker(deps, stopped.token ?? token, stopped);
   }

@@ -1,4 +1,5 @@
 import { EngineError, isUnreadable } from '../base/errors.js';
+import { late } from '../base/late.js';
 import { inputIdOf, isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import { jsonBytes } from '../base/json-limit.js';
@@ -66,6 +67,9 @@ export async function showInput(deps: Deps, inputId: string): Promise<InputView>
   return view;
 }
 
+/** Needed for answers with content: with it comes the check of schemas. */
+export const loadAnswerContent = late(() => import('./answer-content.js'));
+
 /**
  * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
  * changes nothing and says why. The content of an accepted answer must fit the schema of the question, if that can be
@@ -76,7 +80,7 @@ export async function answerInput(deps: Deps, inputId: string, answer: RemoteAns
   const token = await readInput(deps, inputId);
   if (token.settlement !== undefined) return { answered: false, reason: refusalOf(token) };
   if (answer.action === 'accept') {
-    const { checkContent } = await import('./answer-content.js');
+    const { checkContent } = await loadAnswerContent();
     checkContent(token.form?.schema, answer.content);
   }
   const { runId, waitId } = token;

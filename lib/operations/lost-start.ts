@@ -1,4 +1,5 @@
 import { hasCode } from '../base/errors.js';
+import { turnReserveMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { WaitId } from '../base/ids.js';
 import type { Commit, RemoteTaskHandle } from '../history/event.js';
@@ -8,6 +9,7 @@ import type { RunRecords, TokenRecord } from '../store/records.js';
 import { workflowOf } from '../workflow/app.js';
 import type { Deps } from './deps.js';
 import { openRecords } from './open-execution.js';
+import { lastTries, type Persist } from './persist.js';
 import { callKeyOf, traitsOf } from './remote-target.js';
 
 /** A start of unknown fate whose wait is closed: the process died with it, or it got no answer. */
@@ -42,13 +44,15 @@ export async function lostStartOf(
 
 /**
  * Learns of the task of a start of unknown fate; the answer may take until `untilMs`, by default as long as a turn can wait.
- * Its handle is stored, with a marker, before anything else is done with it. `none`: there is no task. `not found`: the
+ * Its handle is stored, with a marker, before anything else is done with it: by `persist`, since only this process knows it.
+ * `none`: there is no task. `not found`: the
  * server knows of none now. `unknown`: it did not say.
  */
 export async function findLostStart(
   deps: Deps,
   token: TokenRecord,
   { transport, command, request, mayRepeat }: LostStart,
+  persist: Persist,
   untilMs?: EpochMs,
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId, server } = token;
@@ -59,7 +63,8 @@ export async function findLostStart(
     : await lookUp(transport, asked);
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
   if (typeof handle !== 'object') return handle;
-  const left = await deps.store.leaveHandle(runId, waitId, handle, { atMs: deps.clock.nowMs(), forCancel: true });
+  const forCancel = { atMs: deps.clock.nowMs(), forCancel: true };
+  const left = await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries);
   return { ...(left ?? token), handle };
 }
 

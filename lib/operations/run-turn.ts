@@ -1,4 +1,5 @@
 import { EngineError, hasCode } from '../base/errors.js';
+import { late } from '../base/late.js';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import type { News, TurnMessage, UnharmedStart } from '../queue/queue.js';
@@ -63,9 +64,11 @@ async function runPasses(
   await giveUp(deps, runId, work, lost);
 }
 
-/** Loaded when a turn has failed: the others begin sooner without it. */
+/** Needed when a turn has failed: the others begin sooner without it. */
+export const loadFailedTurn = late(() => import('./failed-turn.js'));
+
 async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
-  const { failedTurn } = await import('./failed-turn.js');
+  const { failedTurn } = await loadFailedTurn();
   return failedTurn(deps, runId, error, limits);
 }
 

@@ -5,6 +5,7 @@ import type { TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import { findLostStart, lostStartOf, orUnknown, type LostStart } from './lost-start.js';
 import type { MadeStart } from './make-remote-start.js';
+import { persistWithin, type Persist } from './persist.js';
 import type { TurnLimits } from './turn-limits.js';
 import { wakeRunFor } from './wake.js';
 import { whenFree } from './when-free.js';
@@ -35,7 +36,7 @@ export async function stopLostStart(
     deps,
     server,
     'longStart',
-    () => stop(deps, token, dueAtMs, lost, callUntilMs),
+    () => stop(deps, token, dueAtMs, lost, callUntilMs, persistWithin(deps, limits)),
     callUntilMs,
   );
   if (tried.kind === 'done') return tried.result;
@@ -49,17 +50,19 @@ async function stop(
   seenDueAtMs: EpochMs,
   lost: LostStart,
   callUntilMs: EpochMs,
+  persist: Persist,
 ): Promise<MadeStart> {
   const { runId, waitId } = token;
   const claimedUntilMs = callUntilMs + startTakeMs;
   if (!(await deps.store.claimLook(runId, waitId, { seenDueAtMs, untilMs: claimedUntilMs }))) return 'stale';
-  const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, callUntilMs));
+  const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, persist, callUntilMs));
   if (found === 'unknown' || found === 'not found') {
     const untilMs = deps.clock.nowMs() + sweepIntervalMs;
-    await deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs });
+    await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));
     return 'put off';
   }
-  if (found === 'none') await deps.store.clearTokenMarker(runId, waitId, { dueAtMs: claimedUntilMs, hasHandle: false });
+  const claimed = { dueAtMs: claimedUntilMs, hasHandle: false };
+  if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));
   await wakeRunFor(deps, runId, { waitId });
   return found === 'none' ? 'done' : 'told';
 }

@@ -1,11 +1,17 @@
-import { cancelGiveUpMs, taskMissingGraceMs } from '../base/limits.js';
+import { late } from '../base/late.js';
+import { cancelGiveUpMs, cancelReserveMs, taskMissingGraceMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import { isYoung } from '../decide/sighting.js';
 import type { RemoteCancel, TokenRecord } from '../store/records.js';
 import type { Deps } from './deps.js';
 import type { TokenWithHandle } from './lost-start.js';
+import { persistWithin, type Persist } from './persist.js';
 import { mayTakeMinutes } from './remote-target.js';
+import type { TurnLimits } from './turn-limits.js';
 import { startNow } from './wake.js';
+
+/** Needed for starts of unknown fate: few waits end so. */
+export const loadLostStart = late(() => import('./lost-start.js'));
 
 /** What became of a remote task whose wait has ended. */
 export interface Stopped {
@@ -21,11 +27,7 @@ export interface Stopped {
  * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
  * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
  */
-export async function stopRemote(
-  deps: Deps,
-  token: TokenRecord,
-  hasTimeToCancel: () => boolean,
-): Promise<Stopped | 'later'> {
+export async function stopRemote(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<Stopped | 'later'> {
   const { runId, server, settlement, onCancel, onTimeout } = token;
   if (server === undefined || settlement === undefined) return {};
   const atMs = deps.clock.nowMs();
@@ -39,13 +41,13 @@ export async function stopRemote(
   if (token.handle === undefined && isCalling(token, atMs)) return 'later';
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
-  const found = token.handle ?? (await taskOfLostStart(deps, token, server));
+  const found = token.handle ?? (await taskOfLostStart(deps, token, server, persistWithin(deps, limits)));
   // A start may still be on its way, or a replica lag behind.
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
   if (found === 'unknown') return givesUp ? {} : 'later';
   // One that was looked for is on the item by now.
-  if (!hasTimeToCancel()) return 'later';
+  if (limits.remainingMs() < cancelReserveMs) return 'later';
   const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
   const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);
@@ -72,20 +74,21 @@ function isCalling({ workerStart, attempt, lookUntilMs }: TokenRecord, nowMs: Ep
 
 /**
  * Looks for the task of a start that may be running. Where the start is made again for that, and the answer may take
- * minutes, a worker is asked to. Loaded when there is one: few waits end so.
+ * minutes, a worker is asked to.
  */
 async function taskOfLostStart(
   deps: Deps,
   token: TokenRecord,
   server: string,
+  persist: Persist,
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
-  const { findLostStart, lostStartOf, orUnknown } = await import('./lost-start.js');
+  const { findLostStart, lostStartOf, orUnknown } = await loadLostStart();
   return orUnknown(deps, token, async () => {
     const { runId, waitId, dueAtMs } = token;
     const lost = await lostStartOf(deps, token, server);
     if (typeof lost !== 'object') return lost;
     if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
-      return findLostStart(deps, token, lost);
+      return findLostStart(deps, token, lost, persist);
     await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
     return 'unknown';
   });

@@ -1,4 +1,5 @@
 import { EngineError } from '../base/errors.js';
+import { late } from '../base/late.js';
 import type { ServerConfig } from '../workflow/app.js';
 import type { TransportDeps } from './transport-deps.js';
 import { lateTransport } from './late-transport.js';
@@ -10,8 +11,10 @@ export function createTransports(
   deps: TransportDeps,
 ): RemoteTransports {
   const made = new Map<string, RemoteTaskTransport>();
-  let maker: Promise<(server: string, config: ServerConfig) => RemoteTaskTransport> | undefined;
-  const loadMaker = () => (maker ??= import('./protocols.js').then(({ transportMaker }) => transportMaker(deps)));
+  const loadMaker = late(async () => {
+    const { transportMaker } = await import('./protocols.js');
+    return transportMaker(deps);
+  });
   return {
     get(server) {
       let transport = made.get(server);

@@ -280,9 +280,9 @@ describe('a task that its server does not know yet', () => {
     expect(token.handle?.taskId).toBe('task-1');
     const unknown = { kind: 'gone', error: { code: 'REMOTE_UNREACHABLE', message: 'no' } } as const;
     reports.cancel = async () => unknown;
-    expect(await stopRemote(run.app.deps, token, () => true)).toBe('later');
+    expect(await stopRemote(run.app.deps, token, { remainingMs: () => 60_000 })).toBe('later');
     await run.app.pass({ minutes: 1 });
-    expect(await stopRemote(run.app.deps, token, () => true)).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await stopRemote(run.app.deps, token, { remainingMs: () => 60_000 })).toMatchObject({ cancel: { kind: 'sent' } });
   });
 
   it('F07 is not called cancelled when an operator asks too early', async () => {

@@ -211,7 +211,7 @@ export const patientMutants: readonly Mutant[] = [
     file: 'lib/operations/stop-lost-start.ts',
     edits: [
       {
-        find: 'await deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs });',
+        find: 'await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));',
         replace: 'void untilMs;',
       },
     ],
@@ -223,7 +223,7 @@ export const patientMutants: readonly Mutant[] = [
     file: 'lib/operations/stop-lost-start.ts',
     edits: [
       {
-        find: "if (found === 'none') await deps.store.clearTokenMarker(runId, waitId, { dueAtMs: claimedUntilMs, hasHandle: false });",
+        find: "if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));",
         replace: '',
       },
     ],

@@ -291,7 +291,7 @@ export const stepsMutants: readonly Mutant[] = [
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
         replace: 'void isToBeFound;',
       },
-      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
+      { find: 'stopRemote(deps, token, limits)', replace: 'stopRemote(deps, token, { remainingMs: () => Infinity })' },
     ],
     caughtBy: stepTime('F91 a cancel that does not fit'),
   },

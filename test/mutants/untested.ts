@@ -1169,7 +1169,7 @@ export const untestedMutants: readonly Mutant[] = [
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
         replace: '',
       },
-      { find: '() => limits.remainingMs() >= cancelReserveMs', replace: '() => true' },
+      { find: 'stopRemote(deps, token, limits)', replace: 'stopRemote(deps, token, { remainingMs: () => Infinity })' },
     ],
     caughtBy: rules('turns', 'too little time for a cancel'),
   },

@@ -34,7 +34,7 @@ async function stop(token: TokenRecord, reply: CancelReply = { kind: 'done' }) {
     ...createTestApp(anApp(aFlow(async () => undefined))).deps,
     transports: { get: () => ({ cancel }) as unknown as RemoteTaskTransport },
   };
-  return { stopped: await stopRemote(deps, token, () => true), cancels };
+  return { stopped: await stopRemote(deps, token, { remainingMs: () => 60_000 }), cancels };
 }
 const sent = { stopped: { cancel: { kind: 'sent', atMs: startMs } }, cancels: 1 };
 const orphaned = { stopped: { orphanedAtMs: startMs }, cancels: 0 };

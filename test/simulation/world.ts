@@ -24,7 +24,9 @@ import { handleWork } from '../../lib/operations/handle-work.js';
 import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
 import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/run-long-step.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
+import { loadAnswerContent } from '../../lib/operations/inputs.js';
+import { loadFailedTurn, runTurn } from '../../lib/operations/run-turn.js';
+import { loadLostStart } from '../../lib/operations/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/settle-token.js';
@@ -45,6 +47,9 @@ import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
 import type { StepContext } from '../../lib/workflow/context.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
+
+// To load takes time of the real clock, which no process of the world must wait for.
+await Promise.all([loadAnswerContent(), loadFailedTurn(), loadLostStart()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);
