@@ -244,4 +244,17 @@ export const patientMutants: readonly Mutant[] = [
       'a server that answers a start only when its work is done (F62, F75) F74 is looked at anew',
     ),
   },
+  {
+    name: 'found-handle-lost-to-the-store',
+    rule: 'the handle of a task that was looked for is stored until the store takes it (F62)',
+    file: 'lib/operations/lost-start.ts',
+    edits: [
+      {
+        find: 'await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',
+        replace:
+          'await deps.store.leaveHandle(runId, waitId, handle, forCancel); void [persist, turnReserveMs, lastTries]',
+      },
+    ],
+    caughtBy: rules('patient', 'F62 lost start of a closed wait: a store that'),
+  },
 ];

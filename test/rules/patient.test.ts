@@ -318,6 +318,14 @@ test('F62 lost start of a closed wait: a worker that dies with the answer is fol
   expect(left(played)).toEqual(stopped);
 });
 
+test('F62 lost start of a closed wait: a store that turns the handle away is asked until it takes it', async () => {
+  const played = await endsFirst({
+    script: [{ who: 'starter', at: /^update t#1 handle/, when: (world) => world.seconds > 60, what: 'throttle' }],
+  });
+  expect(startersOf(played)).toHaveLength(2);
+  expect(left(played)).toEqual(stopped);
+});
+
 test('F62 lost start of a closed wait: without an answer it is looked for again a minute later, not at the end of the claim', async () => {
   const played = await endsFirst({
     script: [{ who: 'starter', at: 'start r1', when: (world) => world.seconds > 60, what: 'noReply' }],
