@@ -335,7 +335,7 @@ async function lookForTask(
   look: number,
 ): Promise<StartResult> {
   const { runId, wait, command, persist } = start;
-  const { transport, isFoundAgain } = target;
+  const { transport } = target;
   const { request, server } = command;
   const reply =
     request.kind === 'attach'
@@ -344,7 +344,7 @@ async function lookForTask(
   deps.log.info('server asked for the task of a start of unknown fate', { runId, server, look, found: reply?.kind });
   if (reply?.kind === 'found')
     return {
-      token: await takeHandle(deps, { runId, wait, command, transport, isFoundAgain, token, persist }, reply, {
+      token: await takeHandle(deps, { runId, wait, command, transport, isFoundAgain: true, token, persist }, reply, {
         found: true,
       }),
     };
