@@ -138,9 +138,9 @@ describe('a look through the tasks of an agent', () => {
   it('F62: says what it went through', async () => {
     const none = async (pages: Pages) => (await listing(pages)).transport().find(start);
     expect(await none(onePage())).toEqual({ kind: 'none', note: 'the agent lists no task' });
-    const all = `none of the 2 tasks that the agent lists shows the message of this start; ${hint}`;
+    const all = `none of the tasks that the agent lists (2) shows the message of this start; ${hint}`;
     expect(await none(onePage(...foreign(2)))).toEqual({ kind: 'none', note: all });
-    const some = `none of the 200 tasks that were looked through, of more, shows the message of this start; ${hint}`;
+    const some = `none of the tasks that were looked through (200 of more) shows the message of this start; ${hint}`;
     expect(await none(endless)).toEqual({ kind: 'none', note: some });
   });
 

@@ -134,7 +134,7 @@ test('F62 asked for by itself: the error names what the server said of itself, a
 });
 
 test('F62 asked for by itself: the error names what was looked through', async () => {
-  const note = 'none of the 7 tasks that the agent lists shows the message of this start';
+  const note = 'none of the tasks that the agent lists (7) shows the message of this start';
   const run = await calling(new Asked({}, { kind: 'none', note }));
   expect(await run.app.runToEnd(run.runId)).toMatchObject({
     error: {

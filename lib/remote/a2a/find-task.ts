@@ -94,10 +94,11 @@ class TaskSearch {
       return handle === undefined ? unknown('the task has no usable id') : { kind: 'found', handle };
     }
     if (listed === 0) return { kind: 'none', note: 'the agent lists no task' };
-    const which = walked === 'whole' ? 'that the agent lists' : 'that were looked through, of more,';
+    const which =
+      walked === 'whole' ? `that the agent lists (${listed})` : `that were looked through (${listed} of more)`;
     return {
       kind: 'none',
-      note: `none of the ${listed} tasks ${which} shows the message of this start; probeByContext: true helps where the agent keeps the context ids of its callers`,
+      note: `none of the tasks ${which} shows the message of this start; probeByContext: true helps where the agent keeps the context ids of its callers`,
     };
   }
 
