@@ -110,7 +110,7 @@ describe('lists of the tasks of others, as they were recorded', () => {
   const lists = zoo.flatMap((animal) => {
     const { look, scenes: recorded } = recordingOf(animal);
     return [...look, ...Object.values(recorded).flatMap(({ exchanges }) => exchanges)]
-      .filter(({ request }) => parsed(request.body).method === 'ListTasks')
+      .filter(({ request }) => parsed(request.body)['method'] === 'ListTasks')
       .map((exchange) => ({ name: animal.name, exchange, key: recorded['find']?.key ?? '' }));
   });
 
