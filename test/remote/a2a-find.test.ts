@@ -142,6 +142,9 @@ describe('a look through the tasks of an agent', () => {
     expect(await none(onePage(...foreign(2)))).toEqual({ kind: 'none', note: all });
     const some = `none of the tasks that were looked through (200 of more) shows the message of this start; ${hint}`;
     expect(await none(endless)).toEqual({ kind: 'none', note: some });
+    const nothing = `none of the tasks that were looked through (0 of more) shows the message of this start; ${hint}`;
+    const empty: Pages = (_params, asked) => ({ tasks: [], nextPageToken: `p${asked}` });
+    expect(await none(empty)).toEqual({ kind: 'none', note: nothing });
   });
 
   it('F62: goes through so many pages and no more, however many there are', async () => {

@@ -93,7 +93,7 @@ class TaskSearch {
       const handle = handleOf(only['id'], only['contextId'], origin);
       return handle === undefined ? unknown('the task has no usable id') : { kind: 'found', handle };
     }
-    if (listed === 0) return { kind: 'none', note: 'the agent lists no task' };
+    if (listed === 0 && walked === 'whole') return { kind: 'none', note: 'the agent lists no task' };
     const which =
       walked === 'whole' ? `that the agent lists (${listed})` : `that were looked through (${listed} of more)`;
     return {
