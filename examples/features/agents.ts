@@ -23,7 +23,7 @@ export default defineApp({
       card: 'https://supplier.example.com/cards/quotes.json',
       // The card leads to a host that is not its own.
       allowedHosts: ['api.supplier.example.com'],
-      // The agent lists tasks and keeps our context id: a start without an answer is looked for there.
+      // The agent keeps our context id: a start without an answer is looked for in that context alone.
       probeByContext: true,
     }),
   },

@@ -144,6 +144,11 @@ export const startBackoffBaseMs = 1_000;
 export const serverTraitsTimeoutMs = 5_000;
 /** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
 export const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
+/** Pages of the tasks of an agent that one look goes through, and again of those that are only submitted. */
+export const taskListPagesMax = 4;
+export const taskListPageSize = 25;
+/** No page is begun later than this in a look, which has 30 s in all. */
+export const taskListMs = 15_000;
 /** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */
 export const restartAttemptsMax = 20;
 

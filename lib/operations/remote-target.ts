@@ -14,6 +14,8 @@ export interface RemoteTarget {
   readonly mayLook: boolean;
   /** Either of them leads to the task of that start, if there is one, and to no second one. */
   readonly isFoundAgain: boolean;
+  /** What would help where neither does. */
+  readonly helps?: string | undefined;
 }
 
 export type FoundTarget =
@@ -41,9 +43,10 @@ export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promis
     const isFoundAgain = transport.dedupes || request.kind === 'attach';
     return { kind: 'target', target: { transport, mayRepeat: true, mayLook: false, isFoundAgain } };
   }
-  const { dedupes, finds } = await traitsOf(deps, transport);
-  const mayLook = finds && transport.find !== undefined;
-  return { kind: 'target', target: { transport, mayRepeat: dedupes, mayLook, isFoundAgain: dedupes || mayLook } };
+  const { dedupes, finds, helps } = await traitsOf(deps, transport);
+  const mayLook = finds !== false && transport.find !== undefined;
+  const isFoundAgain = dedupes || (mayLook && finds === true);
+  return { kind: 'target', target: { transport, mayRepeat: dedupes, mayLook, isFoundAgain, helps } };
 }
 
 /**

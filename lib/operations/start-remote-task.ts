@@ -293,19 +293,20 @@ export async function lost(
   why: StoredError,
 ): Promise<StartResult> {
   if (target.mayLook) return lookLater(deps, start, attempt, token, 1, why);
-  const { server } = start.command;
-  const help = helpFor(target.transport.protocol);
-  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat. ${help}`;
-  return settled(await settleAmbiguous(deps, start, server, cause), token);
+  return helpless(deps, start, target, token, why);
 }
 
-/** What would have kept the call from ending so, where the server can do it. */
-function helpFor(protocol: 'mcp' | 'a2a'): string {
-  const other =
-    protocol === 'a2a'
-      ? 'probeByContext: true where it lists tasks, an agent that streams'
-      : 'a tool that runs as a task';
-  return `What helps: dedupes: true where the server recognises the key, ${other}`;
+/** Neither a repeat nor a look tells what came of the start. */
+async function helpless(
+  deps: Deps,
+  start: StartAttempt,
+  { helps }: RemoteTarget,
+  token: TokenRecord,
+  why: StoredError,
+): Promise<StartResult> {
+  const help = helps === undefined ? '' : `. What helps: ${helps}`;
+  const cause = `${why.message}). It was not started again, since the server is not known to recognise a repeat${help}`;
+  return settled(await settleAmbiguous(deps, start, start.command.server, cause), token);
 }
 
 function lookLater(
@@ -329,11 +330,12 @@ async function lookForTask(
   deps: Deps,
   start: StartAttempt,
   attempt: number,
-  { transport, isFoundAgain }: RemoteTarget,
+  target: RemoteTarget,
   token: TokenRecord,
   look: number,
 ): Promise<StartResult> {
   const { runId, wait, command, persist } = start;
+  const { transport } = target;
   const { request, server } = command;
   const reply =
     request.kind === 'attach'
@@ -342,14 +344,15 @@ async function lookForTask(
   deps.log.info('server asked for the task of a start of unknown fate', { runId, server, look, found: reply?.kind });
   if (reply?.kind === 'found')
     return {
-      token: await takeHandle(deps, { runId, wait, command, transport, isFoundAgain, token, persist }, reply, {
+      token: await takeHandle(deps, { runId, wait, command, transport, isFoundAgain: true, token, persist }, reply, {
         found: true,
       }),
     };
+  if (reply?.kind === 'unsupported') return helpless(deps, start, target, token, reply.error);
   const why =
     reply?.kind === 'unknown'
       ? reply.error
-      : storedError('REMOTE_START_AMBIGUOUS', 'the server says that it has no task of this start');
+      : storedError('REMOTE_START_AMBIGUOUS', reply?.note ?? 'the server says that it has no task of this start');
   if (look < startProbeDelaysMs.length) return lookLater(deps, start, attempt, token, look + 1, why);
   const cause = `${why.message}, asked ${look} times). It was not started again, since a start may still be on its way`;
   return settled(await settleAmbiguous(deps, start, server, cause), token);

@@ -81,8 +81,10 @@ export type AnswerReply =
 /** What a server says of the task that a start of unknown fate may have made. */
 export type FindReply =
   | { readonly kind: 'found'; readonly handle: RemoteTaskHandle }
-  /** It has none. */
-  | { readonly kind: 'none' }
+  /** It has none, or none that is surely of this start: what it has is in `note`. */
+  | { readonly kind: 'none'; readonly note?: string }
+  /** It tells nobody what it has: to ask again brings nothing. */
+  | { readonly kind: 'unsupported'; readonly error: StoredError }
   | { readonly kind: 'unknown'; readonly error: StoredError };
 
 /** What happens to a task while somebody watches: for the eyes of the reader, never a settlement. */
@@ -100,8 +102,10 @@ export interface AdoptedTask {
 export interface ServerTraits {
   /** The server answers a repeated start that carries the same key with the task that it already has. */
   readonly dedupes: boolean;
-  /** `find` can tell. */
-  readonly finds: boolean;
+  /** `find` can tell; `perhaps`: that shows when it is asked. */
+  readonly finds: boolean | 'perhaps';
+  /** What would help a start of unknown fate. */
+  readonly helps?: string;
 }
 
 /** The server is left alone for now: it fails, has asked for that, or has as many requests as it may have. */

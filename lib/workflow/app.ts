@@ -43,8 +43,9 @@ interface A2aOptions extends ServerOptions {
   /** URIs of extensions that are activated with every request (A2A 1.0 section 4.6). At most 16. */
   readonly extensions?: readonly string[];
   /**
-   * A start whose answer was lost is looked for with ListTasks, by a context id of ours that every start carries. For an
-   * agent that speaks 1.0, lists tasks, and keeps a context id that the client chose. Default false.
+   * A start whose answer was lost is looked for with ListTasks in a context of its own: every start carries an id of ours
+   * for it. Without this, all that an agent of 1.0 lists is looked through for the message of the start. For an agent that
+   * keeps a context id that the client chose, and whose lists show no messages or are very long. Default false.
    */
   readonly probeByContext?: boolean;
 }

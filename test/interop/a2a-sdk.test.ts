@@ -183,26 +183,32 @@ describe.each(peers)('an agent on $name', ({ program, binding, wire }) => {
     await transport.start(ask('at once', 'the same'));
     await transport.start(ask('at once', 'the same'));
     expect((await peer.tasksStarted()) - before).toBe(2);
-    expect(await transport.traits()).toEqual({ dedupes: false, finds: false });
+    expect(await transport.traits()).toMatchObject({ dedupes: false });
   });
 
-  it('A2A-C16: finds the task of a start whose answer was lost by its context, where the agent has lists', async () => {
-    const transport = transportFor({ probeByContext: true });
-    const finds = wire === '1.0';
-    expect(await transport.traits()).toEqual({ dedupes: false, finds });
-    const request = ask('ask');
-    if (!finds) {
-      expect(await transport.find(request)).toMatchObject({ kind: 'unknown' });
-      return;
-    }
-    expect(await transport.find(request)).toEqual({ kind: 'none' });
-    const reply = await transport.start(request);
-    expect(reply.kind).toBe('started');
-    expect(await transport.find(request)).toEqual({
-      kind: 'found',
-      handle: reply.kind === 'started' ? reply.handle : undefined,
-    });
-  });
+  it.each([
+    ['its context', { probeByContext: true }, true],
+    ['its message, with no option set', {}, 'perhaps'],
+  ])(
+    'F62, A2A-C16: finds the task of a start whose answer was lost by %s, where the agent has lists',
+    async (_by, options, finds) => {
+      const transport = transportFor(options);
+      const hasLists = wire === '1.0';
+      expect(await transport.traits()).toMatchObject({ dedupes: false, finds: hasLists && finds });
+      const request = ask('ask');
+      if (!hasLists) {
+        expect(await transport.find(request)).toMatchObject({ kind: 'unsupported' });
+        return;
+      }
+      expect(await transport.find(request)).toMatchObject({ kind: 'none' });
+      const reply = await transport.start(request);
+      expect(reply.kind).toBe('started');
+      expect(await transport.find(request)).toEqual({
+        kind: 'found',
+        handle: reply.kind === 'started' ? reply.handle : undefined,
+      });
+    },
+  );
 
   it('S2-25: a whole run waits for it', async () => {
     let nowMs = Date.UTC(2026, 10, 29, 10, 0, 0);

@@ -7,6 +7,7 @@ import { jobsMutants } from './jobs.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
+import { probeMutants } from './probe.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -34,6 +35,7 @@ export const mutants: readonly Mutant[] = [
   ...remoteMutants,
   ...requestsMutants,
   ...patientMutants,
+  ...probeMutants,
   ...stepsMutants,
   ...tryingMutants,
   ...untestedMutants,

@@ -386,7 +386,7 @@ describe('what an agent can', () => {
       result(response, request, started);
     };
     const transport = supplier.transport({ extensions: ['https://a.example/x'] });
-    expect(await transport.traits()).toEqual({ dedupes: true, finds: false });
+    expect(await transport.traits()).toMatchObject({ dedupes: true });
     await transport.start(start);
     await transport.start(start);
     const [first, second] = supplier.calls();
@@ -397,13 +397,28 @@ describe('what an agent can', () => {
 
   it('A2A-C18: one that says nothing does not', async () => {
     const supplier = await agent(jsonRpc);
-    expect(await supplier.transport().traits()).toEqual({ dedupes: false, finds: false });
-    expect(await supplier.transport({ dedupes: true }).traits()).toEqual({ dedupes: true, finds: false });
+    expect(await supplier.transport().traits()).toMatchObject({ dedupes: false });
+    expect(await supplier.transport({ dedupes: true }).traits()).toMatchObject({ dedupes: true });
   });
 
-  it('A2A-C16: lists of tasks are asked for where that is wanted and 1.0 is spoken', async () => {
-    expect(await (await agent(jsonRpc)).transport({ probeByContext: true }).traits()).toMatchObject({ finds: true });
-    expect(await (await agent(old)).transport({ probeByContext: true }).traits()).toMatchObject({ finds: false });
+  it('F62, A2A-C16: lists of tasks may be asked for where 1.0 is spoken; that there are any says the configuration alone', async () => {
+    for (const [interfaces, probeByContext, finds] of [
+      [jsonRpc, true, true],
+      [jsonRpc, false, 'perhaps'],
+      [rest, false, 'perhaps'],
+      [old, true, false],
+      [old, false, false],
+    ] as const)
+      expect(await (await agent(interfaces)).transport({ probeByContext }).traits()).toMatchObject({ finds });
+  });
+
+  it('F62: what would help a start of unknown fate is what the agent does not have', async () => {
+    const helpsOf = async (interfaces: (origin: string) => readonly object[], streaming: boolean) =>
+      (await (await agent(interfaces, { capabilities: { streaming } })).transport().traits()).helps;
+    const key = 'dedupes: true where the agent recognises the key';
+    expect(await helpsOf(jsonRpc, true)).toBe(`${key}, an agent that lists its tasks`);
+    expect(await helpsOf(jsonRpc, false)).toBe(`${key}, an agent that lists its tasks, an agent that streams`);
+    expect(await helpsOf(old, true)).toBe(`${key}, an interface of A2A 1.0 that lists tasks`);
   });
 
   it('without a card the configuration is all there is', async () => {
@@ -411,6 +426,6 @@ describe('what an agent can', () => {
     supplier.card = (_request, response) => {
       json(response, '', 500);
     };
-    expect(await supplier.transport({ dedupes: true }).traits()).toEqual({ dedupes: true, finds: false });
+    expect(await supplier.transport({ dedupes: true }).traits()).toEqual({ dedupes: true, finds: 'perhaps' });
   });
 });

@@ -35,6 +35,8 @@ export interface Scene {
   readonly dedupes?: boolean;
   /** It can be asked for the task of a start; default false. */
   readonly finds?: boolean;
+  /** That shows when it is asked; `never`: it cannot. */
+  readonly lists?: 'perhaps' | 'never';
   /** How long it takes to answer a start, in seconds, so that workers make its starts; default: it answers at once. */
   readonly startsTakeS?: number;
   /** How many questions each tool asks before there is a task, and while it runs. */
@@ -98,6 +100,7 @@ export async function play(scene: Scene): Promise<Played> {
     ...(scene.tools === undefined ? {} : { tools: scene.tools }),
     ...(scene.dedupes === undefined ? {} : { dedupes: scene.dedupes }),
     ...(scene.finds === undefined ? {} : { finds: scene.finds }),
+    ...(scene.lists === undefined ? {} : { lists: scene.lists }),
     ...(scene.startsTakeS === undefined ? {} : { startsTakeS: scene.startsTakeS }),
     ...(scene.asks === undefined ? {} : { asks: scene.asks }),
     ...(scene.bus === undefined ? {} : { bus: scene.bus }),

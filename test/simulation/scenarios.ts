@@ -22,6 +22,7 @@ export interface Scenario {
   readonly dedupes?: boolean;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
+  readonly lists?: 'perhaps' | 'never';
   /** How long the server takes to answer a start, in seconds. */
   readonly startsTakeS?: number;
   /** How many questions each tool asks before there is a task, and while it runs. */

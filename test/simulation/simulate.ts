@@ -33,6 +33,7 @@ export async function simulate(
     ...(scenario.dedupes === undefined ? {} : { dedupes: scenario.dedupes }),
     ...(scenario.asks === undefined ? {} : { asks: scenario.asks }),
     ...(scenario.finds === undefined ? {} : { finds: scenario.finds }),
+    ...(scenario.lists === undefined ? {} : { lists: scenario.lists }),
     ...(scenario.startsTakeS === undefined ? {} : { startsTakeS: scenario.startsTakeS }),
     ...(scenario.bus === undefined ? {} : { bus: scenario.bus }),
     onApplied: checkWrite,

@@ -155,6 +155,8 @@ export interface WorldOptions {
   readonly startsTakeS?: number;
   /** The remote server can be asked for the task of a start. Default false. */
   readonly finds?: boolean;
+  /** Whether it can is not known before it is asked; `never`: it tells nobody what it has. */
+  readonly lists?: 'perhaps' | 'never';
   /** How many questions each tool asks before there is a task, and while it runs. Default none. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** No fault begins after this many seconds. */
@@ -953,7 +955,7 @@ export class World {
   // ----- the remote server -----
 
   #transportOf(process: Process): RemoteTaskTransport {
-    const { dedupes, finds = false, startsTakeS } = this.#options;
+    const { dedupes, finds = false, lists, startsTakeS } = this.#options;
     return {
       protocol: 'mcp',
       dedupes,
@@ -987,13 +989,15 @@ export class World {
           },
         });
       },
-      traits: async () => ({ dedupes, finds }),
+      traits: async () => ({ dedupes, finds: finds && lists !== undefined ? 'perhaps' : finds }),
       find: ({ idempotencyKey }) =>
         this.#operate<FindReply>(process, {
           tag: 'find',
           kind: 'remote',
           answerMs: 50,
           apply: () => {
+            if (lists === 'never')
+              return { kind: 'unsupported', error: storedError('REMOTE_START_AMBIGUOUS', 'no lists') };
             const task = this.remote.tasks.find(({ key }) => key === idempotencyKey);
             if (task === undefined) return { kind: 'none' };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
@@ -1072,7 +1076,8 @@ export class World {
 
   /** Whether the fate of a start can be learned from the remote server. */
   get tellsFates(): boolean {
-    return this.#options.dedupes || this.#options.finds === true;
+    const { dedupes, finds, lists } = this.#options;
+    return dedupes || (finds === true && lists !== 'never');
   }
 
   get hasBus(): boolean {

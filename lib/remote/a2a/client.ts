@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.js';
-import { remoteReplyMaxBytes, watchMaxMs, watchQuietMs } from '../../base/limits.js';
+import { remoteReplyMaxBytes, taskListMs, watchMaxMs, watchQuietMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
 import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint.js';
@@ -27,6 +27,7 @@ import { answerTrouble, beyondLimits, cancelTrouble, isErrorOf, pollTrouble, sta
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor } from './call.js';
+import { contextNotListed, findByMessage, hasNoLists, type TaskList } from './find-task.js';
 import { idempotentSendExtension, originOf, type A2aInterface, type TaskOrigin } from './interface.js';
 import { contextIdOf, messageIdOf } from './message-id.js';
 import { problemWithPart } from './normal-form.js';
@@ -69,14 +70,18 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async traits(): Promise<ServerTraits> {
-    const probes = this.#config.probeByContext ?? false;
-    const { dedupes, finds } = await this.#endpoint.converse('GetAgentCard', async (send) => {
+    // That an agent lists its tasks is in no card: it shows when it is asked.
+    const mayFind = this.#config.probeByContext === true ? true : 'perhaps';
+    const { traits } = await this.#endpoint.converse('GetAgentCard', async (send) => {
       const found = await this.#interfaces.forStart(send);
-      if (found.kind === 'none') return { kind: 'unread', dedupes: this.dedupes, finds: probes };
+      if (found.kind === 'none') return { kind: 'unread', traits: { dedupes: this.dedupes, finds: mayFind } as const };
       const { to, card } = found;
-      return { kind: 'read', dedupes: this.dedupes || card.dedupes, finds: probes && to.wire === '1.0' };
+      const isOld = to.wire === '0.3';
+      const helps = helpFor(isOld, card.startsOverStream);
+      const traits = { dedupes: this.dedupes || card.dedupes, finds: isOld ? false : mayFind, helps } as const;
+      return { kind: 'read', traits };
     });
-    return { dedupes, finds };
+    return traits;
   }
 
   problemWith(request: RemoteRequest): string | undefined {
@@ -194,15 +199,22 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async find({ idempotencyKey }: StartRequest): Promise<FindReply> {
-    const ids = { contextId: contextIdOf(idempotencyKey), messageId: messageIdOf(idempotencyKey) };
+    const messageId = messageIdOf(idempotencyKey);
+    const { clock } = this.#deps;
+    const untilMs = clock.nowMs() + taskListMs;
     return this.#endpoint.converse('ListTasks', async (send) => {
       const found = await this.#interfaces.forStart(send);
-      if (this.#config.probeByContext !== true || (found.kind === 'interface' && found.to.wire !== '1.0'))
-        return { kind: 'unknown', error: remoteError('CONFIG_INVALID', 'this agent is not asked for lists of tasks') };
-      const list = { kind: 'list', contextId: ids.contextId } as const;
-      const { exchange, origin } = await this.#perform(send, found, list);
-      if (exchange.kind === 'result') return readTaskList(exchange.result, ids, origin);
-      return { kind: 'unknown', error: pollTrouble(exchange).error };
+      if (found.kind === 'none') return { kind: 'unknown', error: pollTrouble(found.trouble).error };
+      const { to } = found;
+      if (to.wire === '0.3') return hasNoLists;
+      const origin = originOf(this.#endpoint.server, to);
+      const ask = async (list: TaskList) => (await this.#perform(send, found, list)).exchange;
+      if (this.#config.probeByContext !== true)
+        return findByMessage(ask, { messageId, to, origin }, () => clock.nowMs() < untilMs);
+      const contextId = contextIdOf(idempotencyKey);
+      const exchange = await ask({ kind: 'list', contextId });
+      if (exchange.kind !== 'result') return contextNotListed(exchange, to);
+      return readTaskList(exchange.result, { contextId, messageId }, origin);
     });
   }
 
@@ -314,6 +326,12 @@ const unnameable: Exchange = {
 
 /** Of a call that was not made. */
 const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
+
+/** What would have kept a start of unknown fate from being ambiguous, as far as the agent does not have it. */
+function helpFor(isOld: boolean, streams: boolean): string {
+  const lists = isOld ? 'an interface of A2A 1.0 that lists tasks' : 'an agent that lists its tasks';
+  return `dedupes: true where the agent recognises the key, ${lists}${streams ? '' : ', an agent that streams'}`;
+}
 
 function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentInterfaces {
   const { url, card, tenant } = config;

@@ -11,7 +11,7 @@ import type { HttpReply } from '../http.js';
 import { remoteError, violationError } from '../remote-error.js';
 import { waitIn } from '../retry-after.js';
 import type { A2aInterface } from './interface.js';
-import { eventsOrJson, historyLengthOf, listHistoryLength, listPageSize, type A2aOperation } from './operation.js';
+import { eventsOrJson, historyLengthOf, listParams, type A2aOperation } from './operation.js';
 import { headersFor10, sendParams10 } from './wire-1.0.js';
 
 export function httpJsonCall(
@@ -53,8 +53,9 @@ export function httpJsonCall(
     case 'cancel':
       return post(`/tasks/${encodeURIComponent(operation.taskId)}:cancel`, {});
     case 'list': {
-      const contextId = encodeURIComponent(operation.contextId);
-      return get(`/tasks?contextId=${contextId}&historyLength=${listHistoryLength}&pageSize=${listPageSize}`);
+      const query = new URLSearchParams();
+      for (const [name, value] of Object.entries(listParams(operation))) query.set(name, String(value));
+      return get(`/tasks?${query.toString()}`);
     }
     case 'subscribe': {
       const call = get(`/tasks/${encodeURIComponent(operation.taskId)}:subscribe`);

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.js';
+import { taskListPageSize } from '../../base/limits.js';
 
 /** What is asked of an agent, whatever it speaks. */
 export type A2aOperation =
@@ -13,8 +14,14 @@ export type A2aOperation =
   /** `withHistory`: with the last messages, where the agent keeps them. */
   | { readonly kind: 'get'; readonly taskId: string; readonly withHistory?: true }
   | { readonly kind: 'cancel'; readonly taskId: string }
-  /** 1.0 only. */
-  | { readonly kind: 'list'; readonly contextId: string }
+  /** 1.0 only. Of one context, or a page of all. */
+  | {
+      readonly kind: 'list';
+      readonly contextId?: string;
+      readonly status?: string;
+      readonly pageToken?: string;
+      readonly pageSize?: number;
+    }
   | { readonly kind: 'subscribe'; readonly taskId: string }
   | { readonly kind: 'extended_card' };
 
@@ -31,13 +38,31 @@ export interface OutgoingMessage {
 export const eventsOrJson = 'text/event-stream, application/json';
 export const acceptedOutputModes: readonly string[] = ['application/json', 'text/plain'];
 /** Of a list of the tasks of one context that should hold one. */
-export const listPageSize = 10;
+export const contextPageSize = 10;
 /** Of a task that ended with neither artifacts nor a message: the answer is among the last that were said. */
 const answerHistoryLength = 10;
-/** Enough to see the message that started a task. */
-export const listHistoryLength = 5;
+/** Enough to see the message that started a task: of a context that is ours, or of one that an agent may have said much in. */
+const contextHistoryLength = 5;
+const listHistoryLength = 100;
 
 /** A read costs no history, unless the answer may be in it. */
 export function historyLengthOf({ withHistory }: Extract<A2aOperation, { kind: 'get' }>): number {
   return withHistory === true ? answerHistoryLength : 0;
+}
+
+/** Parameters of ListTasks in both bindings. */
+export function listParams(list: Extract<A2aOperation, { kind: 'list' }>): Readonly<Record<string, string | number>> {
+  const {
+    contextId,
+    status,
+    pageToken,
+    pageSize = contextId === undefined ? taskListPageSize : contextPageSize,
+  } = list;
+  return {
+    ...(contextId === undefined ? {} : { contextId }),
+    ...(status === undefined ? {} : { status }),
+    historyLength: contextId === undefined ? listHistoryLength : contextHistoryLength,
+    pageSize,
+    ...(pageToken === undefined ? {} : { pageToken }),
+  };
 }

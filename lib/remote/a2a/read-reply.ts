@@ -8,7 +8,7 @@ import { remoteError, unknown, unreadable, violationError } from '../remote-erro
 import type { AnswerReply, FindReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
 import { normalMessage, normalTask } from './normal-form.js';
-import { listPageSize } from './operation.js';
+import { contextPageSize } from './operation.js';
 import { questionsIn } from './question.js';
 import { textIn } from './text.js';
 import { a2aStateClass } from './task-state.js';
@@ -99,7 +99,7 @@ export function isEmptyEnd(end: RemoteEnd): boolean {
   );
 }
 
-function handleOf(
+export function handleOf(
   id: JsonValue | undefined,
   contextId: JsonValue | undefined,
   origin: TaskOrigin,
@@ -161,7 +161,7 @@ export function readTaskList(
   const candidates = started.length > 0 ? started : ours;
   const [only] = candidates;
   if (only === undefined)
-    return listed.length < listPageSize ? { kind: 'none' } : unknown('ListTasks does not look at the context');
+    return listed.length < contextPageSize ? { kind: 'none' } : unknown('ListTasks does not look at the context');
   if (candidates.length > 1) return unknown('more than one task is in the context of the start');
   const handle = handleOf(only['id'], contextId, origin);
   return handle === undefined ? unknown('the task has no usable id') : { kind: 'found', handle };

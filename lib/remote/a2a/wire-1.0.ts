@@ -7,8 +7,7 @@ import {
   acceptedOutputModes,
   eventsOrJson,
   historyLengthOf,
-  listHistoryLength,
-  listPageSize,
+  listParams,
   type A2aOperation,
   type OutgoingMessage,
 } from './operation.js';
@@ -32,11 +31,7 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
     case 'cancel':
       return call('CancelTask', { id: operation.taskId });
     case 'list':
-      return call('ListTasks', {
-        contextId: operation.contextId,
-        historyLength: listHistoryLength,
-        pageSize: listPageSize,
-      });
+      return call('ListTasks', listParams(operation));
     case 'subscribe':
       return call('SubscribeToTask', { id: operation.taskId }, { accept: 'text/event-stream' });
     case 'extended_card':

@@ -46,6 +46,9 @@ import { LegacySessions } from './legacy-sessions.js';
 import { RevisionFinder } from './revision.js';
 import { earlierVersions, legacyWire } from './wire-2025-11-25.js';
 
+/** What would keep a start of unknown fate from being ambiguous. */
+const helps = 'dedupes: true where the server recognises the key, a tool that runs as a task';
+
 /**
  * A server that speaks MCP. New calls go over the revision that the server speaks, or that the configuration names; a
  * task stays with the revision that it was started over, which its handle says.
@@ -76,7 +79,7 @@ export class McpTransport implements RemoteTaskTransport {
   async traits(): Promise<ServerTraits> {
     if (this.dedupes) return { dedupes: true, finds: false };
     const found = await this.#revision.findFresh();
-    return { dedupes: found.kind === 'found' && found.dedupes, finds: false };
+    return { dedupes: found.kind === 'found' && found.dedupes, finds: false, helps };
   }
 
   problemWith(request: RemoteRequest): string | undefined {

@@ -113,7 +113,7 @@ async function lookBehind(
           ? 'yes, the entry says so'
           : 'the card does not say so',
     },
-    { name: 'list by context', text: listText(to, probes) },
+    { name: 'lists tasks', text: listText(to, probes) },
     { name: 'skills', text: listed(skillsIn(raw)) },
   ];
   const missing = [
@@ -131,14 +131,6 @@ async function lookBehind(
             why: 'the card leads there; if that is right, credentials go there too',
           },
         ]),
-    ...(probes?.lists === true && config.probeByContext !== true && !card.dedupes
-      ? [
-          {
-            line: 'probeByContext: true',
-            why: 'a start without an answer is looked for, if the agent keeps the context ids of its callers',
-          },
-        ]
-      : []),
     ...(card.hasExtended && config.extendedCard !== true
       ? [{ line: 'extendedCard: true', why: 'the agent shows more to those whom it knows' }]
       : []),
@@ -187,7 +179,7 @@ function spoken(config: A2aAgentConfig, raw: JsonObject, to: A2aInterface | unde
 
 function listText(to: A2aInterface | undefined, probes: Probes | undefined): string {
   if (to?.wire === '0.3') return 'no, A2A 0.3 has no lists';
-  return probes?.lists === true ? 'yes, ListTasks answers' : 'no';
+  return probes?.lists === true ? 'yes: a start without an answer is looked for there' : 'no';
 }
 
 function authAsked(raw: JsonObject, schemes: readonly string[], refusesStrangers: boolean): string {

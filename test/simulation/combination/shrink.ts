@@ -116,7 +116,7 @@ export function printCase(given: Case): string {
       : [`schedule: kid each ${schedule.every} min, overlap ${schedule.overlap}, catches up ${schedule.catchUp} min`]),
     ...(skews.length === 0 ? [] : [`clocks of the replicas ahead by ${skews.join(', ')} s`]),
     ...(deploy === undefined ? [] : [`deploy: ${deploy.kind} from ${deploy.from} s to ${deploy.until} s`]),
-    `server: ${given.dedupes ? 'dedupes' : given.finds ? 'finds' : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}${given.startsTake === undefined ? '' : `, answers starts after ${given.startsTake} s`}`,
+    `server: ${given.dedupes ? 'dedupes' : given.finds ? `finds${given.lists === undefined ? '' : ` (${given.lists})`}` : 'neither dedupes nor finds'}${given.missingFor > 0 ? `, knows a task only after ${given.missingFor} s` : ''}${given.cancelsFail ? ', cancels may fail' : ''}${given.answersAfter > 0.3 ? `, answers a start after ${given.answersAfter} s` : ''}${given.startsTake === undefined ? '' : `, answers starts after ${given.startsTake} s`}`,
     faults.kind === 'dice'
       ? faults.rate === 0
         ? 'no faults'

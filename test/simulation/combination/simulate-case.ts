@@ -111,6 +111,7 @@ class Simulation implements Stage {
       tools,
       dedupes: given.dedupes,
       finds: given.finds,
+      ...(given.lists === undefined ? {} : { lists: given.lists }),
       ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
       cancelsFail: given.cancelsFail,

@@ -103,6 +103,8 @@ export interface Case {
   readonly skews: readonly number[];
   readonly dedupes: boolean;
   readonly finds: boolean;
+  /** Whether it can be asked is not known before; `never`: it cannot. */
+  readonly lists?: 'perhaps' | 'never';
   readonly missingFor: number;
   readonly cancelsFail: boolean;
   /** How long the server takes to answer a start. */
@@ -143,6 +145,7 @@ export function drawCase(seed: number, dice: Dice): Case {
     ...(dice.chance(0.12) ? { deploy: drawDeploy(dice) } : {}),
     ...(schedule === undefined ? {} : { schedule }),
     ...(dice.chance(0.25) ? { startsTake: dice.pick([0.3, 8, 40, 120]) } : {}),
+    ...(dice.chance(0.5) ? { lists: dice.pick(['perhaps', 'never'] as const) } : {}),
   };
 }
 

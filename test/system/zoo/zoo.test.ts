@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { classifyStart } from '../../../lib/remote/a2a/client.js';
+import { findByMessage } from '../../../lib/remote/a2a/find-task.js';
 import { httpJsonCall } from '../../../lib/remote/a2a/http-json-1.0.js';
+import { messageIdOf } from '../../../lib/remote/a2a/message-id.js';
 import { exchangeOf } from '../../../lib/remote/exchange.js';
 import type { RemoteEnd } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/transports.js';
@@ -96,6 +98,52 @@ describe('starts over the streams of others, as they were recorded', () => {
     // BeeAI streams one message when the work is done, and no task.
     if (name === 'a2a-beeai') expect(start).toMatchObject({ kind: 'ended', end: { kind: 'completed' } });
     else expect(start).toMatchObject({ kind: 'started', handle: { taskId: expect.stringMatching(/./) as string } });
+  });
+});
+
+const idOf = (body: string): string => {
+  const { id } = parsed(body);
+  return typeof id === 'string' ? id : '';
+};
+
+describe('lists of the tasks of others, as they were recorded', () => {
+  const lists = zoo.flatMap((animal) => {
+    const { look, scenes: recorded } = recordingOf(animal);
+    return [...look, ...Object.values(recorded).flatMap(({ exchanges }) => exchanges)]
+      .filter(({ request }) => parsed(request.body)['method'] === 'ListTasks')
+      .map((exchange) => ({ name: animal.name, exchange, key: recorded['find']?.key ?? '' }));
+  });
+
+  it.each(lists)(
+    'F62: $name shows the message of a start, lists nothing, or says so',
+    async ({ name, exchange, key }) => {
+      const { request, reply } = exchange;
+      const { status = 0, headers = {}, body = '' } = reply ?? {};
+      const came = exchangeOf({ kind: 'reply', status, headers, text: body }, idOf(request.body), 0);
+      const to = { ...rest, binding: 'JSONRPC' } as const;
+      const found = await findByMessage(
+        async () => came,
+        { messageId: messageIdOf(key), to, origin },
+        () => true,
+      );
+      if (name === 'a2a-fasta2a') expect(found.kind).toBe('unsupported');
+      else if (body.includes('"tasks":[]')) expect(found).toEqual({ kind: 'none', note: 'the agent lists no task' });
+      else
+        expect(found).toMatchObject({
+          kind: 'found',
+          handle: { taskId: expect.stringMatching(/^03a40074/) as string },
+        });
+    },
+  );
+
+  it('F62: of each agent that lists there is one', () => {
+    expect([...new Set(lists.map(({ name }) => name))].sort()).toEqual([
+      'a2a-adk',
+      'a2a-agent-framework',
+      'a2a-fasta2a',
+      'a2a-langgraph',
+      'a2a-python-1',
+    ]);
   });
 });
 

@@ -11,7 +11,7 @@ export const a2aAgentFramework: ZooAnimal = {
   version: '1.0.0b261022',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
-  options: ['probeByContext: true'],
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

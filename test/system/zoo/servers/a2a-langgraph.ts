@@ -12,7 +12,7 @@ export const a2aLanggraph: ZooAnimal = {
   version: '0.16.7',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: `${origin}/?assistant_id=d299b044-2a5b-53b3-a61c-fb422a555a41` }),
-  options: ['probeByContext: true'],
+  options: [],
   ends: {
     quick: { kind: 'completed', text: 'three rows' },
     slow: { kind: 'completed', text: 'three rows' },

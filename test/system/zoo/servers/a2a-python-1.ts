@@ -12,7 +12,7 @@ export const a2aPython1: ZooAnimal = {
   version: '1.3.0',
   recordedOn: '2026-11-30',
   entry: (origin) => a2aAgent({ card: origin }),
-  options: ['probeByContext: true'],
+  options: [],
   ends: {
     ask: { kind: 'completed', text: 'three rows' },
     quick: { kind: 'completed', text: 'three rows' },
