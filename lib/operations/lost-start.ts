@@ -86,9 +86,11 @@ export async function orUnknown<Found>(
 async function lookUp(
   transport: RemoteTaskTransport,
   asked: { readonly request: RemoteRequest; readonly idempotencyKey: string },
-): Promise<RemoteTaskHandle | 'not found' | 'unknown'> {
+): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
   const reply = await transport.find?.(asked);
   if (reply?.kind === 'found') return reply.handle;
+  // A server that lists no tasks will not name this one later either.
+  if (reply?.kind === 'unsupported') return 'none';
   return reply?.kind === 'unknown' ? 'unknown' : 'not found';
 }
 

@@ -163,4 +163,11 @@ export const probeMutants: readonly Mutant[] = [
     edits: [{ find: 'isFoundAgain: true', replace: 'isFoundAgain: target.isFoundAgain' }],
     caughtBy: rules('probing', 'F03, F62 handle that the store turns away: a task that was found'),
   },
+  {
+    name: 'lost-start-asked-of-a-server-that-lists-nothing',
+    rule: 'a server that lists no tasks is not asked again for the task of a closed wait (F62)',
+    file: 'lib/operations/lost-start.ts',
+    edits: [{ find: "if (reply?.kind === 'unsupported') return 'none';", replace: '' }],
+    caughtBy: rules('letting-go', 'lost start at a server that turns out'),
+  },
 ];

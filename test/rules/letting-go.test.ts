@@ -120,6 +120,14 @@ test('lost start at a server that tells nothing: it is neither made again nor as
   expect(unplayed).toEqual([]);
 });
 
+test('lost start at a server that turns out to list no tasks: it is asked once', async () => {
+  const { world, token, outcome, unplayed } = await lostStart({ dedupes: false, finds: true, lists: 'never' }, []);
+  expect(outcome).toMatchObject({ status: 'cancelled' });
+  expect(world.trace.filter((line) => line.endsWith(' find'))).toHaveLength(1);
+  expect(token('1')?.dueAtMs).toBeUndefined();
+  expect(unplayed).toEqual([]);
+});
+
 test('lost start that this deployment cannot make again: it is stopped when one can', async () => {
   const { world, outcome, violations, unplayed } = await lostStart(
     {
