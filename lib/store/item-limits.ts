@@ -157,6 +157,7 @@ export const itemLimits = {
     trips: number,
     holdUntilMs: number,
     prompt: number,
+    word: text(512),
     minute: number,
     requests: number,
     holder: text(128),

@@ -7,8 +7,8 @@ const itemExists: Condition = { kind: 'itemExists' };
 const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
 
 /**
- * What the workers tell each other of the remote servers: one item for each server that has failed, and where limits are
- * configured one for its rate and one for each slot. None of it decides what becomes of a run.
+ * What the workers tell each other of the remote servers: one item for each server of which anything is known, and where
+ * limits are configured one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
   readonly #table: Table;
@@ -99,6 +99,16 @@ export class ServerStates {
       ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
       conditions: isPrompt ? [] : [itemExists],
     });
+  }
+
+  /** How the server is spoken to, as its client put it down. */
+  async readWord(server: string): Promise<string | undefined> {
+    const word = (await this.#table.get(healthKey(server)))?.['word'];
+    return typeof word === 'string' ? word : undefined;
+  }
+
+  async noteWord(server: string, word: string): Promise<void> {
+    await this.#table.write({ kind: 'update', key: healthKey(server), set: { word }, conditions: [] });
   }
 
   /** Leaves the server alone until then, unless it asked for longer. */

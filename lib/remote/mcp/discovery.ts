@@ -91,6 +91,16 @@ function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
   }
 }
 
+/**
+ * A call of the newer revision was turned away as servers of an older one do that have not looked at what is called: with
+ * no JSON-RPC for it, or with an error of the SDK that names no request.
+ */
+export function isOlder(exchange: Exchange): exchange is Extract<Exchange, { kind: 'http_error' | 'rpc_error' }> {
+  if (exchange.kind === 'http_error') return [400, 404, 405, 406, 415].includes(exchange.status);
+  if (exchange.kind !== 'rpc_error' || exchange.unaddressed !== true || exchange.status !== 400) return false;
+  return [-32000, -32600].includes(exchange.code) && /session|not initialized|protocol version/i.test(exchange.message);
+}
+
 /** `data.supported` of -32022; undefined when there is no such list. */
 export function supportedIn(data: JsonValue | undefined): readonly string[] | undefined {
   const { supported } = objectIn(data);

@@ -29,8 +29,10 @@ export const dedupesExtension = 'dev.outwait/dedupes';
 
 export const clientInfo = { name: 'outwait', version: '0.1.0' };
 
-export function serverDiscover(): WireCall {
-  return wireCall('server/discover', undefined, {});
+/** `session`: one of an older revision, which a server of this one ignores. */
+export function serverDiscover(session?: string): WireCall {
+  const call = wireCall('server/discover', undefined, {});
+  return session === undefined ? call : { ...call, headers: { ...call.headers, 'mcp-session-id': session } };
 }
 
 export function toolsList(cursor?: string): WireCall {
