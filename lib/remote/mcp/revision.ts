@@ -9,7 +9,7 @@ import type { Unready } from './dialect.js';
 import { readDiscovery, type Discovery } from './discovery.js';
 import type { LegacySessions } from './legacy-sessions.js';
 import { readSpoken, spokenText, type Spoken } from './spoken.js';
-import { legacyWire, type Session } from './wire-2025-11-25.js';
+import { legacyWire } from './wire-2025-11-25.js';
 import { mcpWire, serverDiscover } from './wire-2026-07-28.js';
 
 /** What a server speaks, and what it says of itself. */
@@ -63,7 +63,7 @@ export class RevisionFinder {
     const found = await this.find();
     if (found.kind === 'unready' || found.freshForMs === undefined) return found;
     if (this.#deps.clock.nowMs() < found.askedAtMs + found.freshForMs) return found;
-    const fresh = await this.#asking.run(() => this.#ask(undefined, found.revision));
+    const fresh = await this.#asking.run(() => this.#ask());
     return fresh.kind === 'found' ? fresh : found;
   }
 
@@ -87,8 +87,8 @@ export class RevisionFinder {
     return this.#found === undefined ? undefined : this.#known();
   }
 
-  async #ask(untilMs: EpochMs | undefined, known?: McpRevision): Promise<Found | Unready> {
-    const found = await this.#decide(untilMs, known);
+  async #ask(untilMs?: EpochMs): Promise<Found | Unready> {
+    const found = await this.#decide(await this.#discover(untilMs), untilMs);
     if (found.kind !== 'found') return found;
     this.#found = found;
     this.#isDenied = false;
@@ -107,14 +107,7 @@ export class RevisionFinder {
     await this.#shared('write', () => serverWords.noteWord(this.#endpoint.server, spokenText(spoken, this.#url)));
   }
 
-  /**
-   * The handshake comes first, and the question for the newer revision goes into its session: some servers of the older
-   * one take a request without a session for the begin of one, and its refusal then harms those that are open.
-   */
-  async #decide(untilMs: EpochMs | undefined, known: McpRevision | undefined): Promise<Found | Unready> {
-    const session = known === mcpWire ? undefined : await this.#sessions.current(untilMs);
-    if (session?.kind === 'unready' && !session.refused) return session;
-    const discovery = await this.#discover(session?.kind === 'session' ? session : undefined, untilMs);
+  async #decide(discovery: Discovery, untilMs: EpochMs | undefined): Promise<Found | Unready> {
     const nowMs = this.#deps.clock.nowMs();
     switch (discovery.kind) {
       case 'modern': {
@@ -123,27 +116,28 @@ export class RevisionFinder {
       }
       case 'legacy':
       case 'method_unknown': {
-        const opened = session ?? (await this.#sessions.current(untilMs));
-        if (opened.kind === 'session') return silent(legacyWire, nowMs);
-        return discovery.kind === 'method_unknown' && opened.otherRevision ? silent(mcpWire, nowMs) : opened;
+        const session = await this.#sessions.current(untilMs);
+        if (session.kind === 'session') return silent(legacyWire, nowMs);
+        return discovery.kind === 'method_unknown' && session.otherRevision ? silent(mcpWire, nowMs) : session;
       }
       case 'again': {
         const problem = `the server refuses MCP ${mcpWire}, and says that it speaks it`;
         return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
       }
-      case 'unready':
-        return discovery;
+      case 'unready': {
+        const session = discovery.isUnclear === true ? await this.#sessions.current(untilMs) : undefined;
+        return session?.kind === 'session' ? silent(legacyWire, nowMs) : discovery;
+      }
     }
   }
 
-  async #discover(session: Session | undefined, untilMs: EpochMs | undefined): Promise<Discovery> {
+  async #discover(untilMs: EpochMs | undefined): Promise<Discovery> {
     return this.#endpoint.converse<Discovery>(
       'server/discover',
       async (send) => {
         const options = { timeoutMs: sideRequestTimeoutMs };
-        const ask = async () => readDiscovery((await send(serverDiscover(session?.id), options)).exchange);
-        const first = await ask();
-        return first.kind === 'again' ? ask() : first;
+        const first = readDiscovery((await send(serverDiscover(), options)).exchange);
+        return first.kind === 'again' ? readDiscovery((await send(serverDiscover(), options)).exchange) : first;
       },
       untilMs,
     );

@@ -29,10 +29,13 @@ export const dedupesExtension = 'dev.outwait/dedupes';
 
 export const clientInfo = { name: 'outwait', version: '0.1.0' };
 
-/** `session`: one of an older revision, which a server of this one ignores. */
-export function serverDiscover(session?: string): WireCall {
-  const call = wireCall('server/discover', undefined, {});
-  return session === undefined ? call : { ...call, headers: { ...call.headers, 'mcp-session-id': session } };
+/**
+ * Names a session that there is not. A server of this revision ignores it. Some of an older one open a session for every
+ * request that names none, and when they end it, for this is no handshake, no session of theirs begins tasks any more.
+ */
+export function serverDiscover(): WireCall {
+  const { headers, ...call } = wireCall('server/discover', undefined, {});
+  return { ...call, headers: { ...headers, 'mcp-session-id': 'none' } };
 }
 
 export function toolsList(cursor?: string): WireCall {
