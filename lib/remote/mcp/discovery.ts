@@ -107,8 +107,11 @@ function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
  */
 export function isOlder(exchange: Exchange): exchange is Extract<Exchange, { kind: 'http_error' | 'rpc_error' }> {
   if (exchange.kind === 'http_error') return [400, 404, 405, 406, 415].includes(exchange.status);
-  if (exchange.kind !== 'rpc_error' || exchange.unaddressed !== true || exchange.status !== 400) return false;
-  return [-32000, -32600].includes(exchange.code) && /session|not initialized|protocol version/i.test(exchange.message);
+  if (exchange.kind !== 'rpc_error' || exchange.status !== 400) return false;
+  const { code, message, unaddressed = false } = exchange;
+  return (
+    (code === -32600 || (code === -32000 && unaddressed)) && /session|not initialized|protocol version/i.test(message)
+  );
 }
 
 /** `data.supported` of -32022; undefined when there is no such list. */
