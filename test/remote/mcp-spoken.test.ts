@@ -86,14 +86,15 @@ describe('what the workers tell each other of the revision', () => {
   });
 
   it.each([
-    ['a day later', dayMs, 2],
-    ['a millisecond before that', dayMs - 1, 1],
-  ])('F68 is believed for a day, by this process and by others: %s', async (_name, laterMs, times) => {
+    ['by others: a day later', dayMs, 2],
+    ['by others: a millisecond before that', dayMs - 1, 1],
+    ['by the process itself: a day later', dayMs, 2],
+    ['by the process itself: a millisecond before that', dayMs - 1, 1],
+  ])('F68 is believed for a day, %s', async (by, laterMs, times) => {
     const peer = await aPeer(legacy, {}, shared);
     await wireOf(peer.transport);
     peer.advance(laterMs);
-    await wireOf(peer.transport);
-    await wireOf(peer.another());
+    await wireOf(by.startsWith('by others') ? peer.another() : peer.transport);
     expect(count(peer.methods(), 'server/discover')).toBe(times);
     expect(shared.counts.writes).toBe(times);
   });
@@ -127,7 +128,7 @@ describe('what the workers tell each other of the revision', () => {
   it('F68 a store that is away keeps nobody from a server', async () => {
     const away = async (): Promise<never> => Promise.reject(new Error('away'));
     const peer = await aPeer(legacy, {}, { serverWords: { readWord: away, noteWord: away } });
-    expect(await wireOf(peer.transport)).toBe('2025-11-25');
+    expect(await wireOf(peer.transport).catch(String)).toBe('2025-11-25');
     expect(await wireOf(peer.transport)).toBe('2025-11-25');
     expect(count(peer.methods(), 'server/discover')).toBe(1);
     expect(peer.warnings()).toMatchObject([{ what: 'read' }, { what: 'write' }]);
@@ -251,6 +252,7 @@ describe('servers of the first SDK for Python', () => {
     const second = aProcess();
     expect(await second.traits!()).toEqual({ dedupes: false, finds: false });
     expect(python.sent().filter((sent) => sent === 'server/discover')).toHaveLength(2);
+    expect(python.strays()).toBe(0);
     expect((await start(first)).taskId).toBe('t2');
     // Each start has one, and each process one for its lists.
     expect(python.open()).toBe(4);
@@ -285,7 +287,15 @@ describe('servers of the first SDK for Python', () => {
     const thrown = here.start(startOf('work', { big: 1n }));
     const after = start(here);
     await expect(thrown).rejects.toThrow();
-    expect((await after).taskId).toBe('t3');
+    expect(await after.catch(String)).toMatchObject({ taskId: 't3' });
+  });
+
+  it('session of its own: a session is for its task alone', async () => {
+    const here = aProcess();
+    const cancelled = await start(here);
+    await here.start(startOf('plain'));
+    expect(python.sent().at(-1)).toBe('tools/call 1');
+    expect(cancelled.session).toBe('2'.padStart(32, '0'));
   });
 
   it('session of its own: plain calls share one', async () => {
@@ -322,18 +332,16 @@ describe('servers of the first SDK for Python', () => {
     await start(here);
     python.ends('1'.padStart(32, '0'));
     atMs += 300_000;
-    expect((await start(here)).taskId).toBe('t2');
-    expect(python.sent().slice(-6)).toEqual(
-      [
-        'tools/list 1',
-        'initialize',
-        'notifications/initialized 3',
-        'tools/list 3',
-        'initialize',
-        'notifications/initialized 4',
-        'tools/call 4',
-      ].slice(-6),
-    );
+    expect(await here.start(startOf('work'))).toMatchObject({ kind: 'started' });
+    expect(python.sent().slice(-7)).toEqual([
+      'tools/list 1',
+      'initialize',
+      'notifications/initialized 3',
+      'tools/list 3',
+      'initialize',
+      'notifications/initialized 4',
+      'tools/call 4',
+    ]);
   });
 });
 

@@ -21,6 +21,8 @@ export interface PythonPeer extends LoopbackServer {
   /** A session ends, as an idle one does. */
   readonly ends: (session: string) => void;
   readonly open: () => number;
+  /** Sessions that were opened and ended by a request that was no handshake. */
+  readonly strays: () => number;
   /** Of the requests so far, with the session, as a number in the order in which they were opened. */
   readonly sent: () => readonly string[];
 }
@@ -34,6 +36,7 @@ export async function aPythonPeer(): Promise<PythonPeer> {
   const sessions: Session[] = [];
   const tasks: PythonTask[] = [];
   let newest: Session | undefined;
+  let strays = 0;
   const open = (): Session => {
     const session = { id: String(sessions.length + 1).padStart(32, '0'), isOpen: true, tasks: [] };
     sessions.push(session);
@@ -108,6 +111,7 @@ export async function aPythonPeer(): Promise<PythonPeer> {
       const hello = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'py', version: '1.30.0' } };
       json(response, { jsonrpc: '2.0', id: request.body.id, result: hello }, 200, { 'mcp-session-id': session.id });
     } else {
+      strays++;
       end(session);
       refuse(response, 400, 'Bad Request: Missing session ID');
     }
@@ -127,6 +131,7 @@ export async function aPythonPeer(): Promise<PythonPeer> {
     ends: (id) => {
       end(sessions.find((one) => one.id === id)!);
     },
+    strays: () => strays,
     open: () => sessions.filter(({ isOpen }) => isOpen).length,
     sent: () =>
       server.received.map(({ body: { method }, headers }) => {

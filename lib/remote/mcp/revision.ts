@@ -83,8 +83,9 @@ export class RevisionFinder {
     if (serverWords === undefined || this.#isDenied) return undefined;
     const text = await this.#shared('read', () => serverWords.readWord(this.#endpoint.server));
     this.#stored = text === undefined ? undefined : readSpoken(text, this.#url, clock.nowMs());
-    if (this.#stored !== undefined) this.#found = { kind: 'found', ...this.#stored };
-    return this.#found === undefined ? undefined : this.#known();
+    if (this.#stored === undefined) return undefined;
+    this.#found = { kind: 'found', ...this.#stored };
+    return this.#found;
   }
 
   async #ask(untilMs?: EpochMs): Promise<Found | Unready> {
@@ -103,8 +104,10 @@ export class RevisionFinder {
     if (serverWords === undefined) return;
     if (stored !== undefined && saysTheSame(stored, spoken) && spoken.askedAtMs < stored.askedAtMs + discoveryAgeMaxMs)
       return;
-    this.#stored = spoken;
-    await this.#shared('write', () => serverWords.noteWord(this.#endpoint.server, spokenText(spoken, this.#url)));
+    await this.#shared('write', async () => {
+      await serverWords.noteWord(this.#endpoint.server, spokenText(spoken, this.#url));
+      this.#stored = spoken;
+    });
   }
 
   async #decide(discovery: Discovery, untilMs: EpochMs | undefined): Promise<Found | Unready> {
