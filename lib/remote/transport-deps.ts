@@ -23,6 +23,8 @@ export interface TransportDeps {
   readonly awsSecrets?: AwsSecrets;
   /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
   readonly awsIdentity?: AwsIdentityProvider;
+  /** Default: nothing is given up for taking long. */
+  readonly delay?: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   /** What the workers tell each other of how servers are spoken to. Default: each finds out by itself. */
   readonly serverWords?: ServerWords;
   readonly log: Log;

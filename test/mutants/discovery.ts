@@ -29,7 +29,7 @@ export const discoveryMutants: readonly Mutant[] = [
     rule: 'what may be about the session that is named says nothing of the revision (F68)',
     file: discovery,
     edits: [{ find: 'return isUnclear ? { ...trouble, isUnclear } : trouble;', replace: 'return trouble;' }],
-    caughtBy: told('F68 401'),
+    caughtBy: told('F68 the handshake tells'),
   },
   {
     name: 'revision-not-told',
@@ -163,8 +163,15 @@ export const discoveryMutants: readonly Mutant[] = [
     name: 'start-that-fails-holds-up-others',
     rule: 'a start that fails holds up no other',
     file: 'lib/remote/mcp/one-by-one.ts',
-    edits: [{ find: 'this.#last = mine.catch(() => undefined);', replace: 'this.#last = mine;' }],
-    caughtBy: python('session of its own: a start costs'),
+    edits: [{ find: 'leave(); ended.abort();', replace: 'ended.abort();' }],
+    caughtBy: testsIn('test/remote/one-by-one.test.ts', 'one by one: one that fails'),
+  },
+  {
+    name: 'start-that-hangs-holds-up-others',
+    rule: 'a start that takes long holds up no other',
+    file: 'lib/remote/mcp/one-by-one.ts',
+    edits: [{ find: 'inTime?.then(leave, leave);', replace: 'void inTime;' }],
+    caughtBy: testsIn('test/remote/one-by-one.test.ts', 'one by one: one that takes longer'),
   },
   {
     name: 'no-tasks-taken-for-a-result',

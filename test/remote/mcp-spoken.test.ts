@@ -218,7 +218,7 @@ describe('what the workers tell each other of the revision', () => {
     ['401', httpStatus(401)],
     ['403 with an error', rpcError(-32001, 'session principal mismatch', { status: 403, id: null })],
     ['an event that is no answer', { error: 'Session not found' }],
-  ])('F68 %s for a session that there is not: the handshake tells', async (name, answer) => {
+  ])('F68 the handshake tells where the question is answered with %s', async (name, answer) => {
     const odd = typeof answer === 'function' ? answer : httpStatus(200, JSON.stringify(answer));
     const peer = await aPeer({ ...legacy, 'server/discover': odd }, {}, shared);
     expect([name, await wireOf(peer.transport)]).toEqual([name, '2025-11-25']);
@@ -288,6 +288,29 @@ describe('servers of the first SDK for Python', () => {
     const after = start(here);
     await expect(thrown).rejects.toThrow();
     expect(await after.catch(String)).toMatchObject({ taskId: 't3' });
+  });
+
+  it('session of its own: a call that hangs lets the others go on after five seconds', async () => {
+    const { http } = deps;
+    let hung = (): void => undefined;
+    const asked: number[] = [];
+    deps = {
+      ...deps,
+      delay: async (delayMs) => void asked.push(delayMs),
+      http: {
+        ...http,
+        send: async (request) => {
+          if (String(request.body).includes('"slow":true')) await new Promise<void>((resolve) => (hung = resolve));
+          return http.send(request);
+        },
+      },
+    };
+    const here = aProcess();
+    const slow = here.start(startOf('work', { slow: true }));
+    expect(await here.start(startOf('work'))).toMatchObject({ kind: 'started', handle: { taskId: 't1' } });
+    hung();
+    expect(await slow).toMatchObject({ kind: 'started', handle: { taskId: 't2' } });
+    expect(asked).toEqual([5_000, 5_000]);
   });
 
   it('session of its own: a session is for its task alone', async () => {

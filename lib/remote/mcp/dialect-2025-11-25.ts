@@ -1,4 +1,4 @@
-import { requestTimeoutMs } from '../../base/limits.js';
+import { requestTimeoutMs, startPromptMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
@@ -51,13 +51,18 @@ export class LegacyDialect implements McpDialect {
   readonly #sessions: LegacySessions;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
   readonly #tools: ToolCache;
-  readonly #apart = new OneByOne();
+  readonly #apart: OneByOne;
 
-  constructor(endpoint: RemoteEndpoint, sessions: LegacySessions, deps: Pick<TransportDeps, 'clock' | 'log'>) {
+  constructor(
+    endpoint: RemoteEndpoint,
+    sessions: LegacySessions,
+    deps: Pick<TransportDeps, 'clock' | 'log' | 'delay'>,
+  ) {
     this.#endpoint = endpoint;
     this.#sessions = sessions;
     this.#deps = deps;
     this.#tools = new ToolCache(endpoint, deps);
+    this.#apart = new OneByOne(startPromptMs, deps.delay);
   }
 
   async answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined> {
