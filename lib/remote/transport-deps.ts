@@ -8,7 +8,8 @@ import type { HttpClient } from './http.js';
 
 /** One text for each server; each may throw when the store is away, and then counts for nothing. */
 export interface ServerWords {
-  readWord(server: string): Promise<string | undefined>;
+  /** What was noted last, as far as the store has kept it. */
+  readWord(server: string): Promise<unknown>;
   noteWord(server: string, word: string): Promise<void>;
 }
 

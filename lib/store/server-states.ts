@@ -1,7 +1,7 @@
 import type { ServerHealth } from '../base/server-health.js';
 import { healthy } from '../base/server-health.js';
 import type { EpochMs } from '../base/time.js';
-import type { Condition, Item, Key, Table } from './table.js';
+import type { Condition, Item, Key, Table, Update, WriteResult } from './table.js';
 
 const itemExists: Condition = { kind: 'itemExists' };
 const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
@@ -26,19 +26,14 @@ export class ServerStates {
     server: string,
     { atMs, streakMs, seen }: { readonly atMs: EpochMs; readonly streakMs: number; readonly seen: ServerHealth },
   ): Promise<ServerHealth> {
-    const key = healthKey(server);
     if ((seen.failedAtMs ?? 0) <= atMs - streakMs) {
-      const first = await this.#table.write({
-        kind: 'update',
-        key,
+      const first = await this.#note(server, {
         set: { failures: 1, failedAtMs: atMs },
         conditions: [notAfter('failedAtMs', atMs - streakMs)],
       });
       if (first.ok) return toHealth(first.item);
     }
-    const next = await this.#table.write({
-      kind: 'update',
-      key,
+    const next = await this.#note(server, {
       set: { failedAtMs: atMs },
       increment: { failures: 1 },
       conditions: [],
@@ -51,9 +46,7 @@ export class ServerStates {
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
   ): Promise<ServerHealth> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    const result = await this.#note(server, {
       set: { openUntilMs: untilMs, failedAtMs: atMs },
       increment: { trips: 1 },
       remove: ['probeUntilMs'],
@@ -67,9 +60,7 @@ export class ServerStates {
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
   ): Promise<boolean> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    const result = await this.#note(server, {
       set: { probeUntilMs: untilMs },
       conditions: [
         { kind: 'present', attribute: 'openUntilMs' },
@@ -82,9 +73,7 @@ export class ServerStates {
 
   /** The server has answered: closes the breaker. */
   async noteSuccess(server: string): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    await this.#note(server, {
       set: { failures: 0, trips: 0 },
       remove: ['failedAtMs', 'openUntilMs', 'probeUntilMs'],
       conditions: [itemExists],
@@ -93,33 +82,33 @@ export class ServerStates {
 
   /** It answers starts at once, or no longer does. */
   async notePrompt(server: string, isPrompt: boolean): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    await this.#note(server, {
       ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
       conditions: isPrompt ? [] : [itemExists],
     });
   }
 
   /** How the server is spoken to, as its client put it down. */
-  async readWord(server: string): Promise<string | undefined> {
-    const word = (await this.#table.get(healthKey(server)))?.['word'];
-    return typeof word === 'string' ? word : undefined;
+  async readWord(server: string): Promise<unknown> {
+    return (await this.#table.get(healthKey(server)))?.['word'];
   }
 
   async noteWord(server: string, word: string): Promise<void> {
-    await this.#table.write({ kind: 'update', key: healthKey(server), set: { word }, conditions: [] });
+    await this.#note(server, { set: { word }, conditions: [] });
   }
 
   /** Leaves the server alone until then, unless it asked for longer. */
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    const result = await this.#note(server, {
       set: { holdUntilMs: untilMs },
       conditions: [notAfter('holdUntilMs', untilMs)],
     });
     return toHealth(result.ok ? result.item : result.old);
+  }
+
+  /** On the item that each server has one of. */
+  async #note(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
+    return this.#table.write({ kind: 'update', key: healthKey(server), ...update });
   }
 
   /** One of the requests of this minute. False: there is none left. */

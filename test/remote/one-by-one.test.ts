@@ -11,10 +11,12 @@ function gates() {
   const open = new Map<string, () => void>();
   const work = (name: string) => async () => {
     begun.push(name);
-    await new Promise<void>((resolve) => open.set(name, resolve));
+    await new Promise<void>((resolve) => {
+      open.set(name, resolve);
+    });
     return name;
   };
-  return { begun, work, end: (name: string) => open.get(name)!() };
+  return { begun, work, end: (name: string) => { open.get(name)!(); } };
 }
 
 it('one by one: each begins when the one before has ended', async () => {
@@ -50,7 +52,10 @@ it('one by one: one that takes longer than it may lets the next begin, and no mo
     (ms, signal) =>
       new Promise((over) => {
         timers.push({ ms, over });
-        signal?.addEventListener('abort', () => void over(), { once: true });
+        const end = (): void => {
+          over();
+        };
+        signal?.addEventListener('abort', end, { once: true });
       }),
   );
   for (const name of ['a', 'b', 'c']) void queue.run(work(name));

@@ -82,7 +82,7 @@ export class RevisionFinder {
     const { serverWords, clock } = this.#deps;
     if (serverWords === undefined || this.#isDenied) return undefined;
     const text = await this.#shared('read', () => serverWords.readWord(this.#endpoint.server));
-    this.#stored = text === undefined ? undefined : readSpoken(text, this.#url, clock.nowMs());
+    this.#stored = readSpoken(text, this.#url, clock.nowMs());
     if (this.#stored === undefined) return undefined;
     this.#found = { kind: 'found', ...this.#stored };
     return this.#found;

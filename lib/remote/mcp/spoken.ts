@@ -27,7 +27,7 @@ export function spokenText({ tasks, freshForMs, ...spoken }: Spoken, url: string
 }
 
 /** Returns undefined for what is about another URL, too old, of the future, or not understood. */
-export function readSpoken(text: string, url: string, nowMs: EpochMs): Spoken | undefined {
+export function readSpoken(text: unknown, url: string, nowMs: EpochMs): Spoken | undefined {
   const { url: digest, revision, dedupes, tasks, askedAtMs, freshForMs } = objectIn(text);
   const known = mcpRevisions.find((one) => one === revision);
   if (digest !== digestOf(url) || known === undefined || typeof askedAtMs !== 'number') return undefined;
@@ -47,7 +47,8 @@ function digestOf(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 16);
 }
 
-function objectIn(text: string): JsonObject {
+function objectIn(text: unknown): JsonObject {
+  if (typeof text !== 'string') return {};
   try {
     const value = JSON.parse(text) as JsonValue;
     return isJsonObject(value) ? value : {};
