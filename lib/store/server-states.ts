@@ -33,12 +33,11 @@ export class ServerStates {
       });
       if (first.ok) return toHealth(first.item);
     }
-    const next = await this.#note(server, {
+    return this.#noted(server, {
       set: { failedAtMs: atMs },
       increment: { failures: 1 },
       conditions: [],
     });
-    return toHealth(next.ok ? next.item : next.old);
   }
 
   /** Opens the breaker, unless it is open. */
@@ -46,13 +45,12 @@ export class ServerStates {
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
   ): Promise<ServerHealth> {
-    const result = await this.#note(server, {
+    return this.#noted(server, {
       set: { openUntilMs: untilMs, failedAtMs: atMs },
       increment: { trips: 1 },
       remove: ['probeUntilMs'],
       conditions: [notAfter('openUntilMs', atMs)],
     });
-    return toHealth(result.ok ? result.item : result.old);
   }
 
   /** True for one caller, until `untilMs` or the end of its probe. False also when somebody has closed the breaker. */
@@ -99,16 +97,21 @@ export class ServerStates {
 
   /** Leaves the server alone until then, unless it asked for longer. */
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
-    const result = await this.#note(server, {
+    return this.#noted(server, {
       set: { holdUntilMs: untilMs },
       conditions: [notAfter('holdUntilMs', untilMs)],
     });
-    return toHealth(result.ok ? result.item : result.old);
   }
 
   /** On the item that each server has one of. */
   async #note(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
     return this.#table.write({ kind: 'update', key: healthKey(server), ...update });
+  }
+
+  /** The same, and how the server stands now. */
+  async #noted(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<ServerHealth> {
+    const result = await this.#note(server, update);
+    return toHealth(result.ok ? result.item : result.old);
   }
 
   /** One of the requests of this minute. False: there is none left. */
