@@ -70,7 +70,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
         ? [
             {
               line: `protocolVersion: '${revision}'`,
-              why: 'spares each process the question which revision is spoken, which some servers of this one take badly',
+              why: 'spares the question which revision is spoken',
             } satisfies Option,
           ]
         : []),
