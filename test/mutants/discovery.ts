@@ -39,6 +39,13 @@ export const discoveryMutants: readonly Mutant[] = [
     caughtBy: told('F68 a server of'),
   },
   {
+    name: 'revision-not-shared-locally',
+    rule: 'the next process knows what the one before has found out (F68)',
+    file: 'lib/local/engine.ts',
+    edits: [{ find: 'readSecret, serverWords: store.servers, log', replace: 'readSecret, log' }],
+    caughtBy: testsIn('test/local/engine.test.ts', 'the local engine (EN-13) F68 does not ask'),
+  },
+  {
     name: 'revision-told-each-time',
     rule: 'a word is written when it changes, or is an hour old (F68)',
     file: revision,
