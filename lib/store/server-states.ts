@@ -103,7 +103,7 @@ export class ServerStates {
     });
   }
 
-  /** On the item that each server has one of. */
+  /** Writes to the one item that each server has. */
   async #note(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
     return this.#table.write({ kind: 'update', key: healthKey(server), ...update });
   }

@@ -335,7 +335,7 @@ describe('servers of the first SDK for Python', () => {
     const racing: TransportDeps['http'] = {
       ...deps.http,
       send: async (request) => {
-        // Between the handshake and the call the session of somebody else ends.
+        // Ends the session of somebody else between the handshake and the call.
         if (String(request.body).includes('"tools/call"')) python.ends('1'.padStart(32, '0'));
         return sent(request);
       },

@@ -23,7 +23,7 @@ export interface PythonPeer extends LoopbackServer {
   readonly open: () => number;
   /** Sessions that were opened and ended by a request that was no handshake. */
   readonly strays: () => number;
-  /** Of the requests so far, with the session, as a number in the order in which they were opened. */
+  /** Methods of the requests so far, each with its session as a number: the first that was opened is 1. */
   readonly sent: () => readonly string[];
 }
 
