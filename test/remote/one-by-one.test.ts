@@ -16,7 +16,13 @@ function gates() {
     });
     return name;
   };
-  return { begun, work, end: (name: string) => { open.get(name)!(); } };
+  return {
+    begun,
+    work,
+    end: (name: string) => {
+      open.get(name)!();
+    },
+  };
 }
 
 it('one by one: each begins when the one before has ended', async () => {
