@@ -23,7 +23,13 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const readSecret = (name: string): string | undefined => process.env[name];
   const { dueShards } = env;
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
-  const transports = createTransports(app.servers, { ...system, http: lateHttpClient(), readSecret, log });
+  const transports = createTransports(app.servers, {
+    ...system,
+    http: lateHttpClient(),
+    readSecret,
+    serverWords: store.servers,
+    log,
+  });
   return {
     ...system,
     app,

@@ -299,6 +299,8 @@ export const requestStateMaxBytes = 64 * KiB;
 /** How long what a server says of itself is believed: its own word within these. */
 export const discoveryAgeMinMs = 60_000;
 export const discoveryAgeMaxMs = 3_600_000;
+/** How long the revision of a server is believed, by all workers, as long as the server does not deny it. */
+export const revisionAgeMs = 24 * 3_600_000;
 /** How long a list of tools is believed of a server that gives it no age. */
 export const toolListAgeMs = 300_000;
 /** Pages of a list of tools that are read. */

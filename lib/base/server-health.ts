@@ -1,6 +1,6 @@
 import type { EpochMs } from './time.js';
 
-/** What all workers together know of one remote server. Of one that has never failed only whether it is prompt is stored. */
+/** What all workers together know of one remote server. Of one that has never failed only whether it is prompt, and how it is spoken to, is stored. */
 export interface ServerHealth {
   /** Requests in a row that failed for the server's sake, each soon after the one before. */
   readonly failures: number;

@@ -157,7 +157,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
-  const transports = createTransports(app.servers, { ...system, http, readSecret, log });
+  const transports = createTransports(app.servers, { ...system, http, readSecret, serverWords: store.servers, log });
   return {
     ...system,
     app,

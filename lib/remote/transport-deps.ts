@@ -6,6 +6,13 @@ import type { AwsSecrets } from './auth/aws-secrets.js';
 import type { AwsIdentityProvider } from './auth/sigv4-credentials.js';
 import type { HttpClient } from './http.js';
 
+/** One text for each server; each may throw when the store is away, and then counts for nothing. */
+export interface ServerWords {
+  /** What was noted last, as far as the store has kept it. */
+  readWord(server: string): Promise<unknown>;
+  noteWord(server: string, word: string): Promise<void>;
+}
+
 /** What the clients of remote servers touch of the world. */
 export interface TransportDeps {
   readonly http: HttpClient;
@@ -17,6 +24,10 @@ export interface TransportDeps {
   readonly awsSecrets?: AwsSecrets;
   /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
   readonly awsIdentity?: AwsIdentityProvider;
+  /** Default: nothing is given up for taking long. */
+  readonly delay?: (delayMs: number, signal?: AbortSignal) => Promise<void>;
+  /** What the workers tell each other of how servers are spoken to. Default: each finds out by itself. */
+  readonly serverWords?: ServerWords;
   readonly log: Log;
 }
 

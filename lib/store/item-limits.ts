@@ -158,6 +158,7 @@ export const itemLimits = {
     trips: number,
     holdUntilMs: number,
     prompt: number,
+    word: text(512),
     minute: number,
     requests: number,
     holder: text(128),

@@ -1,14 +1,14 @@
 import type { ServerHealth } from '../base/server-health.js';
 import { healthy } from '../base/server-health.js';
 import type { EpochMs } from '../base/time.js';
-import type { Condition, Item, Key, Table } from './table.js';
+import type { Condition, Item, Key, Table, Update, WriteResult } from './table.js';
 
 const itemExists: Condition = { kind: 'itemExists' };
 const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
 
 /**
- * What the workers tell each other of the remote servers: one item for each server that has failed, and where limits are
- * configured one for its rate and one for each slot. None of it decides what becomes of a run.
+ * What the workers tell each other of the remote servers: one item for each server of which anything is known, and where
+ * limits are configured one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
   readonly #table: Table;
@@ -26,24 +26,18 @@ export class ServerStates {
     server: string,
     { atMs, streakMs, seen }: { readonly atMs: EpochMs; readonly streakMs: number; readonly seen: ServerHealth },
   ): Promise<ServerHealth> {
-    const key = healthKey(server);
     if ((seen.failedAtMs ?? 0) <= atMs - streakMs) {
-      const first = await this.#table.write({
-        kind: 'update',
-        key,
+      const first = await this.#note(server, {
         set: { failures: 1, failedAtMs: atMs },
         conditions: [notAfter('failedAtMs', atMs - streakMs)],
       });
       if (first.ok) return toHealth(first.item);
     }
-    const next = await this.#table.write({
-      kind: 'update',
-      key,
+    return this.#noted(server, {
       set: { failedAtMs: atMs },
       increment: { failures: 1 },
       conditions: [],
     });
-    return toHealth(next.ok ? next.item : next.old);
   }
 
   /** Opens the breaker, unless it is open. */
@@ -51,15 +45,12 @@ export class ServerStates {
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
   ): Promise<ServerHealth> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    return this.#noted(server, {
       set: { openUntilMs: untilMs, failedAtMs: atMs },
       increment: { trips: 1 },
       remove: ['probeUntilMs'],
       conditions: [notAfter('openUntilMs', atMs)],
     });
-    return toHealth(result.ok ? result.item : result.old);
   }
 
   /** True for one caller, until `untilMs` or the end of its probe. False also when somebody has closed the breaker. */
@@ -67,9 +58,7 @@ export class ServerStates {
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
   ): Promise<boolean> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    const result = await this.#note(server, {
       set: { probeUntilMs: untilMs },
       conditions: [
         { kind: 'present', attribute: 'openUntilMs' },
@@ -82,9 +71,7 @@ export class ServerStates {
 
   /** The server has answered: closes the breaker. */
   async noteSuccess(server: string): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    await this.#note(server, {
       set: { failures: 0, trips: 0 },
       remove: ['failedAtMs', 'openUntilMs', 'probeUntilMs'],
       conditions: [itemExists],
@@ -93,22 +80,37 @@ export class ServerStates {
 
   /** It answers starts at once, or no longer does. */
   async notePrompt(server: string, isPrompt: boolean): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    await this.#note(server, {
       ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
       conditions: isPrompt ? [] : [itemExists],
     });
   }
 
+  /** How the server is spoken to, as its client put it down. */
+  async readWord(server: string): Promise<unknown> {
+    return (await this.#table.get(healthKey(server)))?.['word'];
+  }
+
+  async noteWord(server: string, word: string): Promise<void> {
+    await this.#note(server, { set: { word }, conditions: [] });
+  }
+
   /** Leaves the server alone until then, unless it asked for longer. */
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
-    const result = await this.#table.write({
-      kind: 'update',
-      key: healthKey(server),
+    return this.#noted(server, {
       set: { holdUntilMs: untilMs },
       conditions: [notAfter('holdUntilMs', untilMs)],
     });
+  }
+
+  /** Writes to the one item that each server has. */
+  async #note(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
+    return this.#table.write({ kind: 'update', key: healthKey(server), ...update });
+  }
+
+  /** The same, and how the server stands now. */
+  async #noted(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<ServerHealth> {
+    const result = await this.#note(server, update);
     return toHealth(result.ok ? result.item : result.old);
   }
 

@@ -24,7 +24,7 @@ export type McpRevision = (typeof mcpRevisions)[number];
 export interface McpServerConfig extends ServerOptions {
   readonly protocol: 'mcp';
   readonly url: string;
-  /** The revision that new calls speak. Default: the server is asked before the first start of a process. */
+  /** The revision that new calls speak. Default: the server is asked, about once a day. */
   readonly protocolVersion?: McpRevision;
   /** Jobs that the server offers as plain tools, by the tool that starts one: a call of it is then a remote task like any other. */
   readonly jobs?: ServerJobs;

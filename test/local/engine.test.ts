@@ -5,13 +5,16 @@ import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
 import { MemoryTable } from '../../lib/store/memory-table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
-import { defineApp } from '../../lib/workflow/app.js';
+import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
+import { closeAll } from '../remote/loopback.js';
+import { aPeer, modern } from '../remote/mcp-peer.js';
 
 const tokens = new TokenKeys([{ keyId: 'local', secret: new Uint8Array(32) }]);
 const engines: LocalEngine[] = [];
 afterEach(async () => {
   for (const engine of engines.splice(0)) await engine.stop();
+  await closeAll();
 });
 
 const steps = defineWorkflow({
@@ -81,6 +84,25 @@ describe('the local engine (EN-13)', () => {
     const engine = await anEngine(new MemoryTable(), { app: defineApp({ workflows: [works] }) });
     expect(await outcomeOf(engine, await start(engine, 'works'))).toEqual({ status: 'completed', result: 'worked' });
     expect(engine.stats().step.invocations).toBe(1);
+  });
+
+  it('F68 does not ask a server for its revision that an engine before it has asked', async () => {
+    const calls = defineWorkflow({
+      name: 'calls',
+      run: (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'build', arguments: {}, timeout: { hours: 1 } }),
+    });
+    const peer = await aPeer({
+      'server/discover': modern,
+      'tools/call': { content: [{ type: 'text', text: 'built' }] },
+    });
+    const servers = { reports: mcpServer({ url: peer.server.url }) };
+    const table = new MemoryTable();
+    for (let boots = 0; boots < 2; boots++) {
+      const engine = await anEngine(table, { app: defineApp({ workflows: [calls], servers }) });
+      expect(await outcomeOf(engine, await start(engine, 'calls'))).toMatchObject({ status: 'completed' });
+      await engines.pop()!.stop();
+    }
+    expect(peer.methods()).toEqual(['server/discover', 'tools/call', 'tools/call']);
   });
 
   it('reports how long each function ran', async () => {

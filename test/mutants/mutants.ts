@@ -1,5 +1,6 @@
 import { rules, simulation, type Mutant } from './mutant.js';
 import { clausesMutants } from './clauses.js';
+import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
@@ -27,6 +28,7 @@ const runStore = 'lib/store/run-store.ts';
 
 export const mutants: readonly Mutant[] = [
   ...clausesMutants,
+  ...discoveryMutants,
   ...endingMutants,
   ...freshMutants,
   ...itemsMutants,

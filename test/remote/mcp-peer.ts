@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Log } from '../../lib/base/log.js';
 import type { RemoteTaskTransport, StartRequest } from '../../lib/remote/transport.js';
 import { createTransports } from '../../lib/remote/transports.js';
+import type { TransportDeps } from '../../lib/remote/transport-deps.js';
 import { mcpServer, type McpServerConfig } from '../../lib/workflow/app.js';
 import {
   httpClient,
@@ -20,6 +21,8 @@ export type Script = object | ((request: Received, response: ServerResponse) => 
 export interface Peer {
   readonly server: LoopbackServer;
   readonly transport: RemoteTaskTransport;
+  /** A transport to it as another process has it. */
+  readonly another: (config?: Partial<McpServerConfig>) => RemoteTaskTransport;
   /** The methods of the requests so far. */
   readonly methods: () => readonly string[];
   /** Everything that was logged at `warn`, without what replies with an error log by themselves. */
@@ -34,6 +37,7 @@ export interface Peer {
 export async function aPeer(
   scripts: Readonly<Record<string, Script | readonly Script[]>>,
   config: Partial<McpServerConfig> = {},
+  shared: Partial<TransportDeps> = {},
 ): Promise<Peer> {
   let current = scripts;
   let counts = new Map<string, number>();
@@ -55,11 +59,13 @@ export async function aPeer(
     error: note,
   };
   let atMs = nowMs;
-  const deps = transportDeps(httpClient(), { log, clock: { nowMs: () => atMs } });
-  const transport = createTransports({ reports: mcpServer({ url: server.url, ...config }) }, deps).get('reports');
+  const deps = transportDeps(httpClient(), { log, clock: { nowMs: () => atMs }, ...shared });
+  const another: Peer['another'] = (changed = {}) =>
+    createTransports({ reports: mcpServer({ url: server.url, ...config, ...changed }) }, deps).get('reports');
   return {
     server,
-    transport,
+    transport: another(),
+    another,
     methods: () => server.received.map(({ body }) => body.method),
     warnings: () => logged.filter(({ event }) => event !== 'remote_call_failed'),
     advance: (ms) => {

@@ -117,7 +117,7 @@ describe('which revision a server speaks', () => {
     async (_name, answer, kind, code) => {
       const peer = await aPeer({ 'server/discover': [answer, modern], 'tools/call': started });
       expect(await peer.transport.start(startOf('x'))).toMatchObject({ kind, error: { code } });
-      expect(peer.methods()).toEqual(['server/discover']);
+      expect(peer.methods()).not.toContain('tools/call');
       expect((await peer.transport.start(startOf('x'))).kind).toBe('started');
     },
   );

@@ -405,6 +405,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await servers.claimProbe(server, { atMs, untilMs: atMs });
   await servers.hold(server, atMs);
   await servers.notePrompt(server, true);
+  await servers.noteWord(server, 'w'.repeat(512));
   await servers.takePermit(server, { atMs, perMinute: 1 });
   const number = await servers.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
   await servers.freeSlot(server, number ?? 0, 'h'.repeat(32));

@@ -55,6 +55,20 @@ describe('the health of a server', () => {
   });
 });
 
+describe('how a server is spoken to', () => {
+  it('is kept beside its health, and the last word counts', async () => {
+    expect(await states.readWord('reports')).toBeUndefined();
+    await states.noteWord('reports', 'first');
+    await states.noteWord('reports', 'second');
+    await states.open('reports', { atMs: 100, untilMs: 200 });
+    await states.noteSuccess('reports');
+    await states.notePrompt('reports', false);
+    expect(await states.readWord('reports')).toBe('second');
+    expect(await states.read('reports')).toEqual(unknown);
+    expect(await states.readWord('other')).toBeUndefined();
+  });
+});
+
 describe('the rate of a server', () => {
   it('is counted by the minute of the clock, over all workers', async () => {
     const take = (atMs: number) => states.takePermit('reports', { atMs, perMinute: 3 });

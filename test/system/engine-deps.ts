@@ -42,7 +42,7 @@ export function createEngineDeps(parts: {
   const { app, table, clock, http, log = silentLog, readSecret = () => undefined, learnsPace = false } = parts;
   const store = new RunStore(table);
   const shared = { ...system, clock, log, states: store.servers };
-  const transports = createTransports(app.servers, { ...shared, http, readSecret });
+  const transports = createTransports(app.servers, { ...shared, http, readSecret, serverWords: store.servers });
   return {
     ...system,
     app,

@@ -43,7 +43,7 @@ import {
   withoutTools,
 } from './jobs.js';
 import { LegacySessions } from './legacy-sessions.js';
-import { RevisionFinder } from './revision.js';
+import { RevisionFinder, type Found } from './revision.js';
 import { earlierVersions, legacyWire } from './wire-2025-11-25.js';
 
 /** What would keep a start of unknown fate from being ambiguous. */
@@ -73,7 +73,7 @@ export class McpTransport implements RemoteTaskTransport {
       '2026-07-28': new ModernDialect(endpoint, deps),
       '2025-11-25': new LegacyDialect(endpoint, sessions, deps),
     };
-    this.#revision = new RevisionFinder(endpoint, sessions, deps.clock, config.protocolVersion);
+    this.#revision = new RevisionFinder(endpoint, sessions, deps, config);
   }
 
   async traits(): Promise<ServerTraits> {
@@ -102,18 +102,21 @@ export class McpTransport implements RemoteTaskTransport {
     const job = this.#jobStartOf(request.tool);
     const call = { tool: request.tool, arguments: request.arguments, isPatient, ...rest, ...job };
     const untilMs = patientUntilMs ?? this.#clock.nowMs() + requestTimeoutMs;
-    const reply = await this.#startOnce(call, untilMs);
+    const found = await this.#revision.find(untilMs);
+    if (found.kind === 'unready') return notStarted(found);
+    const reply = await this.#startOver(found, call, untilMs);
     if (reply.kind !== 'other_revision') return reply;
     if (this.#revision.isPinned) return refused(reply);
     // The server was replaced since it was asked. It has not processed the call.
     this.#revision.forget();
-    const again = await this.#startOnce(call, untilMs);
+    const now = await this.#revision.find(untilMs);
+    if (now.kind === 'unready') return notStarted(now);
+    if (now.revision === found.revision) return refused(reply);
+    const again = await this.#startOver(now, call, untilMs);
     return again.kind === 'other_revision' ? refused(again) : again;
   }
 
-  async #startOnce(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
-    const found = await this.#revision.find(untilMs);
-    if (found.kind === 'unready') return notStarted(found);
+  async #startOver(found: Found, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     const reply = await this.#dialects[found.revision].start(call, untilMs);
     return found.tasks === false && reply.kind === 'unknown' && call.job === undefined ? outlasted(reply) : reply;
   }

@@ -1,4 +1,4 @@
-import { requestTimeoutMs } from '../../base/limits.js';
+import { requestTimeoutMs, startPromptMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
@@ -20,7 +20,8 @@ import {
   type Unready,
 } from './dialect.js';
 import type { LegacySessions, NoSession } from './legacy-sessions.js';
-import { ToolCache } from './tool-cache.js';
+import { OneByOne } from './one-by-one.js';
+import { ToolCache, type ListedTools } from './tool-cache.js';
 import {
   legacyWire,
   readCallResult,
@@ -28,6 +29,8 @@ import {
   readTaskResult,
   sessionLost,
   taskCall,
+  tasksDieTogether,
+  tasksOff,
   toolsCall,
   toolsList,
   type Session,
@@ -48,12 +51,18 @@ export class LegacyDialect implements McpDialect {
   readonly #sessions: LegacySessions;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
   readonly #tools: ToolCache;
+  readonly #apart: OneByOne;
 
-  constructor(endpoint: RemoteEndpoint, sessions: LegacySessions, deps: Pick<TransportDeps, 'clock' | 'log'>) {
+  constructor(
+    endpoint: RemoteEndpoint,
+    sessions: LegacySessions,
+    deps: Pick<TransportDeps, 'clock' | 'log' | 'delay'>,
+  ) {
     this.#endpoint = endpoint;
     this.#sessions = sessions;
     this.#deps = deps;
     this.#tools = new ToolCache(endpoint, deps);
+    this.#apart = new OneByOne(startPromptMs, deps.delay);
   }
 
   async answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined> {
@@ -70,6 +79,19 @@ export class LegacyDialect implements McpDialect {
     if (refusal !== undefined) return refusal;
     const asTask = call.job === undefined && (await this.#runsAsTask(call.tool, session, untilMs));
     if (typeof asTask !== 'boolean') return notStarted(asTask);
+    if (!asTask || !tasksDieTogether(session)) return this.#startUnder(session, call, asTask, untilMs);
+    return this.#apart.run(async () => {
+      const own = await this.#sessions.another(untilMs);
+      return own.kind === 'unready' ? withoutSession(own) : this.#startUnder(own, call, asTask, untilMs);
+    });
+  }
+
+  async #startUnder(
+    session: Session,
+    call: ToolStart,
+    asTask: boolean,
+    untilMs: EpochMs,
+  ): Promise<StartReply | OtherRevision> {
     return this.#endpoint.converse<StartReply | OtherRevision>(
       'tools/call',
       async (send) => {
@@ -92,10 +114,19 @@ export class LegacyDialect implements McpDialect {
   /** False: the tool is called plainly, and answers only when its work is done. */
   async #runsAsTask(tool: string, session: Session, untilMs: EpochMs): Promise<boolean | Unready> {
     if (!session.tasks) return false;
-    const listed = await this.#tools.fresh((cursor) => toolsList(session, cursor), untilMs);
+    const listed = await this.#listed(session, untilMs);
     if (listed.kind === 'unready') return listed.permanent ? false : listed;
     const { taskSupport = 'forbidden' } = listed.byName.get(tool) ?? {};
     return taskSupport !== 'forbidden';
+  }
+
+  /** A session that nothing was called in for long may have ended, which says nothing of the tools. */
+  async #listed(session: Session, untilMs: EpochMs): Promise<ListedTools | Unready> {
+    const isLost = (answered: Answered): boolean => sessionLost(answered, session) !== 'no';
+    const listed = await this.#tools.fresh((cursor) => toolsList(session, cursor), untilMs, isLost);
+    if (listed.kind !== 'unready' || listed.isLost !== true) return listed;
+    const renewed = await this.#sessions.renewed(session, untilMs);
+    return renewed.kind === 'unready' ? renewed : this.#tools.fresh((cursor) => toolsList(renewed, cursor), untilMs);
   }
 
   async #lackOfTools(job: JobStart, session: Session, untilMs: EpochMs): Promise<StartReply | undefined> {
@@ -103,7 +134,11 @@ export class LegacyDialect implements McpDialect {
   }
 
   #readStart({ exchange, session }: UnderSession, call: ToolStart, asTask: boolean): StartReply | OtherRevision {
-    if (exchange.kind === 'result') return readCallResult(exchange.result, this.#endpoint.server, session, call);
+    if (exchange.kind === 'result') {
+      const none = asTask ? tasksOff(exchange.result) : undefined;
+      if (none !== undefined) return { kind: 'retry', error: none };
+      return readCallResult(exchange.result, this.#endpoint.server, session, call);
+    }
     const beyond = beyondLimits(exchange);
     if (beyond !== undefined) return beyond;
     const reply = startTrouble(exchange);
@@ -242,7 +277,7 @@ interface Lost {
 const modernCodes: readonly number[] = [headerMismatchCode, missingCapabilityCode, versionUnsupportedCode];
 
 function withoutSession(session: NoSession): StartReply | OtherRevision {
-  return session.otherRevision ? { kind: 'other_revision', error: session.error } : notStarted(session);
+  return session.refused ? { kind: 'other_revision', error: session.error } : notStarted(session);
 }
 
 function unreadTask(trouble: Lost | NoSession): PollReply {

@@ -10,7 +10,7 @@ import type { Reply } from '../scrub.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
 import { notSent, notStarted, type CallTool, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
-import { supportedIn } from './discovery.js';
+import { isOlder, supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
 import { paramHeaders } from './param-headers.js';
 import { ToolCache } from './tool-cache.js';
@@ -72,6 +72,7 @@ export class ModernDialect implements McpDialect {
     const exchange = await this.#exchange(fresh, call, untilMs);
     if (isNoExchange(exchange)) return exchange;
     this.#warnOfUnanswerable(exchange);
+    if (isOlder(exchange)) return { kind: 'other_revision', error: startTrouble(exchange).error };
     return classifyStart(exchange, this.#endpoint.server, call);
   }
 

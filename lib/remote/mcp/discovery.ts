@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.j
 import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
-import { saysNothing } from '../trouble.js';
+import { saysNothing, type Trouble } from '../trouble.js';
 import { unready, type Unready } from './dialect.js';
 import { earlierVersions } from './wire-2025-11-25.js';
 import {
@@ -25,8 +25,11 @@ export type Discovery =
   | { readonly kind: 'method_unknown' }
   /** The server refuses the revision and lists it: the same again, once. */
   | { readonly kind: 'again' }
-  /** Says nothing of the revision, or that there is no common one. */
-  | Unready;
+  /**
+   * Says nothing of the revision, or that there is no common one. `isUnclear`: it may be about the session that was named,
+   * which there is not, and then what the server makes of `initialize` decides.
+   */
+  | (Unready & { readonly isUnclear?: true });
 
 /**
  * | answer | verdict |
@@ -36,7 +39,8 @@ export type Discovery =
  * | -32022 | the best common revision of `data.supported`; none: for good |
  * | -32020, -32021 | modern, and something in between breaks our requests: for good |
  * | -32601 | `initialize` decides |
- * | whatever comes under 401, 403, 408, 425, 429, 3xx, 5xx; no connection, no answer, a reply that is none | says nothing |
+ * | whatever comes under 401 or 403, a reply that is none | `initialize` decides; refused too: says nothing |
+ * | whatever comes under 408, 425, 429, 3xx, 5xx; no connection, no answer | says nothing |
  * | every other 4xx or JSON-RPC error | legacy |
  */
 export function readDiscovery(exchange: Exchange): Discovery {
@@ -44,14 +48,20 @@ export function readDiscovery(exchange: Exchange): Discovery {
     case 'result':
       return readResult(exchange.result);
     case 'rpc_error':
-      return saysNothing(exchange.status) ? unready(exchange) : readError(exchange);
+      return saysNothing(exchange.status) ? nothing(exchange) : readError(exchange);
     case 'http_error':
-      return saysNothing(exchange.status) ? unready(exchange) : { kind: 'legacy' };
+      return saysNothing(exchange.status) ? nothing(exchange) : { kind: 'legacy' };
     case 'not_sent':
     case 'no_answer':
     case 'unusable':
-      return unready(exchange);
+      return nothing(exchange);
   }
+}
+
+function nothing(exchange: Trouble): Discovery {
+  const trouble = unready(exchange);
+  const isUnclear = 'status' in exchange ? [401, 403].includes(exchange.status) : exchange.kind === 'unusable';
+  return isUnclear ? { ...trouble, isUnclear } : trouble;
 }
 
 function readResult(result: JsonValue): Discovery {
@@ -89,6 +99,19 @@ function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
     default:
       return { kind: 'legacy' };
   }
+}
+
+/**
+ * A call of the newer revision was turned away as servers of an older one do that have not looked at what is called: with
+ * no JSON-RPC for it, or with an error of the SDK that names no request.
+ */
+export function isOlder(exchange: Exchange): exchange is Extract<Exchange, { kind: 'http_error' | 'rpc_error' }> {
+  if (exchange.kind === 'http_error') return [400, 404, 405, 406, 415].includes(exchange.status);
+  if (exchange.kind !== 'rpc_error' || exchange.status !== 400) return false;
+  const { code, message, unaddressed = false } = exchange;
+  return (
+    (code === -32600 || (code === -32000 && unaddressed)) && /session|not initialized|protocol version/i.test(message)
+  );
 }
 
 /** `data.supported` of -32022; undefined when there is no such list. */

@@ -5,7 +5,7 @@ import type { RemoteEndpoint } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
 import { remoteError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
-import { isErrorOf } from '../trouble.js';
+import { isErrorOf, saysNothing } from '../trouble.js';
 import { unready, type Unready } from './dialect.js';
 import { versionIn } from './jobs.js';
 import { initialize, initialized, readInitialize, type Session } from './wire-2025-11-25.js';
@@ -16,8 +16,12 @@ import {
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
 
-/** `otherRevision`: the answer is that of a server which knows no `initialize`. */
-export type NoSession = Unready & { readonly otherRevision: boolean };
+export type NoSession = Unready & {
+  /** The server takes no such handshake; else the answer says nothing of that. */
+  readonly refused: boolean;
+  /** The answer is that of a server of a newer revision. */
+  readonly otherRevision: boolean;
+};
 
 /** The sessions of this process with one server of revision 2025-11-25 or older. */
 export class LegacySessions {
@@ -32,7 +36,12 @@ export class LegacySessions {
   }
 
   async current(untilMs: EpochMs | undefined): Promise<Session | NoSession> {
-    return this.#current ?? this.#opening.run(() => this.#open(untilMs));
+    return this.#current ?? this.#opening.run(() => this.#openCurrent(untilMs));
+  }
+
+  /** A session that is used for nothing else. */
+  async another(untilMs: EpochMs): Promise<Session | NoSession> {
+    return this.#open(untilMs);
   }
 
   /** The session of a task, which another process may have opened. */
@@ -54,6 +63,12 @@ export class LegacySessions {
     if (this.#current?.id === id) this.#current = undefined;
   }
 
+  async #openCurrent(untilMs: EpochMs | undefined): Promise<Session | NoSession> {
+    const session = await this.#open(untilMs);
+    if (session.kind === 'session') this.#current = session;
+    return session;
+  }
+
   async #open(untilMs: EpochMs | undefined): Promise<Session | NoSession> {
     return this.#endpoint.converse<Session | NoSession>(
       'initialize',
@@ -64,7 +79,6 @@ export class LegacySessions {
         if (typeof session === 'string') return forGood(session);
         // The call that follows tells if this has not come through.
         await send(initialized(session), { timeoutMs: sideRequestTimeoutMs });
-        this.#current = session;
         return session;
       },
       untilMs,
@@ -84,10 +98,11 @@ function noSession(exchange: Exclude<Exchange, { kind: 'result' }>): NoSession {
     return forGood(
       `there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
     );
-  return { ...unready(exchange), otherRevision: isErrorOf(exchange, modernCodes) };
+  const refused = exchange.kind === 'rpc_error' && !saysNothing(exchange.status);
+  return { ...unready(exchange), refused, otherRevision: isErrorOf(exchange, modernCodes) };
 }
 
 function forGood(problem: string): NoSession {
   const error = remoteError('REMOTE_START_REFUSED', problem);
-  return { kind: 'unready', permanent: true, otherRevision: false, error };
+  return { kind: 'unready', permanent: true, refused: true, otherRevision: false, error };
 }

@@ -1,38 +1,52 @@
-import { sideRequestTimeoutMs } from '../../base/limits.js';
-import type { Clock, EpochMs } from '../../base/time.js';
-import type { McpRevision } from '../../workflow/app.js';
+import { discoveryAgeMaxMs, revisionAgeMs, sideRequestTimeoutMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
 import type { RemoteEndpoint } from '../endpoint.js';
 import { remoteError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
+import type { TransportDeps } from '../transport-deps.js';
 import type { Unready } from './dialect.js';
 import { readDiscovery, type Discovery } from './discovery.js';
 import type { LegacySessions } from './legacy-sessions.js';
+import { readSpoken, spokenText, type Spoken } from './spoken.js';
+import { legacyWire } from './wire-2025-11-25.js';
 import { mcpWire, serverDiscover } from './wire-2026-07-28.js';
 
 /** What a server speaks, and what it says of itself. */
-export interface Found {
+export interface Found extends Spoken {
   readonly kind: 'found';
-  readonly revision: McpRevision;
-  readonly dedupes: boolean;
-  /** The server runs tools as tasks; undefined when it does not say. */
-  readonly tasks: boolean | undefined;
-  readonly freshUntilMs: EpochMs;
 }
 
-/** The revision of one server. Asked before the first start of a process; a server that denies it later is asked again. */
+type Deps = Pick<TransportDeps, 'clock' | 'log' | 'serverWords'>;
+
+/**
+ * The revision of one server. What a worker has found out is remembered for all of them, for a day; a server that denies
+ * it is asked again.
+ */
 export class RevisionFinder {
   readonly #endpoint: RemoteEndpoint;
   readonly #sessions: LegacySessions;
-  readonly #clock: Clock;
+  readonly #deps: Deps;
+  readonly #url: string;
   readonly #pinned: Found | undefined;
   readonly #asking = new SingleFlight<Found | Unready>();
   #found: Found | undefined;
+  /** What is stored, as far as this process knows. */
+  #stored: Spoken | undefined;
+  /** The server has denied what was known. */
+  #isDenied = false;
 
-  constructor(endpoint: RemoteEndpoint, sessions: LegacySessions, clock: Clock, pinned: McpRevision | undefined) {
+  constructor(
+    endpoint: RemoteEndpoint,
+    sessions: LegacySessions,
+    deps: Deps,
+    { url, protocolVersion }: Pick<McpServerConfig, 'url' | 'protocolVersion'>,
+  ) {
     this.#endpoint = endpoint;
     this.#sessions = sessions;
-    this.#clock = clock;
-    this.#pinned = pinned === undefined ? undefined : { ...silent, revision: pinned };
+    this.#deps = deps;
+    this.#url = url;
+    this.#pinned = protocolVersion === undefined ? undefined : silent(protocolVersion, 0);
   }
 
   get isPinned(): boolean {
@@ -40,28 +54,84 @@ export class RevisionFinder {
   }
 
   async find(untilMs?: EpochMs): Promise<Found | Unready> {
-    return this.#pinned ?? this.#found ?? this.#ask(untilMs);
+    const found = this.#pinned ?? this.#known();
+    return found ?? this.#asking.run(async () => (await this.#remembered()) ?? this.#ask(untilMs));
   }
 
   /** The same, and what the server says of itself is no older than it wishes. */
   async findFresh(): Promise<Found | Unready> {
     const found = await this.find();
-    if (found.kind === 'unready' || this.#clock.nowMs() < found.freshUntilMs) return found;
-    const fresh = await this.#ask();
+    if (found.kind === 'unready' || found.freshForMs === undefined) return found;
+    if (this.#deps.clock.nowMs() < found.askedAtMs + found.freshForMs) return found;
+    const fresh = await this.#asking.run(() => this.#ask());
     return fresh.kind === 'found' ? fresh : found;
   }
 
+  /** The server has denied what was found. */
   forget(): void {
     this.#found = undefined;
+    this.#isDenied = true;
+  }
+
+  #known(): Found | undefined {
+    const found = this.#found;
+    return found !== undefined && this.#deps.clock.nowMs() < found.askedAtMs + revisionAgeMs ? found : undefined;
+  }
+
+  async #remembered(): Promise<Found | undefined> {
+    const { serverWords, clock } = this.#deps;
+    if (serverWords === undefined || this.#isDenied) return undefined;
+    const text = await this.#shared('read', () => serverWords.readWord(this.#endpoint.server));
+    this.#stored = readSpoken(text, this.#url, clock.nowMs());
+    if (this.#stored === undefined) return undefined;
+    this.#found = { kind: 'found', ...this.#stored };
+    return this.#found;
   }
 
   async #ask(untilMs?: EpochMs): Promise<Found | Unready> {
-    return this.#asking.run(async () => {
-      const discovery = await this.#discover(untilMs);
-      const found = await this.#decide(discovery, untilMs);
-      if (found.kind === 'found') this.#found = found;
-      return found;
+    const found = await this.#decide(await this.#discover(untilMs), untilMs);
+    if (found.kind !== 'found') return found;
+    this.#found = found;
+    this.#isDenied = false;
+    await this.#remember(found);
+    return found;
+  }
+
+  /** One write for each change, and else at most one in an hour. */
+  async #remember({ kind: _, ...spoken }: Found): Promise<void> {
+    const { serverWords } = this.#deps;
+    const stored = this.#stored;
+    if (serverWords === undefined) return;
+    if (stored !== undefined && saysTheSame(stored, spoken) && spoken.askedAtMs < stored.askedAtMs + discoveryAgeMaxMs)
+      return;
+    await this.#shared('write', async () => {
+      await serverWords.noteWord(this.#endpoint.server, spokenText(spoken, this.#url));
+      this.#stored = spoken;
     });
+  }
+
+  async #decide(discovery: Discovery, untilMs: EpochMs | undefined): Promise<Found | Unready> {
+    const nowMs = this.#deps.clock.nowMs();
+    switch (discovery.kind) {
+      case 'modern': {
+        const { dedupes, tasks, ageMs } = discovery;
+        return { kind: 'found', revision: mcpWire, dedupes, tasks, askedAtMs: nowMs, freshForMs: ageMs };
+      }
+      case 'legacy':
+      case 'method_unknown': {
+        const session = await this.#sessions.current(untilMs);
+        if (session.kind === 'session') return silent(legacyWire, nowMs);
+        return discovery.kind === 'method_unknown' && session.otherRevision ? silent(mcpWire, nowMs) : session;
+      }
+      case 'again': {
+        const problem = `the server refuses MCP ${mcpWire}, and says that it speaks it`;
+        return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
+      }
+      case 'unready': {
+        const session = discovery.isUnclear === true ? await this.#sessions.current(untilMs) : undefined;
+        return session?.kind === 'session' ? silent(legacyWire, nowMs) : discovery;
+      }
+    }
   }
 
   async #discover(untilMs: EpochMs | undefined): Promise<Discovery> {
@@ -76,29 +146,22 @@ export class RevisionFinder {
     );
   }
 
-  async #decide(discovery: Discovery, untilMs: EpochMs | undefined): Promise<Found | Unready> {
-    switch (discovery.kind) {
-      case 'modern': {
-        const { dedupes, tasks, ageMs } = discovery;
-        const freshUntilMs = this.#clock.nowMs() + ageMs;
-        return { kind: 'found', revision: mcpWire, dedupes, tasks, freshUntilMs };
-      }
-      case 'legacy':
-        return { ...silent, revision: '2025-11-25' };
-      case 'method_unknown': {
-        const session = await this.#sessions.current(untilMs);
-        if (session.kind === 'session') return { ...silent, revision: '2025-11-25' };
-        return session.otherRevision ? { ...silent, revision: mcpWire } : session;
-      }
-      case 'again': {
-        const problem = `the server refuses MCP ${mcpWire}, and says that it speaks it`;
-        return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
-      }
-      case 'unready':
-        return discovery;
+  /** A store that is away must not keep anybody from a server that works. */
+  async #shared<Value>(what: string, work: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#deps.log.warn('revision of a remote server is not shared', { server: this.#endpoint.server, what, error });
+      return undefined;
     }
   }
 }
 
 /** A server that says nothing of itself. */
-const silent = { kind: 'found', dedupes: false, tasks: undefined, freshUntilMs: Infinity } as const;
+function silent(revision: McpRevision, askedAtMs: EpochMs): Found {
+  return { kind: 'found', revision, dedupes: false, tasks: undefined, askedAtMs, freshForMs: undefined };
+}
+
+function saysTheSame(one: Spoken, other: Spoken): boolean {
+  return one.revision === other.revision && one.dedupes === other.dedupes && one.tasks === other.tasks;
+}

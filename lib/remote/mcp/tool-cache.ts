@@ -1,7 +1,7 @@
 import { cutUtf8 } from '../../base/json.js';
 import { sideRequestTimeoutMs, toolListAgeMs, toolListPagesMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { RemoteEndpoint, WireCall } from '../endpoint.js';
+import type { Answered, RemoteEndpoint, WireCall } from '../endpoint.js';
 import type { TransportDeps } from '../transport-deps.js';
 import { violationError } from '../remote-error.js';
 import { SingleFlight } from '../single-flight.js';
@@ -18,12 +18,17 @@ export interface ListedTools {
 }
 
 type ListCall = (cursor?: string) => WireCall;
+/** Whether the answer is about the session of the call. */
+type IsLost = (answered: Answered) => boolean;
+
+/** `isLost`: the session of the call is gone. */
+export type Unlisted = Unready & { readonly isLost?: boolean };
 
 /** The tools of one server, as this process saw them last. */
 export class ToolCache {
   readonly #endpoint: RemoteEndpoint;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
-  readonly #reading = new SingleFlight<ListedTools | Unready>();
+  readonly #reading = new SingleFlight<ListedTools | Unlisted>();
   #listed: ListedTools | undefined;
 
   constructor(endpoint: RemoteEndpoint, deps: Pick<TransportDeps, 'clock' | 'log'>) {
@@ -36,11 +41,11 @@ export class ToolCache {
     return this.#listed?.byName.get(tool);
   }
 
-  async fresh(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+  async fresh(listCall: ListCall, untilMs: EpochMs, isLost?: IsLost): Promise<ListedTools | Unlisted> {
     const listed = this.#listed;
     return listed !== undefined && this.#deps.clock.nowMs() < listed.freshUntilMs
       ? listed
-      : this.read(listCall, untilMs);
+      : this.read(listCall, untilMs, isLost);
   }
 
   /**
@@ -57,24 +62,29 @@ export class ToolCache {
     return gone.length === 0 || now.kind !== 'listed' ? undefined : job.refuse(gone, [...now.byName.keys()].sort());
   }
 
-  async read(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
+  async read(listCall: ListCall, untilMs: EpochMs, isLost?: IsLost): Promise<ListedTools | Unlisted> {
     return this.#reading.run(async () => {
-      const read = await this.#readPages(listCall, untilMs);
+      const read = await this.#readPages(listCall, untilMs, isLost);
       if (read.kind === 'listed') this.#listed = read;
       return read;
     });
   }
 
-  async #readPages(listCall: ListCall, untilMs: EpochMs): Promise<ListedTools | Unready> {
-    return this.#endpoint.converse<ListedTools | Unready>(
+  async #readPages(
+    listCall: ListCall,
+    untilMs: EpochMs,
+    isLost: IsLost = () => false,
+  ): Promise<ListedTools | Unlisted> {
+    return this.#endpoint.converse<ListedTools | Unlisted>(
       'tools/list',
       async (send) => {
         const byName = new Map<string, ListedTool>();
         let cursor: string | undefined;
         let ageMs = toolListAgeMs;
         for (let page = 1; page <= toolListPagesMax; page++) {
-          const { exchange } = await send(listCall(cursor), { timeoutMs: sideRequestTimeoutMs });
-          if (exchange.kind !== 'result') return unready(exchange);
+          const answered = await send(listCall(cursor), { timeoutMs: sideRequestTimeoutMs });
+          const { exchange } = answered;
+          if (exchange.kind !== 'result') return { ...unready(exchange), isLost: isLost(answered) };
           const read = readToolPage(exchange.result);
           if (read === undefined)
             return { kind: 'unready', permanent: true, error: violationError('the list of tools is none') };

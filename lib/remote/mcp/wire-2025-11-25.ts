@@ -1,13 +1,14 @@
 // MCP revision 2025-11-25 with its tasks, and plain calls of the two revisions before it: what is sent, and what the
 // answers mean. Pure.
 
+import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, WireCall } from '../endpoint.js';
 import type { Exchange } from '../exchange.js';
 import { isUsableId } from '../handle.js';
-import { unknown, unreadable } from '../remote-error.js';
+import { remoteError, unknown, unreadable } from '../remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
 import { pollTrouble } from '../trouble.js';
 import { taskForJob, type ToolStart } from './dialect.js';
@@ -118,6 +119,23 @@ export function sessionLost({ exchange }: Answered, { id }: Session): 'surely' |
   if (status === 404 && code !== methodUnknownCode) return unaddressed || saysSession(exchange) ? 'surely' : 'no';
   if (status !== 400 || code !== -32000) return 'no';
   return unaddressed && saysSession(exchange) ? 'surely' : 'perhaps';
+}
+
+/**
+ * Whether what happens to one task of the session can end the others, as in servers on the first SDK for Python, whose
+ * sessions are named by 32 hex digits: each task works in what the session opened last has, and if its code returns after
+ * its task was cancelled, that session and all work in it end.
+ */
+export function tasksDieTogether({ id, tasks }: Session): boolean {
+  return tasks && id !== undefined && /^[0-9a-f]{32}$/.test(id);
+}
+
+/** The words of that SDK for a task that it did not begin, since a session has just ended: an error of no tool. */
+export function tasksOff(result: JsonValue): StoredError | undefined {
+  const { isError, content } = isJsonObject(result) ? result : {};
+  const said = valueAt(Array.isArray(content) ? (content as readonly JsonValue[])[0] : undefined, ['text']);
+  if (isError !== true || !textOf(said).startsWith('TaskSupport not running')) return undefined;
+  return remoteError('REMOTE_UNREACHABLE', `the server begins no tasks for now: ${textOf(said)}`);
 }
 
 function saysSession({ message }: { readonly message: string }): boolean {

@@ -29,8 +29,13 @@ export const dedupesExtension = 'dev.outwait/dedupes';
 
 export const clientInfo = { name: 'outwait', version: '0.1.0' };
 
+/**
+ * Names a session that there is not. A server of this revision ignores it. Some of an older one open a session for every
+ * request that names none, and when they end it, for this is no handshake, no session of theirs begins tasks any more.
+ */
 export function serverDiscover(): WireCall {
-  return wireCall('server/discover', undefined, {});
+  const { headers, ...call } = wireCall('server/discover', undefined, {});
+  return { ...call, headers: { ...headers, 'mcp-session-id': 'none' } };
 }
 
 export function toolsList(cursor?: string): WireCall {

@@ -25,7 +25,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
   const endpoint = new RemoteEndpoint(name, config, deps);
   const sessions = new LegacySessions(endpoint);
   const untilMs = deps.clock.nowMs() + 2 * requestTimeoutMs;
-  const found = await new RevisionFinder(endpoint, sessions, deps.clock, config.protocolVersion).find(untilMs);
+  const found = await new RevisionFinder(endpoint, sessions, deps, config).find(untilMs);
   if (found.kind === 'unready') return closed(config, found.error);
   const isLegacy = found.revision !== mcpWire;
   const session = isLegacy ? await sessions.current(untilMs) : undefined;
@@ -70,7 +70,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
         ? [
             {
               line: `protocolVersion: '${revision}'`,
-              why: 'spares each process the question which revision is spoken, which some servers of this one take badly',
+              why: 'spares the question which revision is spoken',
             } satisfies Option,
           ]
         : []),

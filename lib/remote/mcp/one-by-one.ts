@@ -1,0 +1,31 @@
+import type { TransportDeps } from '../transport-deps.js';
+
+/** Work that is done in the order in which it came, each when the one before has ended or was given its time. */
+export class OneByOne {
+  readonly #delay: TransportDeps['delay'];
+  readonly #timeMs: number;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(timeMs: number, delay: TransportDeps['delay']) {
+    this.#timeMs = timeMs;
+    this.#delay = delay;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const before = this.#last;
+    let leave = (): void => undefined;
+    this.#last = new Promise((resolve) => {
+      leave = resolve;
+    });
+    await before;
+    const ended = new AbortController();
+    const inTime = this.#delay?.(this.#timeMs, ended.signal);
+    inTime?.then(leave, leave);
+    try {
+      return await work();
+    } finally {
+      leave();
+      ended.abort();
+    }
+  }
+}
