@@ -1,15 +1,110 @@
-// The arrows of ARCHITECTURE.md. "A may import B" is written as: A may import nothing but the listed folders.
-const folder = (name) => `^lib/${name}/`;
-const only = (from, allowed, extra = {}) => ({
-  name: `${from}-imports`,
+const { existsSync } = require('node:fs');
+
+// The arrows of ARCHITECTURE.md. A folder may import its own files and what is listed: `a/b` is the files of that folder or
+// that file, `a/**` those of all folders in it too.
+const mayImport = {
+  // Leaves and pure code.
+  'lib/base': [],
+  'lib/history': ['lib/base'],
+  'lib/workflow': ['lib/base', 'lib/history'],
+  'lib/replay/**': ['lib/base', 'lib/history', 'lib/workflow'],
+  'lib/decide': ['lib/base', 'lib/history', 'lib/workflow'],
+  'lib/tokens': ['lib/base'],
+  'lib/lint': [],
+  'lib/topology': ['lib/base', 'lib/store/table'],
+
+  // Ports and what is behind them.
+  'lib/sdk': ['lib/base'],
+  'lib/secrets': ['lib/base', 'lib/sdk', 'lib/workflow'],
+  'lib/store': ['lib/base', 'lib/history'],
+  'lib/store/dynamodb': ['lib/base', 'lib/sdk', 'lib/store'],
+  'lib/store/kms': ['lib/base', 'lib/sdk', 'lib/store'],
+  'lib/store/memory': ['lib/base', 'lib/store'],
+  'lib/queue': ['lib/base', 'lib/sdk'],
+  'lib/bus': ['lib/base', 'lib/history', 'lib/sdk'],
+  'lib/remote': ['lib/base', 'lib/history', 'lib/workflow'],
+  'lib/remote/http': ['lib/base'],
+  'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],
+  'lib/remote/auth': ['lib/base', 'lib/remote/http', 'lib/remote/rpc', 'lib/secrets', 'lib/workflow'],
+  'lib/remote/endpoint': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/secrets'],
+    ...['lib/remote', 'lib/remote/auth', 'lib/remote/http', 'lib/remote/rpc'],
+  ],
+  'lib/remote/guard': ['lib/base', 'lib/history', 'lib/workflow', 'lib/remote', 'lib/remote/rpc'],
+  'lib/remote/mcp': [
+    ...['lib/base', 'lib/history', 'lib/workflow'],
+    ...['lib/remote', 'lib/remote/endpoint', 'lib/remote/http', 'lib/remote/rpc'],
+  ],
+  'lib/remote/a2a': [
+    ...['lib/base', 'lib/history', 'lib/workflow'],
+    ...['lib/remote', 'lib/remote/endpoint', 'lib/remote/http', 'lib/remote/rpc'],
+  ],
+  'lib/remote/try': ['lib/base', 'lib/workflow', 'lib/remote/**'],
+  'lib/remote/wiring': ['lib/base', 'lib/workflow', 'lib/secrets', 'lib/remote/**'],
+
+  // The use cases, by what runs them. All of them may use the root of the folder.
+  'lib/operations': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/tokens/token-keys'],
+    ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/transport'],
+  ],
+  ...useCases('remote-task', []),
+  ...useCases('requests', []),
+  ...useCases('steps', []),
+  ...useCases('sweep', ['remote-task']),
+  ...useCases('schedules', ['requests']),
+  ...useCases('turn', ['remote-task', 'requests', 'steps']),
+  ...useCases('views', []),
+
+  // Doors and wiring.
+  'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/topology', 'lib/operations/**'],
+  'lib/process': ['lib/base', 'lib/operations/deps', 'lib/topology/env'],
+  'lib/bundle': ['lib/base', 'lib/topology'],
+  'lib/aws': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/bundle'],
+    ...['lib/secrets', 'lib/store/**', 'lib/queue', 'lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http'],
+  ],
+  'lib/local': [
+    ...['lib/base', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/store/**', 'lib/queue'],
+    ...['lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws'],
+  ],
+  'lib/testing': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/process', 'lib/tokens', 'lib/store/**', 'lib/queue', 'lib/bus'],
+    ...['lib/remote/**', 'lib/operations/**'],
+  ],
+  'lib/cli/**': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/lint', 'lib/topology', 'lib/process', 'lib/sdk', 'lib/queue'],
+    ...['lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws', 'lib/local', 'lib/testing'],
+  ],
+  functions: ['lib/aws', 'lib/process', 'lib/topology'],
+  cdk: ['lib/base', 'lib/topology', 'lib/bundle', 'lib/aws/load-app', 'lib/aws/app-secrets'],
+
+  // Those who use the package, or measure it.
+  'examples/**': ['lib/index', 'lib/testing', 'lib/local/process-identity'],
+  'scripts/**': [],
+  'bench/**': ['lib/**', 'examples/**', 'test/simulation/random'],
+};
+
+function useCases(name, others) {
+  const shared = [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/operations'],
+    ...['lib/store/run-store', 'lib/queue/queue', 'lib/remote/transport'],
+  ];
+  return { [`lib/operations/${name}`]: [...shared, ...others.map((other) => `lib/operations/${other}`)] };
+}
+
+const folderPattern = (place) => (place.endsWith('/**') ? `^${place.slice(0, -2)}` : `^${place}/[^/]+\\.ts$`);
+const pattern = (place) => (existsSync(`${place}.ts`) ? `^${place}\\.ts$` : folderPattern(place));
+
+const arrows = Object.entries(mayImport).map(([place, allowed]) => ({
+  name: `${place.replace('/**', '').replaceAll('/', '-')}-imports`,
   severity: 'error',
-  comment: `lib/${from} may import: ${[from, ...allowed].join(', ')}`,
-  from: { path: folder(from), ...extra },
+  comment: `${place} may import: ${[place, ...allowed].join(', ')}`,
+  from: { path: folderPattern(place) },
   to: {
-    path: '^(lib|functions|cdk|test|examples|bench)/',
-    pathNot: [from, ...allowed].map((name) => `^lib/${name}(/|\\.ts$)`),
+    path: '^(lib|functions|cdk|test|examples|bench|scripts)/',
+    pathNot: [folderPattern(place), ...allowed.map(pattern)],
   },
-});
+}));
 
 module.exports = {
   forbidden: [
@@ -25,66 +120,7 @@ module.exports = {
       from: {},
       to: { couldNotResolve: true, pathNot: '^(outwait:app|aws-lambda)$' },
     },
-    only('base', []),
-    only('history', ['base']),
-    only('workflow', ['base', 'history']),
-    only('replay', ['base', 'history', 'workflow']),
-    only('decide', ['base', 'history', 'workflow']),
-    only('tokens', ['base']),
-    only('lint', []),
-    only('store', ['base', 'history']),
-    only('queue', ['base']),
-    only('bus', ['base', 'history']),
-    only('remote', ['base', 'history', 'workflow']),
-    only('operations', [
-      'base',
-      'history',
-      'workflow',
-      'replay',
-      'decide',
-      'tokens/token-keys',
-      'store/run-store',
-      'store/records',
-      'queue/queue',
-      'bus/event-bus',
-      'remote/transport',
-    ]),
-    only('http', ['base', 'history', 'workflow', 'operations']),
-    only('aws', [
-      'base',
-      'history',
-      'workflow',
-      'replay',
-      'tokens',
-      'store',
-      'queue',
-      'bus',
-      'remote',
-      'operations',
-      'http',
-    ]),
-    only('testing', [
-      'base',
-      'history',
-      'workflow',
-      'replay',
-      'decide',
-      'tokens',
-      'store',
-      'queue',
-      'bus',
-      'remote',
-      'operations',
-    ]),
-    {
-      name: 'cdk-imports',
-      severity: 'error',
-      from: { path: '^cdk/' },
-      to: {
-        path: '^(lib|functions|test|examples)/',
-        pathNot: '^(lib/(aws/(topology|env|bundle|load-app|app-secrets)|base)|cdk)',
-      },
-    },
+    ...arrows,
     {
       name: 'nothing-imports-entries',
       severity: 'error',

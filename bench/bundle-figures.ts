@@ -1,4 +1,4 @@
-import { functions } from '../lib/aws/topology.js';
+import { functions } from '../lib/topology/topology.js';
 import { figure, type Aim, type Figure } from './figure.js';
 import { measureBundle } from './measure-bundles.js';
 

@@ -1,4 +1,4 @@
-import { functions, type FunctionName } from '../lib/aws/topology.js';
+import { functions, type FunctionName } from '../lib/topology/topology.js';
 import { figure, medianFigure, type Figure } from './figure.js';
 import { type ColdStart, measureColdStarts } from './measure-cold-start.js';
 import { percentile } from './statistics.js';

@@ -1,4 +1,4 @@
-import { system } from '../lib/aws/system.js';
+import { system } from '../lib/process/system.js';
 import { silentLog } from '../lib/base/log.js';
 import type { Deps } from '../lib/operations/deps.js';
 import { TokenKeys } from '../lib/tokens/token-keys.js';

@@ -1,4 +1,4 @@
-import { MemoryTable } from '../lib/store/memory-table.js';
+import { MemoryTable } from '../lib/store/memory/memory-table.js';
 import type { Table } from '../lib/store/table.js';
 import { figure, medianFigure, type Figure } from './figure.js';
 import { costOfResuming, costOfSteps, costOfWaits, type LargeRunCost } from './measure-large-runs.js';

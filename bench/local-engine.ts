@@ -1,7 +1,7 @@
 import { pollHandler } from '../lib/aws/poll-handler.js';
-import { queues as queueTopology } from '../lib/aws/topology.js';
+import { queues as queueTopology } from '../lib/topology/topology.js';
 import { turnHandler } from '../lib/aws/turn-handler.js';
-import { system } from '../lib/aws/system.js';
+import { system } from '../lib/process/system.js';
 import { EventSource } from '../lib/local/event-source.js';
 import { LocalLambda } from '../lib/local/local-lambda.js';
 import type { Deps } from '../lib/operations/deps.js';

@@ -1,5 +1,5 @@
-import { exchangeOf, untilResponse } from '../lib/remote/exchange.js';
-import { EventStreamSearch } from '../lib/remote/json-rpc.js';
+import { exchangeOf, untilResponse } from '../lib/remote/rpc/exchange.js';
+import { EventStreamSearch } from '../lib/remote/rpc/json-rpc.js';
 
 const size = 4 * 1024 * 1024 - 1_024;
 const id = '0'.repeat(32);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Metafile } from 'esbuild';
-import { bundle } from '../lib/aws/bundle.js';
+import { bundle } from '../lib/bundle/bundle.js';
 
 export interface BundleSize {
   /** What Lambda loads before the first call: the entry and all that it imports at once. */
@@ -41,8 +41,8 @@ export async function measureBundle(name: string): Promise<BundleSize> {
 }
 
 /** Where the parts begin that the first call of a remote server loads. */
-const serverParts = /^(lib\/remote\/(protocols|http)\.ts|undici-parts:entry)$/;
-const queueAndSecretParts = /^lib\/(queue\/sqs-|remote\/auth\/secrets-manager-client)/;
+const serverParts = /^(lib\/remote\/(wiring\/protocols|http\/http)\.ts|undici-parts:entry)$/;
+const queueAndSecretParts = /^lib\/(queue\/sqs-|sdk\/(secrets-manager|sqs)-client)/;
 
 function sizesIn({ outputs }: Metafile, entryName: string): BundleSize {
   const entry = Object.keys(outputs).find((path) => path.endsWith(`/${entryName}`));

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { bundle } from '../lib/aws/bundle.js';
-import type { FunctionName } from '../lib/aws/topology.js';
+import { bundle } from '../lib/bundle/bundle.js';
+import type { FunctionName } from '../lib/topology/topology.js';
 import { openAwsStandIn } from './aws-stand-in.js';
 
 /** Of one start of a function in a process of its own. */

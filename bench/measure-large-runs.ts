@@ -1,9 +1,9 @@
-import { queues as topology } from '../lib/aws/topology.js';
+import { queues as topology } from '../lib/topology/topology.js';
 import { turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
 import type { Deps } from '../lib/operations/deps.js';
-import { runTurn } from '../lib/operations/run-turn.js';
-import { settleToken } from '../lib/operations/settle-token.js';
-import { startRun } from '../lib/operations/start-run.js';
+import { runTurn } from '../lib/operations/turn/run-turn.js';
+import { settleToken } from '../lib/operations/requests/settle-token.js';
+import { startRun } from '../lib/operations/requests/start-run.js';
 import { WarmRuns } from '../lib/operations/warm-runs.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
 import { oneTurnFor } from '../lib/queue/one-turn.js';

@@ -1,4 +1,4 @@
-import { system } from '../lib/aws/system.js';
+import { system } from '../lib/process/system.js';
 import { silentLog } from '../lib/base/log.js';
 import type { HistoryEvent } from '../lib/history/event.js';
 import { Execution } from '../lib/replay/execution.js';

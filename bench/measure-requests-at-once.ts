@@ -1,11 +1,11 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from '../lib/testing/test-app.js';
-import { runTurn } from '../lib/operations/run-turn.js';
-import { newHead } from '../lib/operations/start-run.js';
-import { signalRun } from '../lib/operations/send-to-inbox.js';
+import { runTurn } from '../lib/operations/turn/run-turn.js';
+import { newHead } from '../lib/operations/requests/start-run.js';
+import { signalRun } from '../lib/operations/requests/send-to-inbox.js';
 import type { Deps } from '../lib/operations/deps.js';
 import { WarmRuns } from '../lib/operations/warm-runs.js';
-import { MemoryTable } from '../lib/store/memory-table.js';
+import { MemoryTable } from '../lib/store/memory/memory-table.js';
 import { RunStore } from '../lib/store/run-store.js';
 import { SealedTable } from '../lib/store/sealed-table.js';
 import { defineApp } from '../lib/workflow/app.js';

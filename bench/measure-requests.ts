@@ -1,8 +1,8 @@
 import type { RunId } from '../lib/base/ids.js';
 import type { EventBus } from '../lib/bus/event-bus.js';
 import type { LifecycleEvent } from '../lib/history/lifecycle-event.js';
-import { settleToken } from '../lib/operations/settle-token.js';
-import { startRun } from '../lib/operations/start-run.js';
+import { settleToken } from '../lib/operations/requests/settle-token.js';
+import { startRun } from '../lib/operations/requests/start-run.js';
 import { RunStore } from '../lib/store/run-store.js';
 import { defineWorkflow, type AnyWorkflow } from '../lib/workflow/define-workflow.js';
 import { type Capacity, CapacityMeter } from './capacity.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { startRun } from '../lib/operations/start-run.js';
-import { runTurn } from '../lib/operations/run-turn.js';
+import { startRun } from '../lib/operations/requests/start-run.js';
+import { runTurn } from '../lib/operations/turn/run-turn.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
 import { turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
 import { RunStore } from '../lib/store/run-store.js';

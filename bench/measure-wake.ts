@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import { settleToken } from '../lib/operations/settle-token.js';
-import { startRun } from '../lib/operations/start-run.js';
+import { settleToken } from '../lib/operations/requests/settle-token.js';
+import { startRun } from '../lib/operations/requests/start-run.js';
 import type { Table } from '../lib/store/table.js';
 import { defineWorkflow } from '../lib/workflow/define-workflow.js';
 import { startLocalEngine } from './local-engine.js';

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { system } from '../lib/aws/system.js';
+import { system } from '../lib/process/system.js';
 import { silentLog } from '../lib/base/log.js';
 import { dynoxideVersion, findDynoxide, startDynoxide } from '../lib/local/dynoxide.js';
 import { createDynamoDbClient } from '../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../lib/store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../lib/store/dynamodb/schema.js';
-import { openJournaledTable } from '../lib/store/journal.js';
+import { openJournaledTable } from '../lib/store/memory/journal.js';
 import type { Table } from '../lib/store/table.js';
 
 /**

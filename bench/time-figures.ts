@@ -1,4 +1,4 @@
-import { MemoryTable } from '../lib/store/memory-table.js';
+import { MemoryTable } from '../lib/store/memory/memory-table.js';
 import type { Table } from '../lib/store/table.js';
 import { figure, medianFigure, type Aim, type Figure } from './figure.js';
 import { bodyRatios } from './measure-bodies.js';

@@ -3,9 +3,9 @@ import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../lib/base/li
 import type { EpochMs } from '../lib/base/time.js';
 import type { EventBus } from '../lib/bus/event-bus.js';
 import type { Deps } from '../lib/operations/deps.js';
-import { fanOutDue } from '../lib/operations/fan-out-due.js';
-import { handleWork } from '../lib/operations/handle-work.js';
-import { runTurn } from '../lib/operations/run-turn.js';
+import { fanOutDue } from '../lib/operations/sweep/fan-out-due.js';
+import { handleWork } from '../lib/operations/sweep/handle-work.js';
+import { runTurn } from '../lib/operations/turn/run-turn.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../lib/queue/queue.js';
 import type { RemoteTransports } from '../lib/remote/transport.js';

@@ -2,7 +2,7 @@ import { Validations } from 'aws-cdk-lib';
 import { type HttpApi, HttpRoute } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import { type HttpPath, httpPaths } from '../lib/aws/topology.js';
+import { type HttpPath, httpPaths } from '../lib/topology/topology.js';
 
 /** What cdk-nag says of a path that no authorizer stands before. */
 const withoutAuthorizer: Readonly<Record<HttpPath['access'], string>> = {

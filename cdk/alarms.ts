@@ -4,7 +4,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { metrics } from '../lib/aws/topology.js';
+import { metrics } from '../lib/topology/topology.js';
 import type { MetricName } from '../lib/base/metrics.js';
 import type { OutwaitFunctions } from './functions.js';
 import type { OutwaitQueues } from './queues.js';

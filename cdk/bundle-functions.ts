@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundle } from '../lib/aws/bundle.js';
+import { bundle } from '../lib/bundle/bundle.js';
 import { isEngineError } from '../lib/base/errors.js';
 import { type BundleOutcome, type BundleRequest, outcomeFile } from './bundle-request.js';
 import { loadAsDeployed } from './load-as-deployed.js';

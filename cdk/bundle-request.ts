@@ -1,4 +1,4 @@
-import type { FunctionName } from '../lib/aws/topology.js';
+import type { FunctionName } from '../lib/topology/topology.js';
 
 /** What `bundle-functions.ts` reads from its standard input, as JSON. */
 export interface BundleRequest {

@@ -1,4 +1,4 @@
-import { envNames } from '../lib/aws/env.js';
+import { envNames } from '../lib/topology/env.js';
 import { EngineError } from '../lib/base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import type { OutwaitProps } from './props.js';

@@ -6,7 +6,7 @@ import { dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { type FunctionName, functions } from '../lib/aws/topology.js';
+import { type FunctionName, functions } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
 import { bundlingMaxMs } from '../lib/base/limits.js';
 import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
@@ -28,7 +28,7 @@ export interface FunctionBundlesOptions {
 }
 
 /**
- * The code of the functions of one app, as `lib/aws/bundle.ts` makes it: side by side, when the first of them is asked
+ * The code of the functions of one app, as `lib/bundle/bundle.ts` makes it: side by side, when the first of them is asked
  * for.
  */
 export class FunctionBundles {

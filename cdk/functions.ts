@@ -3,7 +3,7 @@ import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type FunctionName, functions } from '../lib/aws/topology.js';
+import { type FunctionName, functions } from '../lib/topology/topology.js';
 import { acknowledge } from './acknowledgements.js';
 import type { FunctionVariables } from './bundle-request.js';
 import { FunctionBundles } from './function-bundles.js';

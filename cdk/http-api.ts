@@ -15,7 +15,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { httpPaths, httpThrottle } from '../lib/aws/topology.js';
+import { httpPaths, httpThrottle } from '../lib/topology/topology.js';
 import type { OutwaitAuthorizer, OutwaitProps } from './props.js';
 
 export interface OutwaitHttpApi {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { secretsOfApp } from '../lib/aws/app-secrets.js';
-import { envNames } from '../lib/aws/env.js';
+import { envNames } from '../lib/topology/env.js';
 import { bundleApp, importApp } from '../lib/aws/load-app.js';
 import { EngineError, isEngineError } from '../lib/base/errors.js';
 import { functionStartMaxMs } from '../lib/base/limits.js';

@@ -6,7 +6,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import type { FunctionName, QueueName, tableIndexes } from '../lib/aws/topology.js';
+import type { FunctionName, QueueName, tableIndexes } from '../lib/topology/topology.js';
 import type { OutwaitFunctions } from './functions.js';
 
 /** What each function reads and writes beside the items of the table, which all of them do. */

@@ -7,7 +7,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
-import type { FunctionName } from '../lib/aws/topology.js';
+import type { FunctionName } from '../lib/topology/topology.js';
 
 /** Who is let through to the management routes in place of the holder of the management token. */
 export type OutwaitAuthorizer =

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { type QueueName, queues, schedule } from '../lib/aws/topology.js';
+import { type QueueName, queues, schedule } from '../lib/topology/topology.js';
 
 export interface OutwaitQueues {
   readonly work: Readonly<Record<QueueName, Queue>>;

@@ -9,7 +9,7 @@ import {
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { type FunctionName, metrics } from '../lib/aws/topology.js';
+import { type FunctionName, metrics } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
 import { acknowledge } from './acknowledgements.js';
 import type { AlarmRule } from './alarms.js';

@@ -9,7 +9,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { z } from 'zod';
-import type { FunctionName } from '../lib/aws/topology.js';
+import type { FunctionName } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import type { OutwaitProps } from './props.js';

@@ -1,7 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import { tableIndexes, tableKey, tableTtlAttribute } from '../lib/aws/topology.js';
+import { tableIndexes, tableKey, tableTtlAttribute } from '../lib/topology/topology.js';
 
 /** The one table, paid per request, that can be restored to any second of the last 35 days. */
 export function createTable(scope: Construct, removalPolicy: RemovalPolicy): TableV2 {

@@ -1,6 +1,6 @@
 import app from 'outwait:app';
 import { createDeps } from '../lib/aws/deps.js';
-import { readEnv } from '../lib/aws/env.js';
+import { readEnv } from '../lib/topology/env.js';
 import { once, withTokens } from '../lib/aws/get-deps.js';
 import { tokenKeyReader } from '../lib/aws/token-keys.js';
 

@@ -1,6 +1,6 @@
-import { createLog } from '../lib/aws/log.js';
+import { createLog } from '../lib/process/log.js';
 import { pollHandler } from '../lib/aws/poll-handler.js';
-import { logRejections } from '../lib/aws/rejections.js';
+import { logRejections } from '../lib/process/rejections.js';
 import { getDeps } from './deps.js';
 
 logRejections(createLog({ level: 'error' }));

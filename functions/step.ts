@@ -1,5 +1,5 @@
-import { createLog } from '../lib/aws/log.js';
-import { logRejections } from '../lib/aws/rejections.js';
+import { createLog } from '../lib/process/log.js';
+import { logRejections } from '../lib/process/rejections.js';
 import { stepHandler } from '../lib/aws/step-handler.js';
 import { getDeps } from './deps.js';
 

@@ -1,22 +1,22 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { addDevCommand } from './cli/dev-command.js';
+import { addDevCommand } from './cli/commands/dev.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
 import { plainJson, plainLines } from './cli/plain.js';
-import { addDoctorCommand } from './cli/doctor-command.js';
-import { addExportCommand } from './cli/export-command.js';
-import { addInitCommand } from './cli/init-command.js';
-import { addInputCommands } from './cli/input-commands.js';
-import { addLintCommand } from './cli/lint-command.js';
-import { addReadCommands } from './cli/read-commands.js';
-import { addRemoteCommands } from './cli/remote-commands.js';
-import { addRedriveCommand } from './cli/redrive-command.js';
-import { addReplayCommand } from './cli/replay-command.js';
-import { addRunCommands } from './cli/run-commands.js';
-import { addServersCommand } from './cli/servers-command.js';
-import { addTryCommand } from './cli/try-command.js';
-import { addWatchCommand } from './cli/watch-command.js';
-import { addScheduleCommands } from './cli/schedule-commands.js';
+import { addDoctorCommand } from './cli/commands/doctor.js';
+import { addExportCommand } from './cli/commands/export.js';
+import { addInitCommand } from './cli/commands/init.js';
+import { addInputCommands } from './cli/commands/inputs.js';
+import { addLintCommand } from './cli/commands/lint.js';
+import { addReadCommands } from './cli/commands/read.js';
+import { addRemoteCommands } from './cli/commands/remote-tasks.js';
+import { addRedriveCommand } from './cli/commands/redrive.js';
+import { addReplayCommand } from './cli/commands/replay.js';
+import { addRunCommands } from './cli/commands/runs.js';
+import { addServersCommand } from './cli/commands/servers.js';
+import { addTryCommand } from './cli/commands/try.js';
+import { addWatchCommand } from './cli/commands/watch.js';
+import { addScheduleCommands } from './cli/commands/schedules.js';
 
 /** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -5,5 +5,5 @@ export type { TestAppOptions } from './testing/test-app.js';
 export { scriptedServer, ScriptedServer } from './testing/scripted-server.js';
 export type { ScriptedQuestion, ScriptedServerOptions, ScriptedTask } from './testing/scripted-server.js';
 export { replayHistory } from './testing/replay.js';
-export type { ReplayedHistory } from './operations/replay-history.js';
-export type { HistoryView } from './operations/read-runs.js';
+export type { ReplayedHistory } from './operations/views/replay-history.js';
+export type { HistoryView } from './operations/views/read-runs.js';

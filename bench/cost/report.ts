@@ -1,5 +1,5 @@
 import { dueShardsMin, sweepIntervalMs } from '../../lib/base/limits.js';
-import { functions, queues } from '../../lib/aws/topology.js';
+import { functions, queues } from '../../lib/topology/topology.js';
 import type { Counted } from './counted.js';
 import { assumed, prices, sources } from './prices.js';
 import { invocations, perMillion, plus, times, type Usage } from './usage.js';

@@ -1,4 +1,4 @@
-import { functions } from '../../lib/aws/topology.js';
+import { functions } from '../../lib/topology/topology.js';
 import { assumed, prices } from './prices.js';
 
 /** What AWS charges for, counted for one of something. */

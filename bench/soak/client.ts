@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { RunOutcome } from '../../lib/history/event.js';
-import type { ExportedEvent, RunView } from '../../lib/operations/read-runs.js';
-import type { RunStatus } from '../../lib/store/records.js';
+import type { ExportedEvent, RunView } from '../../lib/operations/views/read-runs.js';
+import type { RunStatus } from '../../lib/history/records.js';
 
 const requestTimeoutMs = 60_000;
 const retryAfterMs = 200;

@@ -2,19 +2,19 @@ import { lateEventBridge } from '../bus/late-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lateSqsQueues } from '../queue/late-queues.js';
-import { lateHttpClient } from '../remote/late-http.js';
-import { protectTransports } from '../remote/protection.js';
-import { createTransports } from '../remote/transports.js';
+import { lateHttpClient } from '../remote/http/late-http.js';
+import { protectTransports } from '../remote/guard/protection.js';
+import { createTransports } from '../remote/wiring/transports.js';
 import { createDynamoDbClient } from '../store/dynamodb/client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import type { App } from '../workflow/app.js';
-import type { Env } from './env.js';
+import type { Env } from '../topology/env.js';
 import { createPayloadCipher } from './keys.js';
-import { createLog } from './log.js';
+import { createLog } from '../process/log.js';
 import { createMetrics } from './metrics.js';
-import { hasHeapToSpare, system } from './system.js';
+import { hasHeapToSpare, system } from '../process/system.js';
 
 /** What the operations need, from the services of AWS, but for the token keys, which can change. @throws EngineError `CONFIG_INVALID` */
 export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {

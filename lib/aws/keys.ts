@@ -5,7 +5,7 @@ import { kmsKeyService } from '../store/kms/key-service.js';
 import { wrappingKeyring } from '../store/kms/kms-keyring.js';
 import { namedKeyring } from '../store/payload-keyring.js';
 import { TokenKeys } from '../tokens/token-keys.js';
-import type { PlainPayloads } from './env.js';
+import type { PlainPayloads } from '../topology/env.js';
 
 interface Key {
   readonly keyId: string;

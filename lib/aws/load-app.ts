@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { EngineError, isEngineError } from '../base/errors.js';
-import { validInput } from '../operations/start-run.js';
+import { validInput } from '../operations/requests/start-run.js';
 import type { App } from '../workflow/app.js';
 import { checkSchedules, type Schedule } from '../workflow/schedule.js';
-import { bundle } from './bundle.js';
-import { system } from './system.js';
+import { bundle } from '../bundle/bundle.js';
+import { system } from '../process/system.js';
 
 /**
  * Bundles the configuration as a deployment would and gives the app that it exports.

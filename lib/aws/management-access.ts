@@ -1,7 +1,7 @@
 import type { Clock } from '../base/time.js';
-import type { AwsSecrets } from '../remote/auth/aws-secrets.js';
+import type { AwsSecrets } from '../secrets/aws-secrets.js';
 import type { ApiOptions } from './api-handler.js';
-import { checkedManagementToken, type ManagementAccess } from './env.js';
+import { checkedManagementToken, type ManagementAccess } from '../topology/env.js';
 import { textReader } from './text-source.js';
 
 /** What the handler of the API checks of a management request. */

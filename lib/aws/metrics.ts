@@ -1,7 +1,7 @@
 import type { MetricName, Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
-import type { PublishedVersion } from './env.js';
-import { metrics } from './topology.js';
+import type { PublishedVersion } from '../topology/env.js';
+import { metrics } from '../topology/topology.js';
 
 export interface MetricsOptions {
   /** The one dimension of most metrics: it tells the deployments of an account apart. */

@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { pollReserveMs, pollsPerServer } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
-import { handleWork } from '../operations/handle-work.js';
+import { handleWork } from '../operations/sweep/handle-work.js';
 import type { GetDeps } from './get-deps.js';
 import { parseWorkMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';

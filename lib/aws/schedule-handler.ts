@@ -1,6 +1,6 @@
 import type { ScheduledEvent } from 'aws-lambda';
-import { fanOutDue } from '../operations/fan-out-due.js';
-import { tickSchedules } from '../operations/tick-schedules.js';
+import { fanOutDue } from '../operations/sweep/fan-out-due.js';
+import { tickSchedules } from '../operations/schedules/tick-schedules.js';
 import type { GetDeps } from './get-deps.js';
 
 export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { Deps } from '../operations/deps.js';
-import { makeRemoteStart } from '../operations/make-remote-start.js';
-import { runLongStep } from '../operations/run-long-step.js';
+import { makeRemoteStart } from '../operations/remote-task/make-remote-start.js';
+import { runLongStep } from '../operations/steps/run-long-step.js';
 import type { GetDeps } from './get-deps.js';
 import { parseStartMessage, parseStepMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';

@@ -1,8 +1,8 @@
 import { EngineError } from '../base/errors.js';
 import type { Clock } from '../base/time.js';
-import { awsSecrets, type AwsSecrets } from '../remote/auth/aws-secrets.js';
-import { SecretReader } from '../remote/auth/secret-reader.js';
-import type { TextSource } from './env.js';
+import { awsSecrets, type AwsSecrets } from '../secrets/aws-secrets.js';
+import { SecretReader } from '../secrets/secret-reader.js';
+import type { TextSource } from '../topology/env.js';
 
 /**
  * Gives the reader of a secret text. One of Secrets Manager is kept for a minute, and for up to an hour while it cannot be

@@ -1,9 +1,9 @@
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Clock } from '../base/time.js';
-import type { AwsSecrets } from '../remote/auth/aws-secrets.js';
+import type { AwsSecrets } from '../secrets/aws-secrets.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
-import type { TextSource } from './env.js';
+import type { TextSource } from '../topology/env.js';
 import { parseTokenKeys, parseTokenKeySecret } from './keys.js';
 import { textReader } from './text-source.js';
 

@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Deps } from '../operations/deps.js';
-import { runTurn } from '../operations/run-turn.js';
+import { runTurn } from '../operations/turn/run-turn.js';
 import { oneTurnFor } from '../queue/one-turn.js';
 import type { GetDeps } from './get-deps.js';
 import { parseTurnMessage } from './messages.js';

@@ -10,7 +10,7 @@ export function lateEventBridge(options: Omit<EventBridgeBusOptions, 'client'>):
 
 async function openBus(options: Omit<EventBridgeBusOptions, 'client'>): Promise<EventBus> {
   const [{ createEventBridgeClient }, { EventBridgeBus }] = await Promise.all([
-    import('./eventbridge-client.js'),
+    import('../sdk/eventbridge-client.js'),
     import('./eventbridge-bus.js'),
   ]);
   return new EventBridgeBus({ ...options, client: createEventBridgeClient() });

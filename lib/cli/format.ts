@@ -1,18 +1,18 @@
 import type { JsonValue } from '../base/json.js';
 import { taskSightingsMax } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
-import type { InputView } from '../operations/inputs.js';
-import type { RunExplanation } from '../operations/explain-run.js';
-import type { ExternalWaitPage } from '../operations/list-external-waits.js';
-import type { RunNews } from '../operations/follow-run.js';
-import type { ServerView } from '../operations/list-servers.js';
-import type { RemoteTaskPage } from '../operations/remote-tasks.js';
-import type { HistoryView, RunList, RunView, WaitView } from '../operations/read-runs.js';
-import type { ScheduleView } from '../operations/schedules.js';
-import type { Exported } from './export-command.js';
+import type { InputView } from '../operations/requests/inputs.js';
+import type { RunExplanation } from '../operations/views/explain-run.js';
+import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
+import type { RunNews } from '../operations/views/follow-run.js';
+import type { ServerView } from '../operations/views/list-servers.js';
+import type { RemoteTaskPage } from '../operations/views/remote-tasks.js';
+import type { HistoryView, RunList, RunView, WaitView } from '../operations/views/read-runs.js';
+import type { ScheduleView } from '../operations/schedules/schedules.js';
+import type { Exported } from './commands/export.js';
 import { plain, plainJson } from './plain.js';
-import type { Redriven } from './redrive-command.js';
-import type { ReplayedFile } from './replay-command.js';
+import type { Redriven } from './commands/redrive.js';
+import type { ReplayedFile } from './commands/replay.js';
 
 // What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { answerInput, listInputs, showInput } from '../operations/inputs.js';
+import { answerInput, listInputs, showInput } from '../operations/requests/inputs.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, given, noQueryIn, queryOf } from './request-parts.js';

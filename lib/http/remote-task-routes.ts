@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../operations/remote-tasks.js';
+import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../operations/views/remote-tasks.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';

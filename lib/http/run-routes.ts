@@ -3,15 +3,15 @@ import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
-import { awaitOutcome } from '../operations/await-outcome.js';
+import { awaitOutcome } from '../operations/views/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
-import { explainRun } from '../operations/explain-run.js';
-import { followRun } from '../operations/follow-run.js';
-import { pageHistory } from '../operations/page-history.js';
-import { listRuns, showRun } from '../operations/read-runs.js';
-import { requestControl, requestStop, signalRun } from '../operations/send-to-inbox.js';
-import { startNamedRun } from '../operations/start-named-run.js';
-import { type StartedRun, startOrSignal, startRun } from '../operations/start-run.js';
+import { explainRun } from '../operations/views/explain-run.js';
+import { followRun } from '../operations/views/follow-run.js';
+import { pageHistory } from '../operations/views/page-history.js';
+import { listRuns, showRun } from '../operations/views/read-runs.js';
+import { requestControl, requestStop, signalRun } from '../operations/requests/send-to-inbox.js';
+import { startNamedRun } from '../operations/requests/start-named-run.js';
+import { type StartedRun, startOrSignal, startRun } from '../operations/requests/start-run.js';
 import { parseAs, parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
@@ -151,7 +151,7 @@ export async function query(deps: Deps, context: Context): Promise<Response> {
   const name = nameIn(context, 'query');
   const { input } = await bodyIn(context, queryBody, { emptyAllowed: true });
   // Loaded late: it brings all that runs a workflow.
-  const { queryRun } = await import('../operations/query-run.js');
+  const { queryRun } = await import('../operations/views/query-run.js');
   const answer = await queryRun(deps, runId, name, input);
   return json(200, given({ result: answer.result, lastRunId: otherThan(runId, answer.runId) }));
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { listServers } from '../operations/list-servers.js';
+import { listServers } from '../operations/views/list-servers.js';
 import { json } from './problem.js';
 import { noQueryIn } from './request-parts.js';
 

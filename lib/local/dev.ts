@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
-import { readManagementToken, readPayloadKeySources } from '../aws/env.js';
+import { readManagementToken, readPayloadKeySources } from '../topology/env.js';
 import { createPayloadCipher } from '../aws/keys.js';
 import { loadApp } from '../aws/load-app.js';
-import { systemClock } from '../aws/system.js';
+import { systemClock } from '../process/system.js';
 import type { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { EventBus } from '../bus/event-bus.js';

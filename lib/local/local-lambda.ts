@@ -1,4 +1,4 @@
-import { type FunctionName, functions } from '../aws/topology.js';
+import { type FunctionName, functions } from '../topology/topology.js';
 import type { InvocationContext } from '../aws/turn-handler.js';
 
 export interface FunctionStats {

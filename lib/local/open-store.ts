@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { system } from '../aws/system.js';
+import { system } from '../process/system.js';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { createDynamoDbClient } from '../store/dynamodb/client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../store/dynamodb/schema.js';
-import { openJournaledTable } from '../store/journal.js';
+import { openJournaledTable } from '../store/memory/journal.js';
 import type { Table } from '../store/table.js';
 import { dynoxideVersion, findDynoxide, startDynoxide } from './dynoxide.js';
 

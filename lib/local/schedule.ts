@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ScheduledEvent } from 'aws-lambda';
 import type { Log } from '../base/log.js';
-import { schedule } from '../aws/topology.js';
+import { schedule } from '../topology/topology.js';
 
 /** Fires now and once a minute, as the EventBridge rule does. Gives the function that stops it. */
 export function startSchedule(invoke: (event: ScheduledEvent) => Promise<void>, log: Log): () => void {

@@ -3,10 +3,10 @@ import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import { foldHistory, type OpenWait } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
-import type { RunRecords } from '../store/records.js';
+import type { RunRecords } from '../history/records.js';
 import type { Deps } from './deps.js';
-import { replayRecords } from './query-run.js';
-import { newRequests, pausedUntilMs } from './take-in.js';
+import { replayRecords } from './replay-run.js';
+import { newRequests, pausedUntilMs } from '../decide/new-events.js';
 
 /**
  * The wait that a worker is to work for, as the log has it. `ends`: a turn is about to end the run, and closes the token.

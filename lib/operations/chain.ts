@@ -1,5 +1,5 @@
 import { isRunId, type RunId } from '../base/ids.js';
-import type { RunHead, RunRecords } from '../store/records.js';
+import type { RunHead, RunRecords } from '../history/records.js';
 import type { Deps } from './deps.js';
 
 /** Where a run has come to that goes on as others: itself, where it does not. */

@@ -1,7 +1,7 @@
 import type { WaitId } from '../base/ids.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import { Execution } from '../replay/execution.js';
-import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../store/records.js';
+import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
 

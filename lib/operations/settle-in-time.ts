@@ -1,8 +1,8 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
-import type { Settlement, TokenRecord } from '../store/records.js';
+import type { Settlement, TokenRecord } from '../history/records.js';
 import type { Deps } from './deps.js';
-import { timedOut } from './worker-start.js';
+import { timedOut } from '../decide/worker-start.js';
 
 export interface Settled {
   readonly settled: boolean;

@@ -3,7 +3,7 @@ import { endedRunsMax, warmEventsMax, warmRunsMax } from '../base/limits.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RunState } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
-import type { InboxRecord, TokenRecord } from '../store/records.js';
+import type { InboxRecord, TokenRecord } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 
 /** A run as its last turn in this process left it: nothing under way, and all that the workflow asked for in the log. */

@@ -15,7 +15,7 @@ export function lateSqsQueues(urls: SqsQueueUrls): Queues {
 
 async function openQueues(urls: SqsQueueUrls): Promise<Queues> {
   const [{ createSqsClient }, { SqsQueues }] = await Promise.all([
-    import('./sqs-client.js'),
+    import('../sdk/sqs-client.js'),
     import('./sqs-queues.js'),
   ]);
   return new SqsQueues(createSqsClient(), urls);

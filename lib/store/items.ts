@@ -30,7 +30,7 @@ import type {
   TokenQuestions,
   TokenRecord,
   WorkerStart,
-} from './records.js';
+} from '../history/records.js';
 import type { Item, Key, Scalar } from './table.js';
 
 export const headSk = 'a';

@@ -26,7 +26,7 @@ import type {
   TokenQuestions,
   TokenRecord,
   WorkerStart,
-} from './records.js';
+} from '../history/records.js';
 import { ServerStates } from './server-states.js';
 import { ShardedTable } from './sharded-table.js';
 import type { Condition, Item, Key, Table, Update } from './table.js';

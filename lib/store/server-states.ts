@@ -1,5 +1,5 @@
-import type { ServerHealth } from '../base/server-health.js';
-import { healthy } from '../base/server-health.js';
+import type { ServerHealth } from '../history/server-health.js';
+import { healthy } from '../history/server-health.js';
 import type { EpochMs } from '../base/time.js';
 import type { Condition, Item, Key, Table, Update, WriteResult } from './table.js';
 

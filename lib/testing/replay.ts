@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { drainMicrotasks } from '../operations/drain.js';
-import type { HistoryView } from '../operations/read-runs.js';
-import { replayHistory as replay, type ReplayedHistory } from '../operations/replay-history.js';
+import { drainMicrotasks } from '../process/drain.js';
+import type { HistoryView } from '../operations/views/read-runs.js';
+import { replayHistory as replay, type ReplayedHistory } from '../operations/views/replay-history.js';
 import type { App } from '../workflow/app.js';
 
 /** Replays an exported history against the code of an app; runs no step and calls nobody. */

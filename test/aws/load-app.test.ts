@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { bundle } from '../../lib/aws/bundle.js';
+import { bundle } from '../../lib/bundle/bundle.js';
 import { loadApp } from '../../lib/aws/load-app.js';
 
 const undo: (() => unknown)[] = [];

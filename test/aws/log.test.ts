@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog } from '../../lib/aws/log.js';
+import { createLog } from '../../lib/process/log.js';
 import { EngineError } from '../../lib/base/errors.js';
 
 function aLog(level: 'debug' | 'info' | 'warn' | 'error' = 'info') {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
-import { plainEndpointCache } from '../../lib/aws/plain-endpoint-cache.js';
+import { plainEndpointCache } from '../../lib/bundle/plain-endpoint-cache.js';
 
 interface EndpointCache {
   set(key: string, endpoints: readonly { readonly Address: string; readonly CachePeriodInMinutes: number }[]): void;

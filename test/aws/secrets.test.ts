@@ -6,7 +6,7 @@ import { managementAccess } from '../../lib/aws/management-access.js';
 import { apiHandler } from '../../lib/aws/api-handler.js';
 import { tokenKeyReader } from '../../lib/aws/token-keys.js';
 import { EngineError } from '../../lib/base/errors.js';
-import type { AwsSecrets } from '../../lib/remote/auth/aws-secrets.js';
+import type { AwsSecrets } from '../../lib/secrets/aws-secrets.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { aWorld } from '../http/world.js';
 

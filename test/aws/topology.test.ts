@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { functions, httpPaths, queues } from '../../lib/aws/topology.js';
+import { functions, httpPaths, queues } from '../../lib/topology/topology.js';
 import { longStepReserveMs, longStepTimeoutMaxMs, startPatienceMs, startTakeMs } from '../../lib/base/limits.js';
 import { createRoutes } from '../../lib/http/routes.js';
 import { aWorld } from '../http/world.js';

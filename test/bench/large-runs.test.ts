@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { costOfResuming, costOfSteps, costOfWaits } from '../../bench/measure-large-runs.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 
 it.each([
   [1_000, { writes: 1_003, reads: 9, items: 1_007, turns: 4 }],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EventBridgeBus } from '../../lib/bus/eventbridge-bus.js';
-import { createEventBridgeClient } from '../../lib/bus/eventbridge-client.js';
+import { createEventBridgeClient } from '../../lib/sdk/eventbridge-client.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import { type FakeEventBridge, startFakeEventBridge } from '../support/fake-eventbridge.js';
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { App, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FunctionBundles } from '../../cdk/function-bundles.js';
-import { bundle } from '../../lib/aws/bundle.js';
+import { bundle } from '../../lib/bundle/bundle.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 let folder: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../../lib/base/log.js';
-import { openJournaledTable } from '../../lib/store/journal.js';
+import { openJournaledTable } from '../../lib/store/memory/journal.js';
 import { describeTable } from './table.suite.js';
 
 describeTable('journaled table', async () => {

@@ -6,7 +6,7 @@ import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import { startFauxqs } from 'fauxqs';
 import { describe, expect, it } from 'vitest';
-import { createSqsClient } from '../../lib/queue/sqs-client.js';
+import { createSqsClient } from '../../lib/sdk/sqs-client.js';
 import { toEvent } from './event-sources.js';
 import { toHttpEvent } from './http-event.js';
 import { intervalMsOf, scheduledEvent } from './schedule-rules.js';

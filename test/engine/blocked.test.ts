@@ -1,7 +1,7 @@
 import { defineApp, defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { requestControl } from '../../lib/operations/send-to-inbox.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { requestControl } from '../../lib/operations/requests/send-to-inbox.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { aFlow, anApp, endedAfterMs, started, startMs, WatchedServer } from './support.js';
 
 const exported = { server: 'reports', tool: 'export' };

@@ -4,9 +4,9 @@ import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { validate } from '../../lib/base/validate.js';
-import { listRuns } from '../../lib/operations/read-runs.js';
-import { replayHistory } from '../../lib/operations/replay-history.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { replayHistory } from '../../lib/operations/views/replay-history.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, started, WatchedServer } from './support.js';
 
 const schemaOf = (check: (value: unknown) => unknown): StandardSchemaV1<unknown, unknown> => ({

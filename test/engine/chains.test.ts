@@ -1,15 +1,15 @@
 import { defineApp, defineWorkflow, hasCode } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { awaitOutcome } from '../../lib/operations/await-outcome.js';
+import { awaitOutcome } from '../../lib/operations/views/await-outcome.js';
 import { chainOf } from '../../lib/operations/chain.js';
-import { explainRun } from '../../lib/operations/explain-run.js';
-import { followRun } from '../../lib/operations/follow-run.js';
-import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
-import { queryRun } from '../../lib/operations/query-run.js';
-import { readHistory, showRun } from '../../lib/operations/read-runs.js';
-import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/start-named-run.js';
-import { startOrSignal } from '../../lib/operations/start-run.js';
+import { explainRun } from '../../lib/operations/views/explain-run.js';
+import { followRun } from '../../lib/operations/views/follow-run.js';
+import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
+import { queryRun } from '../../lib/operations/views/query-run.js';
+import { readHistory, showRun } from '../../lib/operations/views/read-runs.js';
+import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/requests/start-named-run.js';
+import { startOrSignal } from '../../lib/operations/requests/start-run.js';
 import { headItem } from '../../lib/store/items.js';
 
 /** Goes on with each signal "next", up to `last` times, and then waits for the end. */

@@ -1,7 +1,7 @@
 import type { WorkflowContext } from 'outwait';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type RunState, foldHistory } from '../../lib/history/run-state.js';
-import { explainRun } from '../../lib/operations/explain-run.js';
+import { explainRun } from '../../lib/operations/views/explain-run.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { Waits } from '../../lib/replay/waits.js';

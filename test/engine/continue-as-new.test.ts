@@ -1,6 +1,6 @@
 import { defineWorkflow, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { startRun } from '../../lib/operations/start-run.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, eventTypes, started, startedIn, statusesOf, WatchedServer, type Started } from './support.js';
 
 async function nextOf({ app, runId }: Started): Promise<string> {

@@ -1,6 +1,6 @@
 import type { StepOptions } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { runTurn } from '../../lib/operations/run-turn.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { mortal } from './mortal.js';
 import { aFlow, eventTypes, started, type Started } from './support.js';
 

@@ -1,12 +1,12 @@
 import { defineWorkflow, hasCode, type Workflow, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
-import { answerInput, listInputs } from '../../lib/operations/inputs.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
-import { settleWait } from '../../lib/operations/settle-wait.js';
+import { heartbeatToken } from '../../lib/operations/requests/heartbeat-token.js';
+import { answerInput, listInputs } from '../../lib/operations/requests/inputs.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
+import { settleWait } from '../../lib/operations/requests/settle-wait.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { signalRun } from '../../lib/operations/send-to-inbox.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { aFlow, started, startedIn, type Started, WatchedServer } from './support.js';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
-import { listInputs } from '../../lib/operations/inputs.js';
-import { listRuns } from '../../lib/operations/read-runs.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { listInputs } from '../../lib/operations/requests/inputs.js';
+import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { createCipher, type PayloadCipher } from '../../lib/store/cipher.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../lib/store/payload-keyring.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { aFlow, endedAfterMs, started, type Started } from './support.js';
 

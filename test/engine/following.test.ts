@@ -1,6 +1,6 @@
 import { scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { followRun } from '../../lib/operations/follow-run.js';
+import { followRun } from '../../lib/operations/views/follow-run.js';
 import type { RemoteTaskTransport, WatchEvent } from '../../lib/remote/transport.js';
 import { aFlow, started, WatchedServer } from './support.js';
 

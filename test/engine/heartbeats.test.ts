@@ -1,7 +1,7 @@
 import { defineApp, defineWorkflow, hasCode } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
+import { heartbeatToken } from '../../lib/operations/requests/heartbeat-token.js';
 
 const flow = defineWorkflow<{ minutes?: number }>({
   name: 'flow',

@@ -3,9 +3,9 @@ import { createTestApp, ScriptedServer } from 'outwait/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import { listRemoteTasks } from '../../lib/operations/remote-tasks.js';
+import { listRemoteTasks } from '../../lib/operations/views/remote-tasks.js';
 import type { RemoteTaskTransport, StartRequest } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { closeAll, httpClient, json, result, serve, transportDeps, type LoopbackServer } from '../remote/loopback.js';
 import { aFlow, endedAfterMs, eventTypes, startMs, type Flow, type Started } from './support.js';
 

@@ -2,8 +2,8 @@ import { defineApp, defineWorkflow } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
-import { startOrSignal, startRun, type StartRequest } from '../../lib/operations/start-run.js';
+import { requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { startOrSignal, startRun, type StartRequest } from '../../lib/operations/requests/start-run.js';
 
 const order = defineWorkflow({
   name: 'order',

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listRuns, type ListQuery } from '../../lib/operations/read-runs.js';
-import { requestStop } from '../../lib/operations/send-to-inbox.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { listRuns, type ListQuery } from '../../lib/operations/views/read-runs.js';
+import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, started } from './support.js';
 
 const flow = aFlow(async (ctx) => ctx.signal('end'));

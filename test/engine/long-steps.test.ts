@@ -1,10 +1,10 @@
 import { NonRetryableError, StepFailed, type StepContext, type StepOptions } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../lib/base/errors.js';
-import { runLongStep, type LongStepResult } from '../../lib/operations/run-long-step.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { requestControl, requestStop } from '../../lib/operations/send-to-inbox.js';
-import { settleWait } from '../../lib/operations/settle-wait.js';
+import { runLongStep, type LongStepResult } from '../../lib/operations/steps/run-long-step.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { requestControl, requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { settleWait } from '../../lib/operations/requests/settle-wait.js';
 import type { Queues } from '../../lib/queue/queue.js';
 import { mortal, type Mortal } from './mortal.js';
 import { aFlow, anApp, endedAfterMs, eventTypes, started, startMs, withTimePassing, type Started } from './support.js';

@@ -1,9 +1,9 @@
 import { defineWorkflow } from 'outwait';
 import { createTestApp, replayHistory, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { signalRun } from '../../lib/operations/send-to-inbox.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item, Key } from '../../lib/store/table.js';

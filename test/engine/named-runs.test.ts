@@ -1,7 +1,7 @@
 import { defineApp, defineWorkflow, hasCode } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/start-named-run.js';
+import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/requests/start-named-run.js';
 
 const order = defineWorkflow({ name: 'order', run: async (ctx) => ctx.signal('paid') });
 const other = defineWorkflow({ name: 'other', run: async (ctx) => ctx.signal('paid') });

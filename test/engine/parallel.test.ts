@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 
 describe('Promise.race of a remote task and a timer (GB-01, EN-2)', () => {

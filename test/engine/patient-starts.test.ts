@@ -7,8 +7,8 @@ import {
   type ScriptedServerOptions,
   type ScriptedTask,
 } from 'outwait/testing';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
-import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
+import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import type { StartMessage } from '../../lib/queue/queue.js';
 import { aFlow, endedAfterMs, eventTypes, started, startedIn, startMs, statusesOf, type Started } from './support.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestControl, requestStop } from '../../lib/operations/send-to-inbox.js';
+import { requestControl, requestStop } from '../../lib/operations/requests/send-to-inbox.js';
 import { aFlow, endedAfterMs, started, startMs, WatchedServer, type Started } from './support.js';
 
 const control = async ({ app, runId }: Started, kind: 'pause' | 'resume' | 'retryNow'): Promise<boolean> => {
@@ -89,7 +89,7 @@ describe('a paused run', () => {
 
   it('times out by its deadline all the same', async () => {
     const { app } = await started(aFlow(async (ctx) => ctx.sleep({ days: 9 })));
-    const { startRun } = await import('../../lib/operations/start-run.js');
+    const { startRun } = await import('../../lib/operations/requests/start-run.js');
     const { runId } = await startRun(app.deps, { workflow: 'flow', timeoutMs: 3_600_000 });
     await app.settleDown();
     await control({ app, runId }, 'pause');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { createCipher } from '../../lib/store/cipher.js';
 import { namedKeyring } from '../../lib/store/payload-keyring.js';

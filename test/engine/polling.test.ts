@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatHistory } from '../../lib/cli/format.js';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
-import { pollTask } from '../../lib/operations/poll-task.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import type { PollReply } from '../../lib/remote/transport.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 

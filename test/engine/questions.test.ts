@@ -4,11 +4,11 @@ import { scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { answerReserveMs } from '../../lib/base/limits.js';
 import { formatWhy } from '../../lib/cli/format.js';
-import { explainRun } from '../../lib/operations/explain-run.js';
-import { listInputs } from '../../lib/operations/inputs.js';
-import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { settleWait } from '../../lib/operations/settle-wait.js';
+import { explainRun } from '../../lib/operations/views/explain-run.js';
+import { listInputs } from '../../lib/operations/requests/inputs.js';
+import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { settleWait } from '../../lib/operations/requests/settle-wait.js';
 import { aFlow, eventTypes, started, WatchedServer, type Flow, type Started } from './support.js';
 
 const costCentre = {

@@ -1,7 +1,7 @@
 import { defineWorkflow, hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { aFlow, started, startedIn, statusesOf, WatchedServer } from './support.js';
 
 describe('a race (EN-2)', () => {

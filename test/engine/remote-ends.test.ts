@@ -2,7 +2,7 @@ import { RemoteTaskError, textOf, type RemoteCall } from 'outwait';
 import type { ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { EngineErrorCode } from '../../lib/base/errors.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs, WatchedServer } from './support.js';
 
 const exportCall: RemoteCall = {

@@ -2,8 +2,8 @@ import { a2aAgent, defineApp, mcpServer, type RemoteCall } from 'outwait';
 import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { CancelReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
-import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../../lib/operations/remote-tasks.js';
-import { stopRemote } from '../../lib/operations/stop-remote.js';
+import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../../lib/operations/views/remote-tasks.js';
+import { stopRemote } from '../../lib/operations/remote-task/stop-remote.js';
 import { aFlow, started, startMs, WatchedServer, type Started } from './support.js';
 
 const page = { orphaned: true, limit: 100 } as const;
@@ -282,7 +282,9 @@ describe('a task that its server does not know yet', () => {
     reports.cancel = async () => unknown;
     expect(await stopRemote(run.app.deps, token, { remainingMs: () => 60_000 })).toBe('later');
     await run.app.pass({ minutes: 1 });
-    expect(await stopRemote(run.app.deps, token, { remainingMs: () => 60_000 })).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await stopRemote(run.app.deps, token, { remainingMs: () => 60_000 })).toMatchObject({
+      cancel: { kind: 'sent' },
+    });
   });
 
   it('F07 is not called cancelled when an operator asks too early', async () => {

@@ -1,6 +1,6 @@
 import { hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { requestControl, requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
+import { requestControl, requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs } from './support.js';
 
 describe('a signal (EN-7)', () => {

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { PollMessage } from '../../lib/queue/queue.js';
-import { pollTask } from '../../lib/operations/poll-task.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import type { PollReply } from '../../lib/remote/transport.js';
 import { aFlow, eventTypes, started, WatchedServer, type Started } from './support.js';
 

@@ -2,7 +2,7 @@ import { defineApp, defineWorkflow } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { startRun } from '../../lib/operations/start-run.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 
 const order = z.object({
   customer: z.string(),

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { replayHistory } from '../../lib/operations/replay-history.js';
-import { listRuns } from '../../lib/operations/read-runs.js';
-import { requestStop } from '../../lib/operations/send-to-inbox.js';
-import { startOrSignal, startRun } from '../../lib/operations/start-run.js';
+import { replayHistory } from '../../lib/operations/views/replay-history.js';
+import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { startOrSignal, startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs, WatchedServer } from './support.js';
 
 const hourMs = 3_600_000;

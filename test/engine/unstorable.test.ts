@@ -1,8 +1,8 @@
 import { defineApp, defineWorkflow, EngineError, hasCode, mcpServer } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { requestStop } from '../../lib/operations/send-to-inbox.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 
 function cyclic(): { self?: unknown } {
   const value: { self?: unknown } = {};

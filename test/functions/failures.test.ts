@@ -7,7 +7,7 @@ import { pollHandler } from '../../lib/aws/poll-handler.js';
 import { stepHandler } from '../../lib/aws/step-handler.js';
 import { turnHandler } from '../../lib/aws/turn-handler.js';
 import { EngineError } from '../../lib/base/errors.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aWorld } from '../http/world.js';
 
 const get = JSON.parse(

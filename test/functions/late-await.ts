@@ -1,12 +1,12 @@
 // A process that runs one workflow under the rules of Lambda: its step fails long before the workflow awaits it.
 import type { SQSEvent } from 'aws-lambda';
-import { createLog } from '../../lib/aws/log.js';
-import { logRejections } from '../../lib/aws/rejections.js';
-import { system } from '../../lib/aws/system.js';
+import { createLog } from '../../lib/process/log.js';
+import { logRejections } from '../../lib/process/rejections.js';
+import { system } from '../../lib/process/system.js';
 import { turnHandler } from '../../lib/aws/turn-handler.js';
 import { hasCode } from '../../lib/base/errors.js';
-import { showRun } from '../../lib/operations/read-runs.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { showRun } from '../../lib/operations/views/read-runs.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { aWorld } from '../http/world.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle } from '../../lib/aws/bundle.js';
+import { bundle } from '../../lib/bundle/bundle.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 

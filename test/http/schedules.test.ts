@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
-import { tickSchedules } from '../../lib/operations/tick-schedules.js';
+import { tickSchedules } from '../../lib/operations/schedules/tick-schedules.js';
 import { aClient, errorOf } from './client.js';
 import { aWorld } from './world.js';
 

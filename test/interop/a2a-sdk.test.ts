@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { stepFunctionTimeoutMs, turnTimeoutMs } from '../../lib/base/limits.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import { makeRemoteStart } from '../../lib/operations/make-remote-start.js';
-import { pollTask } from '../../lib/operations/poll-task.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { A2aTransport } from '../../lib/remote/a2a/client.js';
 import type { WatchEvent } from '../../lib/remote/transport.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { a2aAgent, type A2aAgentConfig, defineApp } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { closeAll, httpClient, transportDeps } from '../remote/loopback.js';

@@ -3,12 +3,12 @@
 
 import type { JsonObject } from '../../lib/base/json.js';
 import { silentLog } from '../../lib/base/log.js';
-import { GuardedHttpClient, type HttpClient, type HttpRequest } from '../../lib/remote/http.js';
+import { GuardedHttpClient, type HttpClient, type HttpRequest } from '../../lib/remote/http/http.js';
 import type { RemoteAnswer, RemoteTaskTransport, StartReply, StartRequest } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { mcpServer } from '../../lib/workflow/app.js';
 import type { ServerAuth } from '../../lib/workflow/server-auth.js';
-import { system } from '../../lib/aws/system.js';
+import { system } from '../../lib/process/system.js';
 
 const url = process.argv.at(-1) ?? '';
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';

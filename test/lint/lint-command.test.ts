@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { addLintCommand } from '../../lib/cli/lint-command.js';
+import { addLintCommand } from '../../lib/cli/commands/lint.js';
 
 const workflow = (body: string): string =>
   `import { defineWorkflow } from 'outwait';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../lib/local/engine.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';

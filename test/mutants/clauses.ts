@@ -1,10 +1,10 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn.ts';
-const endRun = 'lib/operations/end-run.ts';
-const runLongStep = 'lib/operations/run-long-step.ts';
-const tickSchedules = 'lib/operations/tick-schedules.ts';
-const endStopped = 'lib/operations/end-stopped.ts';
+const turn = 'lib/operations/turn/turn.ts';
+const endRun = 'lib/operations/turn/end-run.ts';
+const runLongStep = 'lib/operations/steps/run-long-step.ts';
+const tickSchedules = 'lib/operations/schedules/tick-schedules.ts';
+const endStopped = 'lib/operations/turn/end-stopped.ts';
 const context = 'lib/replay/context.ts';
 
 const late = 'a deadline that has passed unseen F18 ends the wait for a child';
@@ -49,7 +49,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'late-child-start',
     rule: 'a refused start of a child comes too late for a wait whose deadline has passed',
-    file: 'lib/operations/start-child.ts',
+    file: 'lib/operations/turn/start-child.ts',
     edits: [
       {
         find: 'settleInTime(deps, parent.runId, waitId, settlement)',
@@ -217,7 +217,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'thrown-start',
     rule: 'a client that throws at a start leaves its fate unknown (F83)',
-    file: 'lib/remote/protection.ts',
+    file: 'lib/remote/guard/protection.ts',
     edits: [
       {
         find: 'onThrown(error); const name',
@@ -229,7 +229,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'events-that-are-no-objects',
     rule: 'an event that is no object is not parsed, whatever it holds (F84)',
-    file: 'lib/remote/json-rpc.ts',
+    file: 'lib/remote/rpc/json-rpc.ts',
     edits: [{ find: '|| !beginsLikeObject.test(data)', replace: '|| beginsLikeObject.test("")' }],
     caughtBy: testsIn(bodies, 'F84 an event stream full of '),
   },
@@ -238,7 +238,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'untaken-signals-hidden',
     rule: 'an accepted signal that no turn has taken in is listed as unread',
-    file: 'lib/operations/read-runs.ts',
+    file: 'lib/operations/views/read-runs.ts',
     edits: [
       {
         find: '...untaken.filter(isSignal)]',

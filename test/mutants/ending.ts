@@ -83,7 +83,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'end-rejections-are-bugs',
     rule: 'What the end of a run rejects, and nobody awaits, counts as handled.',
-    file: 'lib/operations/drain.ts',
+    file: 'lib/process/drain.ts',
     edits: [
       {
         find: 'return quietly ? drainQuietly() : drain();',
@@ -105,7 +105,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'left-call-of-the-last-way',
     rule: 'A handle that the end of the run waits for is worth a commit.',
-    file: 'lib/operations/turn.ts',
+    file: 'lib/operations/turn/turn.ts',
     edits: [{ find: ' && this.#execution?.isLeaving !== true', replace: '' }],
     caughtBy: engine(
       'last-way',
@@ -144,7 +144,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'end-of-the-log-is-gone',
     rule: 'A head that knows of later commits than there are blocks the run.',
-    file: 'lib/operations/run-turn.ts',
+    file: 'lib/operations/turn/run-turn.ts',
     edits: [{ find: 'if (head.dueSeq > state.seq)', replace: 'if (head.dueSeq > Infinity)' }],
     caughtBy: engine(
       'missing-items',
@@ -154,14 +154,14 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'missing-token-is-polled-by-nobody',
     rule: 'A token that the log says was put, and that is gone, blocks the run.',
-    file: 'lib/operations/run-turn.ts',
+    file: 'lib/operations/turn/run-turn.ts',
     edits: [{ find: 'return wait.handle !== undefined;', replace: 'return false;' }],
     caughtBy: engine('missing-items', 'a run of which an item is gone (F08) F08 is blocked and not led astray'),
   },
   {
     name: 'export-hides-a-missing-signal',
     rule: 'An export says that a signal is gone, so that its replay is refused.',
-    file: 'lib/operations/read-runs.ts',
+    file: 'lib/operations/views/read-runs.ts',
     edits: [{ find: 'return { isMissing: true };', replace: 'return {};' }],
     caughtBy: engine('missing-items', 'a run of which an item is gone (F08) F08 answers no query'),
   },

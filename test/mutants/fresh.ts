@@ -11,21 +11,21 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'look-recorded-twice',
     rule: 'a look for a task that the log has is dropped from what is in hand',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: 'isNext(wait, event) && event.look === (wait.look ?? 0) + 1', replace: 'isNext(wait, event)' }],
     caughtBy: rules('starting', 'asked for: a look that another turn has made'),
   },
   {
     name: 'failure-of-lost-claim-settles',
     rule: 'the failure of an attempt settles the step only under its claim',
-    file: 'lib/operations/run-long-step.ts',
+    file: 'lib/operations/steps/run-long-step.ts',
     edits: [{ find: 'failure(event.error), { onlyIfWriterIs: claim })', replace: 'failure(event.error))' }],
     caughtBy: rules('long-step-attempts', 'failure of an attempt whose worker was taken for dead'),
   },
   {
     name: 'buffered-tick-overtaken',
     rule: 'a tick that waits goes before those that come after it',
-    file: 'lib/operations/tick-schedules.ts',
+    file: 'lib/operations/schedules/tick-schedules.ts',
     edits: [
       {
         find: `overlap === 'buffer' && waitingTickAtMs !== undefined;`,
@@ -40,7 +40,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'paused-schedule-waits',
     rule: 'a paused schedule has nothing to start',
-    file: 'lib/operations/tick-schedules.ts',
+    file: 'lib/operations/schedules/tick-schedules.ts',
     edits: [
       {
         find: 'state.waitingTickAtMs === undefined || state.pausedAtMs !== undefined',
@@ -94,7 +94,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'held-start-before-retry',
     rule: 'a start that was held and then turned away waits for its pause',
-    file: 'lib/operations/turn.ts',
+    file: 'lib/operations/turn/turn.ts',
     edits: [{ find: 'Math.max(heldUntilMs, wait.retryAtMs ?? 0)', replace: 'heldUntilMs' }],
     caughtBy: testsIn(
       'test/engine/server-protection.test.ts',
@@ -104,7 +104,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'old-failure-counts',
     rule: 'turns that failed in the same way count for a day',
-    file: 'lib/operations/failed-turn.ts',
+    file: 'lib/operations/turn/failed-turn.ts',
     edits: [
       {
         find: 'last?.cause === cause && atMs - last.atMs < failedTurnsWindowMs',
@@ -116,7 +116,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'handed-on-without-place',
     rule: 'what is handed on keeps its place',
-    file: 'lib/operations/end-run.ts',
+    file: 'lib/operations/turn/end-run.ts',
     edits: [
       {
         find: 'seedInbox({ ...item, runId, position });',
@@ -128,7 +128,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'ending-run-never-blocked',
     rule: 'a run that cannot end counts as blocked like any other',
-    file: 'lib/operations/failed-turn.ts',
+    file: 'lib/operations/turn/failed-turn.ts',
     edits: [{ find: `(head.status !== 'running' && head.status !== 'ending')`, replace: `head.status !== 'running'` }],
     caughtBy: rules('requests', 'F21 a turn that throws the same way three times while its run ends'),
   },
@@ -147,21 +147,21 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'answer-without-time',
     rule: 'no answer is sent without the time for its request and the write after it',
-    file: 'lib/operations/turn.ts',
+    file: 'lib/operations/turn/turn.ts',
     edits: [{ find: 'if (this.#options.limits.remainingMs() < answerReserveMs) return false;', replace: '' }],
     caughtBy: testsIn('test/engine/questions.test.ts', 'a remote task that asks (GB-02) is answered by a later turn'),
   },
   {
     name: 'attach-is-looked-for-at-stop',
     rule: 'a task that somebody else has started is not looked for by a start',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: `if (request.kind === 'attach') return 'none';`, replace: '' }],
     caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
   },
   {
     name: 'missing-child-token-unseen',
     rule: 'the token of a child that was started is there, or the run is blocked',
-    file: 'lib/operations/run-turn.ts',
+    file: 'lib/operations/turn/run-turn.ts',
     edits: [{ find: 'return wait.started;', replace: 'return false;' }],
     caughtBy: testsIn(
       'test/engine/missing-items.test.ts',
@@ -171,7 +171,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'missing-token-unseen',
     rule: '... and so is that of a token that was given out',
-    file: 'lib/operations/run-turn.ts',
+    file: 'lib/operations/turn/run-turn.ts',
     edits: [{ find: 'return wait.issued;', replace: 'return false;' }],
     caughtBy: testsIn(
       'test/engine/missing-items.test.ts',
@@ -193,7 +193,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'deadline-before-terminate',
     rule: 'a terminate goes before a deadline, also where the turn cannot go on',
-    file: 'lib/operations/end-stopped.ts',
+    file: 'lib/operations/turn/end-stopped.ts',
     edits: [
       {
         find: 'terminateIn(inbox, deps.clock.nowMs()) ?? timeoutOf(head, deps.clock.nowMs())',
@@ -264,7 +264,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'announced-by-another',
     rule: 'a step runs under a start of its own turn, the last one in the log',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [
       {
         find: 'announced.attempt === failedAttempts + 1 && announced.begun === begun;',

@@ -52,7 +52,7 @@ export const itemsMutants: readonly Mutant[] = [
   {
     name: 'handles-without-bound',
     rule: 'F01 a commit takes in as many handles as it can be read back with',
-    file: 'lib/operations/take-in.ts',
+    file: 'lib/decide/new-events.ts',
     edits: [{ find: 'if (bytes > commitHandlesMaxBytes) break;', replace: '' }],
     caughtBy: rules('items', 'F01 together: four hundred'),
   },

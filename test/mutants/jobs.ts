@@ -210,7 +210,7 @@ export const jobsMutants: readonly Mutant[] = [
   {
     name: 'state-with-secret',
     rule: 'what a server calls the state of a job is told without what the server was sent',
-    file: 'lib/remote/scrub.ts',
+    file: 'lib/remote/endpoint/scrub.ts',
     edits: [
       {
         find: '{ state: cutUtf8(scrub(state), remoteStateMaxChars) }',

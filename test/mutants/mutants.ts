@@ -14,16 +14,16 @@ import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
-const turn = 'lib/operations/turn.ts';
-const endRun = 'lib/operations/end-run.ts';
-const runTurn = 'lib/operations/run-turn.ts';
-const startRemoteTask = 'lib/operations/start-remote-task.ts';
-const remoteTarget = 'lib/operations/remote-target.ts';
-const takeHandle = 'lib/operations/take-handle.ts';
-const stopRemote = 'lib/operations/stop-remote.ts';
+const turn = 'lib/operations/turn/turn.ts';
+const endRun = 'lib/operations/turn/end-run.ts';
+const runTurn = 'lib/operations/turn/run-turn.ts';
+const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
+const remoteTarget = 'lib/operations/remote-task/remote-target.ts';
+const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const sighting = 'lib/decide/sighting.ts';
-const runLongStep = 'lib/operations/run-long-step.ts';
-const pollTask = 'lib/operations/poll-task.ts';
+const runLongStep = 'lib/operations/steps/run-long-step.ts';
+const pollTask = 'lib/operations/remote-task/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 
 export const mutants: readonly Mutant[] = [
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'answer-key-fresh',
     rule: 'every delivery of one answer carries the same key',
-    file: 'lib/operations/answer-remote.ts',
+    file: 'lib/operations/remote-task/answer-remote.ts',
     edits: [
       { find: 'const key = remoteKeyOf(runId, waitId, deps.digest);', replace: 'const key = deps.random.hex(16);' },
     ],
@@ -387,14 +387,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-without-marker',
     rule: 'a start leaves a marker that guards its wake',
-    file: 'lib/operations/start-run.ts',
+    file: 'lib/operations/requests/start-run.ts',
     edits: [{ find: 'dueAtMs: startAtMs ?? nowMs,', replace: '' }],
     caughtBy: rules('markers', 'start marker'),
   },
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
-    file: 'lib/operations/send-to-inbox.ts',
+    file: 'lib/operations/requests/send-to-inbox.ts',
     edits: [{ find: 'atMs, dueAtMs: atMs, ...request', replace: 'atMs, ...request' }],
     caughtBy: rules('markers', 'inbox marker'),
   },
@@ -587,14 +587,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost-start-forgotten',
     rule: 'the task of a start of unknown fate is cancelled with its wait',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent && attempt > known;' }],
     caughtBy: rules('starting', 'lost start: a task whose starter died'),
   },
   {
     name: 'lost-start-always',
     rule: '... and only if it may have made one',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent || attempt >= known;' }],
     caughtBy: rules('starting', 'lost start: one that was turned away'),
   },
@@ -652,21 +652,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'newer-commits-ignored',
     rule: 'a run is read whole when its log has grown since it was remembered',
-    file: 'lib/operations/resume-run.ts',
+    file: 'lib/operations/turn/resume-run.ts',
     edits: [{ find: 'commits.length === 0 &&', replace: 'commits.length >= 0 &&' }],
     caughtBy: rules('remembering', 'newer commits'),
   },
   {
     name: 'block-not-noticed',
     rule: 'a run is read whole when it has been blocked since it was remembered',
-    file: 'lib/operations/resume-run.ts',
+    file: 'lib/operations/turn/resume-run.ts',
     edits: [{ find: 'head.blocks === blocks &&', replace: '' }],
     caughtBy: rules('remembering', 'blocks'),
   },
   {
     name: 'inbox-count-not-looked-at',
     rule: 'the head says how much was accepted, and no less is looked at',
-    file: 'lib/operations/resume-run.ts',
+    file: 'lib/operations/turn/resume-run.ts',
     edits: [
       {
         find: 'newer.head.inboxCount > state.takenInbox.size',
@@ -737,7 +737,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'takes-in-unrequested',
     rule: 'items not requested in the commits read are left alone',
-    file: 'lib/operations/take-in.ts',
+    file: 'lib/decide/new-events.ts',
     edits: [
       {
         find: `for (const waitId of state.openTokens.keys()) {
@@ -818,7 +818,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'step-message-not-made-up-for',
     rule: 'the sweep sends the message of a long step again',
-    file: 'lib/operations/fan-out-due.ts',
+    file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [
       { find: '!entry.settled && entry.isLongStep)', replace: '!entry.settled && entry.isLongStep && nowMs < 0)' },
     ],
@@ -839,7 +839,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sweep-dedup-of-run',
     rule: '... a sweep its minute',
-    file: 'lib/operations/fan-out-due.ts',
+    file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [{ find: '-${Math.floor(nowMs / sweepIntervalMs)}`', replace: '`' }],
     caughtBy: rules('waking', 'fresh dedup id: the next sweep'),
   },
@@ -990,7 +990,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-tells-nobody',
     rule: 'a run that is started where there is a bus says so from its start',
-    file: 'lib/operations/start-run.ts',
+    file: 'lib/operations/requests/start-run.ts',
     edits: [{ find: '...(deps.bus === undefined ? {} : { publishedSeq: 0 }),', replace: '' }],
     caughtBy: rules('publishing', 'each once'),
   },
@@ -1004,14 +1004,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'block-told-at-each-look',
     rule: 'a block is published once',
-    file: 'lib/operations/block-run.ts',
+    file: 'lib/operations/turn/block-run.ts',
     edits: [{ find: 'if (head.blocked === undefined) return', replace: 'return' }],
     caughtBy: rules('publishing', 'blocked: it is told once'),
   },
   {
     name: 'block-not-repeated',
     rule: 'a block that the bus did not take is published by a later look',
-    file: 'lib/operations/block-run.ts',
+    file: 'lib/operations/turn/block-run.ts',
     edits: [{ find: '...(isBlockPublished ? {} : { unpublished: number })', replace: '' }],
     caughtBy: rules('publishing', 'blocked: what the bus does not take'),
   },
@@ -1025,7 +1025,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'remembered-events-repeated',
     rule: 'a process that remembers a run publishes no more of what it left than the head says is left',
-    file: 'lib/operations/resume-run.ts',
+    file: 'lib/operations/turn/resume-run.ts',
     edits: [
       {
         find: 'warm.unpublished?.filter(({ seq }) => seq > publishedSeq)',
@@ -1039,7 +1039,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sweeps-own-shards-only',
     rule: 'a sweep reads as many partitions as the table remembers',
-    file: 'lib/operations/fan-out-due.ts',
+    file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [
       {
         find: 'deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),',

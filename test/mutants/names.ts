@@ -28,7 +28,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-replacing-does-not-rest',
     'F13: a run that replaces another does nothing before that has ended',
-    'lib/operations/turn.ts',
+    'lib/operations/turn/turn.ts',
     'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
     '',
     'F13 a run that replaces another rests until that has ended',
@@ -36,7 +36,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-replacing-does-not-say-whom',
     'F13: the head of a run that replaces another names it',
-    'lib/operations/start-named-run.ts',
+    'lib/operations/requests/start-named-run.ts',
     'replacedRunId === undefined ? {} : { afterRunId: replacedRunId }',
     'replacedRunId === undefined ? {} : {}',
     'F13 a run that replaces another rests until that has ended',
@@ -44,7 +44,7 @@ export const namesMutants: readonly Mutant[] = [
   {
     name: 'names-terminate-before-rest',
     rule: 'F13: a terminate of a run that rests waits too',
-    file: 'lib/operations/turn.ts',
+    file: 'lib/operations/turn/turn.ts',
     edits: [
       {
         find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
@@ -57,7 +57,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-rest-does-not-ask',
     'F13: the run that rests asks the other one to end',
-    'lib/operations/replaced-run.ts',
+    'lib/operations/requests/replaced-run.ts',
     '  await terminateReplaced(deps, chain.head.runId);',
     '',
     'F13 the run that rests asks again',
@@ -65,7 +65,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-rest-until-own-deadline',
     'F13: the marker of a run that rests is its next look, not its deadline',
-    'lib/operations/turn.ts',
+    'lib/operations/turn/turn.ts',
     'await this.#restUntil(lookAtMs, Infinity);',
     'await this.#restUntil(lookAtMs);',
     'F13 a marker brings a resting run back',
@@ -73,7 +73,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-start-or-signal-first-run-only',
     'F12: a start with a signal reaches what the run of its key has gone on as',
-    'lib/operations/send-to-inbox.ts',
+    'lib/operations/requests/send-to-inbox.ts',
     "if (head.nextRunId === undefined) return 'run_ended';",
     "if (head.nextRunId === undefined || record.kind === 'signal') return 'run_ended';",
     'F12 a start with a signal reaches the live run',
@@ -81,7 +81,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-result-of-first-run',
     'F14: the result of a run that has gone on is that of the last',
-    'lib/operations/await-outcome.ts',
+    'lib/operations/views/await-outcome.ts',
     'const { outcome } = await showRun(deps, lastRunId);',
     'const { outcome } = await showRun(deps, runId);',
     'F14 a result is that of the last run',
@@ -97,7 +97,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-start-digest-ignored',
     'F24: a known key with another content is refused',
-    'lib/operations/start-run.ts',
+    'lib/operations/requests/start-run.ts',
     'if (known !== undefined && sentDigest !== undefined && known !== sentDigest)',
     'if (false)',
     'F24 a key stands for what was sent',
@@ -105,7 +105,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-start-race-not-compared',
     'F24: who loses the put of the head is compared with what is there',
-    'lib/operations/start-run.ts',
+    'lib/operations/requests/start-run.ts',
     'if (!created) return sameStart(found, sentDigest);',
     'if (!created) return sameStart(found, undefined);',
     'F24 the second of two starts at once is told',
@@ -121,7 +121,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-request-kind-ignored',
     'F24: a request id is one request, of one kind',
-    'lib/operations/send-to-inbox.ts',
+    'lib/operations/requests/send-to-inbox.ts',
     '  if (isUsed)',
     '  if (isUsed && id === "")',
     'F24 a request id stands for its kind',
@@ -129,7 +129,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-tick-compared',
     'F24: a tick of a schedule is its key, whatever a deploy has made of the input',
-    'lib/operations/tick-schedules.ts',
+    'lib/operations/schedules/tick-schedules.ts',
     'await startUnderOwnKey(this.#deps, {',
     "await (await import('./start-run.js')).startRun(this.#deps, {",
     'F24 a tick of a schedule is found by its key alone',
@@ -177,7 +177,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-unchecked',
     'F22: the input of the next run goes through the schema',
-    'lib/operations/end-run.ts',
+    'lib/operations/turn/end-run.ts',
     'workflow === undefined ? given : await validInput(deps, workflow, given)',
     'given',
     'F22 the input of the next run goes through the schema',
@@ -185,7 +185,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-error-ignored',
     'F22: a next run whose input does not fit fails',
-    'lib/operations/turn.ts',
+    'lib/operations/turn/turn.ts',
     'if (this.#state.seq === 0 && this.#head.inputError !== undefined)',
     'if (this.#state.seq < 0 && this.#head.inputError !== undefined)',
     'F22 a next run whose input does not fit fails',
@@ -217,7 +217,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'tick-given-up-with-the-table',
     'F86: a tick is kept while the table is away',
-    'lib/operations/tick-schedules.ts',
+    'lib/operations/schedules/tick-schedules.ts',
     "if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;",
     '',
     'F86 a tick is kept while the table is away',

@@ -1,11 +1,11 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn.ts';
+const turn = 'lib/operations/turn/turn.ts';
 const runStore = 'lib/store/run-store.ts';
-const worker = 'lib/operations/make-remote-start.ts';
-const start = 'lib/operations/start-remote-task.ts';
-const stop = 'lib/operations/stop-remote.ts';
-const protection = 'lib/remote/protection.ts';
+const worker = 'lib/operations/remote-task/make-remote-start.ts';
+const start = 'lib/operations/remote-task/start-remote-task.ts';
+const stop = 'lib/operations/remote-task/stop-remote.ts';
+const protection = 'lib/remote/guard/protection.ts';
 const engine = 'test/engine/patient-starts.test.ts';
 
 export const patientMutants: readonly Mutant[] = [
@@ -102,7 +102,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-dropped-untold',
     rule: 'a worker notes that it has cancelled an unwanted task, or the start is made again to find it (F62)',
-    file: 'lib/operations/take-handle.ts',
+    file: 'lib/operations/remote-task/take-handle.ts',
     edits: [{ find: 'if (byWorker === true)', replace: 'if (byWorker === undefined)' }],
     caughtBy: rules('patient', 'F62 a wait that is closed during the call'),
   },
@@ -138,7 +138,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'patient-start-with-the-limits-of-others',
     rule: 'all of the time of a start may pass before its answer (F75)',
-    file: 'lib/remote/endpoint.ts',
+    file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
       { find: '...(patient === true ? { limits: { headersMs: timeoutMs, totalMs: timeoutMs } } : {})', replace: '' },
     ],
@@ -154,7 +154,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'slot-shorter-than-its-start',
     rule: 'a place at a server is held for as long as a start of a worker may take (F62)',
-    file: 'lib/remote/server-guard.ts',
+    file: 'lib/remote/guard/server-guard.ts',
     edits: [
       {
         find: 'untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs',
@@ -208,7 +208,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'look-without-an-answer-waits-for-its-claim',
     rule: 'a look that got no answer is made again a minute later (F62)',
-    file: 'lib/operations/stop-lost-start.ts',
+    file: 'lib/operations/remote-task/stop-lost-start.ts',
     edits: [
       {
         find: 'await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));',
@@ -220,7 +220,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'look-that-finds-nothing-is-made-for-ever',
     rule: 'a start that is known to have left no task is done with (F62)',
-    file: 'lib/operations/stop-lost-start.ts',
+    file: 'lib/operations/remote-task/stop-lost-start.ts',
     edits: [
       {
         find: "if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));",
@@ -232,7 +232,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'boot-leaves-starts-to-their-claims',
     rule: 'a start that a process claimed which has died is looked at when the next one begins (F74)',
-    file: 'lib/operations/fan-out-due.ts',
+    file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [
       {
         find: 'nowMs + (atBoot ? Math.max(sweepIntervalMs, startPatienceMs + startTakeMs) : sweepIntervalMs)',
@@ -247,7 +247,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'found-handle-lost-to-the-store',
     rule: 'the handle of a task that was looked for is stored until the store takes it (F62)',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [
       {
         find: 'await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',

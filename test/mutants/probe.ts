@@ -1,8 +1,8 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
 const find = 'lib/remote/a2a/find-task.ts';
-const start = 'lib/operations/start-remote-task.ts';
-const target = 'lib/operations/remote-target.ts';
+const start = 'lib/operations/remote-task/start-remote-task.ts';
+const target = 'lib/operations/remote-task/remote-target.ts';
 const task = (test: string) => testsIn('test/remote/a2a-find.test.ts', `the task of a start without an answer ${test}`);
 const look = (test: string) => testsIn('test/remote/a2a-find.test.ts', `a look through the tasks of an agent ${test}`);
 
@@ -166,7 +166,7 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'lost-start-asked-of-a-server-that-lists-nothing',
     rule: 'a server that lists no tasks is not asked again for the task of a closed wait (F62)',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: "if (reply?.kind === 'unsupported') return 'none';", replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that turns out'),
   },

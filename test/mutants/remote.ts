@@ -4,7 +4,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'metadata-addresses',
     rule: 'addresses where clouds keep credentials are dialled under no rule, public ones among them',
-    file: 'lib/remote/address-rule.ts',
+    file: 'lib/remote/http/address-rule.ts',
     edits: [{ find: 'if (isKeptBack(parsed)) return false;', replace: '' }],
     caughtBy: testsIn('test/remote/address-rule.test.ts', 'F93 where clouds keep credentials'),
   },
@@ -18,7 +18,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'short-token',
     rule: 'a management token that can be guessed is refused',
-    file: 'lib/aws/env.ts',
+    file: 'lib/topology/env.ts',
     edits: [{ find: 'token.length < managementTokenMinChars', replace: 'token.length < 1' }],
     caughtBy: testsIn('test/aws/env.test.ts', 'the environment of a function F92 refuses at its start'),
   },
@@ -48,7 +48,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'cancel-of-the-unknown',
     rule: 'so soon after its start a task that its server does not know is asked again to stop',
-    file: 'lib/operations/stop-remote.ts',
+    file: 'lib/operations/remote-task/stop-remote.ts',
     edits: [{ find: "isYoung(left.token ?? token, atMs) ? 'later'", replace: "false ? 'later'" }],
     caughtBy: testsIn(
       'test/engine/remote-left.test.ts',
@@ -89,7 +89,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'number-overflow',
     rule: 'a result with a number that JavaScript does not hold ends the call typed',
-    file: 'lib/remote/endpoint.ts',
+    file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
       {
         find: 'finiteOrRefused(reply, overflow, this.server)',
@@ -104,7 +104,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'start-beyond-limits',
     rule: 'a start that was answered with more than is parsed is not ambiguous',
-    file: 'lib/remote/trouble.ts',
+    file: 'lib/remote/rpc/failed-exchange.ts',
     edits: [
       {
         find: 'exchange.isBeyondLimits !== true) return undefined;',
@@ -116,7 +116,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'ill-formed-id',
     rule: 'an id of a task is well-formed text',
-    file: 'lib/remote/handle.ts',
+    file: 'lib/remote/endpoint/handle.ts',
     edits: [{ find: 'id.isWellFormed() &&', replace: '' }],
     caughtBy: testsIn('test/remote/bodies.test.ts', 'F83 ids of tasks are refused'),
   },
@@ -130,7 +130,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'events-without-id',
     rule: 'an event that does not hold the id of the request is not parsed',
-    file: 'lib/remote/json-rpc.ts',
+    file: 'lib/remote/rpc/json-rpc.ts',
     edits: [{ find: 'if (!data.includes(this.#quotedId)) {', replace: 'if (data.length < 0) {' }],
     caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream full of'),
   },
@@ -146,7 +146,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'line-end-across-pieces',
     rule: 'a carriage return at the end of a piece and the line feed after it are one line end',
-    file: 'lib/remote/event-stream.ts',
+    file: 'lib/remote/http/event-stream.ts',
     edits: [{ find: 'isInLineEnd && piece.charCodeAt(0) === 0x0a ? 1 : 0', replace: '0' }],
     caughtBy: testsIn('test/remote/bodies.test.ts', 'F84 an event stream gives the data'),
   },

@@ -1,11 +1,11 @@
 import { rules, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn.ts';
-const takeIn = 'lib/operations/take-in.ts';
-const endRun = 'lib/operations/end-run.ts';
-const runTurn = 'lib/operations/run-turn.ts';
-const sendToInbox = 'lib/operations/send-to-inbox.ts';
-const failedTurn = 'lib/operations/failed-turn.ts';
+const turn = 'lib/operations/turn/turn.ts';
+const takeIn = 'lib/decide/new-events.ts';
+const endRun = 'lib/operations/turn/end-run.ts';
+const runTurn = 'lib/operations/turn/run-turn.ts';
+const sendToInbox = 'lib/operations/requests/send-to-inbox.ts';
+const failedTurn = 'lib/operations/turn/failed-turn.ts';
 
 export const requestsMutants: readonly Mutant[] = [
   {
@@ -200,7 +200,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'client-may-throw',
     rule: 'a client of a remote server that throws has taught nothing (F83)',
-    file: 'lib/remote/protection.ts',
+    file: 'lib/remote/guard/protection.ts',
     edits: [
       { find: `onThrown(error); const name`, replace: `onThrown(error); if (kind !== 'done') throw error; const name` },
     ],

@@ -1,12 +1,12 @@
 import { rules, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn.ts';
-const turnWork = 'lib/operations/turn-work.ts';
-const runTurn = 'lib/operations/run-turn.ts';
-const runStep = 'lib/operations/run-step.ts';
-const runLongStep = 'lib/operations/run-long-step.ts';
-const takeHandle = 'lib/operations/take-handle.ts';
-const startRemoteTask = 'lib/operations/start-remote-task.ts';
+const turn = 'lib/operations/turn/turn.ts';
+const turnWork = 'lib/operations/turn/work-under-way.ts';
+const runTurn = 'lib/operations/turn/run-turn.ts';
+const runStep = 'lib/operations/steps/run-step.ts';
+const runLongStep = 'lib/operations/steps/run-long-step.ts';
+const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const inHand = (name: string): Mutant['caughtBy'] => rules('in-hand', name);
 const stepTime = (name: string): Mutant['caughtBy'] => rules('step-time', name);
 
@@ -116,7 +116,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'effect-tried-once',
     rule: 'F88: an effect that the store turns away is tried again beside the others',
-    file: 'lib/operations/issue-token.ts',
+    file: 'lib/operations/turn/issue-token.ts',
     edits: [{ find: 'await persist(() => deps.store.putToken(fresh));', replace: 'await deps.store.putToken(fresh);' }],
     caughtBy: inHand('F88 an effect that the store turns away is tried again'),
   },
@@ -285,7 +285,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'cancel-with-too-little-time',
     rule: 'F91: ... nor a cancel',
-    file: 'lib/operations/end-run.ts',
+    file: 'lib/operations/turn/end-run.ts',
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
@@ -298,7 +298,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'timer-held-until-the-step-ends',
     rule: 'what a pause has held back is taken in with the resume',
-    file: 'lib/operations/turn.ts',
+    file: 'lib/operations/turn/turn.ts',
     edits: [
       {
         find: 'if (pausedUntilMs(this.#known, atMs) === undefined) return false;',
@@ -317,7 +317,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'left-handle-not-stopped',
     rule: 'a task whose handle is left on a closed item is cancelled, whatever closed it',
-    file: 'lib/operations/end-run.ts',
+    file: 'lib/operations/turn/end-run.ts',
     edits: [
       { find: 'if (settlement !== undefined && leftAtMs !== undefined) return true;', replace: 'void leftAtMs;' },
     ],

@@ -34,7 +34,7 @@ export const tryingMutants: readonly Mutant[] = [
   {
     name: 'plain-text-is-no-reply',
     rule: 'a body that is the response is it, whatever its media type',
-    file: 'lib/remote/exchange.ts',
+    file: 'lib/remote/rpc/exchange.ts',
     edits: [{ find: 'return isReply(read) || isJsonReply(head) ? read', replace: 'return isJsonReply(head) ? read' }],
     caughtBy: testsIn('test/system/zoo/zoo.test.ts', 'servers of others, as they were recorded F60-F66, F70, F72: '),
   },

@@ -1,16 +1,16 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn.ts';
-const pollTask = 'lib/operations/poll-task.ts';
+const turn = 'lib/operations/turn/turn.ts';
+const pollTask = 'lib/operations/remote-task/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
-const stopRemote = 'lib/operations/stop-remote.ts';
-const requestLongStep = 'lib/operations/request-long-step.ts';
-const heartbeatToken = 'lib/operations/heartbeat-token.ts';
-const takeHandle = 'lib/operations/take-handle.ts';
-const runLongStep = 'lib/operations/run-long-step.ts';
-const endRun = 'lib/operations/end-run.ts';
-const fanOutDue = 'lib/operations/fan-out-due.ts';
-const answerRemote = 'lib/operations/answer-remote.ts';
+const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
+const requestLongStep = 'lib/operations/steps/request-long-step.ts';
+const heartbeatToken = 'lib/operations/requests/heartbeat-token.ts';
+const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const runLongStep = 'lib/operations/steps/run-long-step.ts';
+const endRun = 'lib/operations/turn/end-run.ts';
+const fanOutDue = 'lib/operations/sweep/fan-out-due.ts';
+const answerRemote = 'lib/operations/remote-task/answer-remote.ts';
 const questionsFile = 'lib/decide/questions.ts';
 const sighting = 'lib/decide/sighting.ts';
 
@@ -161,7 +161,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'rounds-count-as-failures',
     rule: 'rounds of questions are no failed attempts',
-    file: 'lib/operations/start-remote-task.ts',
+    file: 'lib/operations/remote-task/start-remote-task.ts',
     edits: [{ find: 'startRetryDelayMs(attempt - wait.rounds,', replace: 'startRetryDelayMs(attempt,' }],
     caughtBy: rules('asking-again', 'rounds are no failed attempts'),
   },
@@ -1232,7 +1232,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-result-lost-in-block',
     rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [
       {
         find: `'StepCompleted', 'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1244,7 +1244,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-failure-lost-in-block',
     rule: '... its failure',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [
       {
         find: `'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1256,28 +1256,28 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-lost-in-block',
     rule: '... that of an attempt',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'failed-start-lost-in-block',
     rule: '... and that of a start',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'lost-start-lost-in-block',
     rule: '... of unknown fate',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'asked-start-lost-in-block',
     rule: '... or with questions',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
@@ -1370,14 +1370,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempts-of-other-calls',
     rule: 'attempts of other calls say nothing of this one',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: 'if (event.waitId !== waitId) continue;', replace: '' }],
     caughtBy: rules('letting-go', 'lost start of one of two calls'),
   },
   {
     name: 'command-of-other-call',
     rule: '... and their commands are not its own',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [
       {
         find: `event.type !== 'RemoteTaskRequested' || event.waitId !== waitId`,
@@ -1389,14 +1389,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'lost-start-made-again-anywhere',
     rule: 'a start is not made again at a server that tells nothing',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [{ find: `if (!dedupes && !finds) return 'none';`, replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that tells nothing'),
   },
   {
     name: 'lost-start-given-up-by-other-code',
     rule: 'a start that this deployment cannot make again is for a later one',
-    file: 'lib/operations/lost-start.ts',
+    file: 'lib/operations/remote-task/lost-start.ts',
     edits: [
       { find: `if (command === undefined) return 'unknown';`, replace: `if (command === undefined) return 'none';` },
     ],
@@ -1405,7 +1405,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'last-attempt-not-ambiguous',
     rule: 'a start whose last attempt was sent is ambiguous',
-    file: 'lib/operations/start-remote-task.ts',
+    file: 'lib/operations/remote-task/start-remote-task.ts',
     edits: [{ find: 'if (wasSent || wait.mayRun === true) {', replace: 'if (wait.mayRun === true) {' }],
     caughtBy: rules('asking-again', 'last attempt that was sent'),
   },
@@ -1437,7 +1437,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'resume-left-in-pause',
     rule: 'a resume in between is taken in with the pauses',
-    file: 'lib/operations/take-in.ts',
+    file: 'lib/decide/new-events.ts',
     edits: [{ find: `item.kind === 'pause' || item.kind === 'resume'`, replace: `item.kind === 'pause'` }],
     caughtBy: rules('turns', 'pause, resume and pause again'),
   },
@@ -1571,7 +1571,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'result-of-no-wait',
     rule: 'a result in hand that another owner has recorded is dropped',
-    file: 'lib/operations/turn-work.ts',
+    file: 'lib/operations/turn/work-under-way.ts',
     edits: [{ find: 'return stepAt(state, waitId, event.attempt) !== undefined;', replace: 'return true;' }],
     caughtBy: rules('in-hand', 'result that another owner has recorded'),
   },
@@ -1599,7 +1599,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'pause-without-time',
     rule: 'a turn that lost its commits pauses only if there is time for another pass after it',
-    file: 'lib/operations/run-turn.ts',
+    file: 'lib/operations/turn/run-turn.ts',
     edits: [{ find: 'if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;', replace: '' }],
     caughtBy: rules('in-hand', 'pass after pass without a commit'),
   },

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createSqsClient } from '../../lib/queue/sqs-client.js';
+import { createSqsClient } from '../../lib/sdk/sqs-client.js';
 import { SqsQueues } from '../../lib/queue/sqs-queues.js';
 import { describeQueues, type QueuesUnderTest, type Received } from '../contract/queues.suite.js';
 

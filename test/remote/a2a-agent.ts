@@ -3,8 +3,8 @@
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../lib/base/json.js';
 import { A2aTransport } from '../../lib/remote/a2a/client.js';
-import type { TransportDeps } from '../../lib/remote/transport-deps.js';
-import type { HttpClientOptions } from '../../lib/remote/http.js';
+import type { TransportDeps } from '../../lib/remote/endpoint/transport-deps.js';
+import type { HttpClientOptions } from '../../lib/remote/http/http.js';
 import { a2aAgent, type A2aAgentConfig } from '../../lib/workflow/app.js';
 import { httpClient, json, nowMs, type Received, result, serve, transportDeps } from './loopback.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAllowedAddress, type AddressRule } from '../../lib/remote/address-rule.js';
+import { isAllowedAddress, type AddressRule } from '../../lib/remote/http/address-rule.js';
 
 const table: readonly [
   address: string,

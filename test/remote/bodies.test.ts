@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseReplyJson } from '../../lib/base/bounded-json.js';
-import { eventStream } from '../../lib/remote/event-stream.js';
-import { exchangeOf, untilResponse } from '../../lib/remote/exchange.js';
+import { eventStream } from '../../lib/remote/http/event-stream.js';
+import { exchangeOf, untilResponse } from '../../lib/remote/rpc/exchange.js';
 import { httpJsonExchange } from '../../lib/remote/a2a/http-json-1.0.js';
-import { EventStreamSearch } from '../../lib/remote/json-rpc.js';
-import { isUsableId } from '../../lib/remote/handle.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { EventStreamSearch } from '../../lib/remote/rpc/json-rpc.js';
+import { isUsableId } from '../../lib/remote/endpoint/handle.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { a2aAgent } from '../../lib/workflow/app.js';
 import { closeAll, httpClient, json, nowMs, type Received, serve, transportDeps } from './loopback.js';
 import { aPeer, inSession, legacyHandle, legacyHello, legacyTask, modernHandle, startOf } from './mcp-peer.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exchangeOf } from '../../lib/remote/exchange.js';
-import type { HttpReply } from '../../lib/remote/http.js';
+import { exchangeOf } from '../../lib/remote/rpc/exchange.js';
+import type { HttpReply } from '../../lib/remote/http/http.js';
 import { nowMs } from './loopback.js';
 
 const good = '{"jsonrpc":"2.0","id":"7","result":{"a":1}}';

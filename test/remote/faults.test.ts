@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Log } from '../../lib/base/log.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import type { RemoteTaskTransport } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { a2aAgent, mcpServer, secret } from '../../lib/workflow/app.js';
 import {
   type Answer,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { GuardedHttpClient, type HttpReply, type HttpRequest } from '../../lib/remote/http.js';
+import { GuardedHttpClient, type HttpReply, type HttpRequest } from '../../lib/remote/http/http.js';
 import { closeAll, closedPort, httpClient, json, serve } from './loopback.js';
 
 afterEach(closeAll);

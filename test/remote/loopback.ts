@@ -2,8 +2,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../lib/base/json.js';
 import { silentLog } from '../../lib/base/log.js';
-import type { TransportDeps } from '../../lib/remote/transport-deps.js';
-import { GuardedHttpClient, type HttpClientOptions } from '../../lib/remote/http.js';
+import type { TransportDeps } from '../../lib/remote/endpoint/transport-deps.js';
+import { GuardedHttpClient, type HttpClientOptions } from '../../lib/remote/http/http.js';
 
 export interface Received {
   readonly httpMethod: string;

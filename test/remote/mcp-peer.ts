@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '../../lib/base/log.js';
 import type { RemoteTaskTransport, StartRequest } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
-import type { TransportDeps } from '../../lib/remote/transport-deps.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
+import type { TransportDeps } from '../../lib/remote/endpoint/transport-deps.js';
 import { mcpServer, type McpServerConfig } from '../../lib/workflow/app.js';
 import {
   httpClient,

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import type { RemoteTaskTransport } from '../../lib/remote/transport.js';
-import type { ServerWords, TransportDeps } from '../../lib/remote/transport-deps.js';
-import { createTransports } from '../../lib/remote/transports.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import type { ServerWords, TransportDeps } from '../../lib/remote/endpoint/transport-deps.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { ServerStates } from '../../lib/store/server-states.js';
 import { mcpServer } from '../../lib/workflow/app.js';
 import { closeAll, httpClient, nowMs, transportDeps } from './loopback.js';

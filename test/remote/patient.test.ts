@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { HttpClient, HttpRequest } from '../../lib/remote/http.js';
+import type { HttpClient, HttpRequest } from '../../lib/remote/http/http.js';
 import type { RemoteTaskTransport } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { a2aAgent, mcpServer, type McpServerConfig } from '../../lib/workflow/app.js';
 import { working } from './a2a-agent.js';
 import { type Answer, closeAll, httpClient, nowMs, result, serve, transportDeps } from './loopback.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../lib/base/errors.js';
 import type { Log } from '../../lib/base/log.js';
-import { protectTransports } from '../../lib/remote/protection.js';
+import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { PollReply, RemoteTaskTransport } from '../../lib/remote/transport.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { ServerStates } from '../../lib/store/server-states.js';
 import type { Table } from '../../lib/store/table.js';
 import { VirtualClock } from '../../lib/testing/virtual-clock.js';

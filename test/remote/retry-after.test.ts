@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../lib/remote/retry-after.js';
+import { retryAfterMs } from '../../lib/remote/http/retry-after.js';
 import { nowMs } from './loopback.js';
 
 describe('retryAfterMs at 2026-11-29T10:00:00Z', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scrubbed } from '../../lib/remote/scrub.js';
+import { scrubbed } from '../../lib/remote/endpoint/scrub.js';
 
 const secrets = ['canary-token'];
 const addresses = ['agent.example:8443'];

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { a2aAgent, mcpServer, secret, type ServerConfig } from '../../lib/workflow/app.js';
 import { ssmParameter } from '../../lib/workflow/server-auth.js';
 import { closeAll, httpClient, json, result, serve, transportDeps } from './loopback.js';
@@ -137,7 +137,7 @@ describe('credentials', () => {
 
   it('without allowLoopback a server on this machine is refused for good', async () => {
     const server = await working();
-    const { GuardedHttpClient } = await import('../../lib/remote/http.js');
+    const { GuardedHttpClient } = await import('../../lib/remote/http/http.js');
     const transports = createTransports(
       { reports: mcpServer({ url: server.url }) },
       transportDeps(new GuardedHttpClient()),

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../lib/base/json.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
-import { drainMicrotasks } from '../../lib/operations/drain.js';
+import { drainMicrotasks } from '../../lib/process/drain.js';
 import type { Command } from '../../lib/replay/command.js';
 import { Execution, replayBehaviors } from '../../lib/replay/execution.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';

@@ -1,8 +1,8 @@
 import { defineApp, defineWorkflow, mcpServer } from 'outwait';
 import { ScriptedServer } from 'outwait/testing';
 import type { RunOutcome } from '../../lib/history/event.js';
-import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { sourceOf } from '../simulation/oracles.js';
 import { MortalEngine, type Fault } from './mortal-engine.js';

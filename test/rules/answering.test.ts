@@ -1,10 +1,10 @@
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { answerRemote } from '../../lib/operations/answer-remote.js';
+import { answerRemote } from '../../lib/operations/remote-task/answer-remote.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import type { OpenRemoteAnswer, OpenRemoteTask } from '../../lib/history/run-state.js';
 import type { AnswerReply, RemoteTaskTransport } from '../../lib/remote/transport.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 import { aFlow, anApp, startMs } from '../engine/support.js';
 
 // One attempt to deliver an answer to a remote task.

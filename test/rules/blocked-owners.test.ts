@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestApp } from 'outwait/testing';
 import { storedError } from '../../lib/base/errors.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, anApp, startMs } from '../engine/support.js';
 import { call, play } from './scene.js';
 

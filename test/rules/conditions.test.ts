@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import type { InputForm } from '../../lib/history/input-form.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
-import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../lib/store/records.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
+import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../lib/history/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 
 // The conditions of the protocol, clause by clause: what each write of the store refuses, and that it changes nothing then.

@@ -1,8 +1,8 @@
 import { defineWorkflow } from 'outwait';
 import { expect, test } from 'vitest';
-import { heartbeatToken } from '../../lib/operations/heartbeat-token.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
+import { heartbeatToken } from '../../lib/operations/requests/heartbeat-token.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { aFlow, started, startedIn, startMs, WatchedServer, type Started } from '../engine/support.js';

@@ -8,9 +8,9 @@ import { isYoung, sightMissing, sightUnfit } from '../../lib/decide/sighting.js'
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { RunState } from '../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
-import { fittingCount, newHandles, newQuestions } from '../../lib/operations/take-in.js';
-import { TurnWork } from '../../lib/operations/turn-work.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import { fittingCount, newHandles, newQuestions } from '../../lib/decide/new-events.js';
+import { TurnWork } from '../../lib/operations/turn/work-under-way.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 
 // Decisions without any IO, at their edges.
 

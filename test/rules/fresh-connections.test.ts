@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { a2aAgent } from '../../lib/workflow/app.js';
 import { working } from '../remote/a2a-agent.js';
 import { closeAll, httpClient, result, serve, transportDeps, type LoopbackServer } from '../remote/loopback.js';

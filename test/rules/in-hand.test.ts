@@ -1,9 +1,9 @@
 import type { StepContext } from 'outwait';
 import { expect, test } from 'vitest';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../lib/base/limits.js';
-import { runLongStep } from '../../lib/operations/run-long-step.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { requestStop } from '../../lib/operations/send-to-inbox.js';
+import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
 import { eventsOf, Host, throttled } from '../engine/host.js';
 import { mortal } from '../engine/mortal.js';
 import {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { EngineError } from '../../lib/base/errors.js';
 import { createCipher } from '../../lib/store/cipher.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../lib/store/payload-keyring.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { aFlow, started, WatchedServer } from '../engine/support.js';

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
 import { EngineError, isEngineError } from '../../lib/base/errors.js';
-import { awaitOutcome } from '../../lib/operations/await-outcome.js';
-import { externalWaitsOf } from '../../lib/operations/list-external-waits.js';
-import { requestStop, signalRun } from '../../lib/operations/send-to-inbox.js';
-import { startNamedRun, type NamedStartRequest } from '../../lib/operations/start-named-run.js';
-import { startOrSignal, startRun } from '../../lib/operations/start-run.js';
+import { awaitOutcome } from '../../lib/operations/views/await-outcome.js';
+import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
+import { requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { startNamedRun, type NamedStartRequest } from '../../lib/operations/requests/start-named-run.js';
+import { startOrSignal, startRun } from '../../lib/operations/requests/start-run.js';
 
 // Names, keys and what goes on under them: each rule alone, since a mutant of the engine is one rule less.
 

@@ -2,11 +2,11 @@ import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import { pollHopsMax } from '../../lib/base/limits.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import { pollTask } from '../../lib/operations/poll-task.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import type { PollMessage } from '../../lib/queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../../lib/remote/transport.js';
-import type { TokenRecord } from '../../lib/store/records.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import type { TokenRecord } from '../../lib/history/records.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { aFlow, anApp, started, startMs, WatchedServer } from '../engine/support.js';
 

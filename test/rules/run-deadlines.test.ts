@@ -1,12 +1,12 @@
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import type { Deps } from '../../lib/operations/deps.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { signalRun } from '../../lib/operations/send-to-inbox.js';
-import { newHead, startRun } from '../../lib/operations/start-run.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { newHead, startRun } from '../../lib/operations/requests/start-run.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { createCipher } from '../../lib/store/cipher.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../lib/store/payload-keyring.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';

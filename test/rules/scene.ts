@@ -1,7 +1,7 @@
 import { foldHistory } from '../../lib/history/run-state.js';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import { toToken } from '../../lib/store/items.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 import type { Duration } from '../../lib/base/time.js';
 import type { InputHandler, RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
 import type { Scenario } from '../simulation/scenarios.js';

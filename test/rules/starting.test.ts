@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { EngineError } from '../../lib/base/errors.js';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
-import { startRemoteTask, type StartAttempt } from '../../lib/operations/start-remote-task.js';
-import type { Settlement, TokenRecord } from '../../lib/store/records.js';
+import { startRemoteTask, type StartAttempt } from '../../lib/operations/remote-task/start-remote-task.js';
+import type { Settlement, TokenRecord } from '../../lib/history/records.js';
 import { aFlow, started, startMs, WatchedServer } from '../engine/support.js';
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
 

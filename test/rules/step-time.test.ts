@@ -2,12 +2,12 @@ import type { StepContext, StepOptions } from 'outwait';
 import { expect, test } from 'vitest';
 import * as limits from '../../lib/base/limits.js';
 import type { Log } from '../../lib/base/log.js';
-import { releaseTokens } from '../../lib/operations/end-run.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { requestControl, requestStop } from '../../lib/operations/send-to-inbox.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { releaseTokens } from '../../lib/operations/turn/end-run.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { requestControl, requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { RemoteTaskTransport } from '../../lib/remote/transport.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 import { Host } from '../engine/host.js';
 import {
   aFlow,

@@ -2,9 +2,9 @@ import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import { stopRemote } from '../../lib/operations/stop-remote.js';
+import { stopRemote } from '../../lib/operations/remote-task/stop-remote.js';
 import type { CancelReply, RemoteTaskTransport } from '../../lib/remote/transport.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 import { aFlow, anApp, startMs } from '../engine/support.js';
 
 // What becomes of the remote task of a wait that ended before it.

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import type { TokenRecord } from '../../lib/store/records.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import type { TokenRecord } from '../../lib/history/records.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { IndexQuery } from '../../lib/store/table.js';
 import { setImmediate as eventLoop } from 'node:timers/promises';

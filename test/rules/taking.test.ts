@@ -4,11 +4,11 @@ import { EngineError } from '../../lib/base/errors.js';
 import type { OpenRemoteTask } from '../../lib/history/run-state.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import { takeHandle, type TakenTask } from '../../lib/operations/take-handle.js';
+import { takeHandle, type TakenTask } from '../../lib/operations/remote-task/take-handle.js';
 import type { CancelReply, RemoteTaskTransport } from '../../lib/remote/transport.js';
 import type { StartRemoteTask } from '../../lib/replay/command.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
-import type { TokenRecord } from '../../lib/store/records.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
+import type { TokenRecord } from '../../lib/history/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { aFlow, anApp, startMs } from '../engine/support.js';
 

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EngineError } from '../../lib/base/errors.js';
 import { type Log, silentLog } from '../../lib/base/log.js';
-import { type JournaledTable, openJournaledTable } from '../../lib/store/journal.js';
-import { durableTable, JournalWriter } from '../../lib/store/journal-writer.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { type JournaledTable, openJournaledTable } from '../../lib/store/memory/journal.js';
+import { durableTable, JournalWriter } from '../../lib/store/memory/journal-writer.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import type { Item, Table, Write } from '../../lib/store/table.js';
 import { arbitraryCalls } from '../support/arbitrary-writes.js';
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { pollTask } from '../../lib/operations/poll-task.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import { createCipher, type PayloadCipher } from '../../lib/store/cipher.js';
 import { kmsKeyService } from '../../lib/store/kms/key-service.js';
 import { wrappingKeyring } from '../../lib/store/kms/kms-keyring.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { namedKeyring, type PayloadKeyring } from '../../lib/store/payload-keyring.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';

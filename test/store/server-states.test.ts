@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { ServerStates } from '../../lib/store/server-states.js';
 
 let states: ServerStates;

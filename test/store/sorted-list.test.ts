@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { SortedList } from '../../lib/store/sorted-list.js';
+import { SortedList } from '../../lib/store/memory/sorted-list.js';
 
 it('keeps its values in order, one of each rank, whatever is set and deleted', () => {
   const change = fc.record({

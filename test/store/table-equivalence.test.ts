@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import type { Item, Table } from '../../lib/store/table.js';
 import { arbitraryCalls, type Call } from '../support/arbitrary-writes.js';
 import { openDynamoDbTable, type OpenedTable } from '../support/dynamodb-tables.js';

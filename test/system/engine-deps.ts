@@ -1,13 +1,13 @@
-import { system } from '../../lib/aws/system.js';
-import { queues as topology } from '../../lib/aws/topology.js';
+import { system } from '../../lib/process/system.js';
+import { queues as topology } from '../../lib/topology/topology.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { Clock } from '../../lib/base/time.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
-import type { HttpClient } from '../../lib/remote/http.js';
-import { protectTransports } from '../../lib/remote/protection.js';
+import type { HttpClient } from '../../lib/remote/http/http.js';
+import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteTaskTransport, RemoteTransports } from '../../lib/remote/transport.js';
-import { createTransports } from '../../lib/remote/transports.js';
+import { createTransports } from '../../lib/remote/wiring/transports.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import type { Table } from '../../lib/store/table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';

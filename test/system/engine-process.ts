@@ -4,17 +4,17 @@
 
 import { writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { system } from '../../lib/aws/system.js';
-import { queues as topology } from '../../lib/aws/topology.js';
+import { system } from '../../lib/process/system.js';
+import { queues as topology } from '../../lib/topology/topology.js';
 import { sweepIntervalMs, turnTimeoutMs } from '../../lib/base/limits.js';
 import type { Deps } from '../../lib/operations/deps.js';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
-import { handleWork } from '../../lib/operations/handle-work.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
+import { handleWork } from '../../lib/operations/sweep/handle-work.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import { GuardedHttpClient } from '../../lib/remote/http.js';
+import { GuardedHttpClient } from '../../lib/remote/http/http.js';
 import type { RemoteTransports } from '../../lib/remote/transport.js';
 import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';

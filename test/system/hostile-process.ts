@@ -4,12 +4,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
-import { handleWork } from '../../lib/operations/handle-work.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { handleWork } from '../../lib/operations/sweep/handle-work.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import { GuardedHttpClient, type HttpClient } from '../../lib/remote/http.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { GuardedHttpClient, type HttpClient } from '../../lib/remote/http/http.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/workflow/app.js';
 import type { RemoteCall } from '../../lib/workflow/context.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';

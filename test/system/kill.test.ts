@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startA2aAgent } from '../../examples/servers/a2a-agent.js';
 import { startMcpServer } from '../../examples/servers/mcp-server.js';
 import type { RemoteServer, RemoteServerOptions, RemoteStats } from '../../examples/servers/remote-server.js';
-import type { RunRecords } from '../../lib/store/records.js';
+import type { RunRecords } from '../../lib/history/records.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { openDynamoDbTable } from '../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../support/dynoxide.js';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fanOutDue } from '../../lib/operations/fan-out-due.js';
-import { runLongStep } from '../../lib/operations/run-long-step.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
+import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
+import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import type { StepMessage, TurnMessage } from '../../lib/queue/queue.js';
-import { GuardedHttpClient } from '../../lib/remote/http.js';
+import { GuardedHttpClient } from '../../lib/remote/http/http.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { openDynamoDbTable } from '../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../support/dynoxide.js';

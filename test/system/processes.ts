@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { bundling } from '../../lib/aws/topology.js';
+import { bundling } from '../../lib/topology/topology.js';
 
 export interface Program {
   readonly path: string;

@@ -1,7 +1,7 @@
 import { silentLog } from '../../lib/base/log.js';
-import { system } from '../../lib/aws/system.js';
+import { system } from '../../lib/process/system.js';
 import { Execution, type ExecutionStatus } from '../../lib/replay/execution.js';
-import type { RunRecords } from '../../lib/store/records.js';
+import type { RunRecords } from '../../lib/history/records.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 
 /** Where the workflow stands after its whole history. An execution has no transports, so it can call nobody. */

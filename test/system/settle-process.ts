@@ -1,9 +1,9 @@
 // A program: says `ready`, waits for the end of its input, settles one token many times at once, prints the answers as JSON.
 
 import { once } from 'node:events';
-import { system } from '../../lib/aws/system.js';
-import { settleToken } from '../../lib/operations/settle-token.js';
-import { GuardedHttpClient } from '../../lib/remote/http.js';
+import { system } from '../../lib/process/system.js';
+import { settleToken } from '../../lib/operations/requests/settle-token.js';
+import { GuardedHttpClient } from '../../lib/remote/http/http.js';
 import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { defineApp } from '../../lib/workflow/app.js';

@@ -1,12 +1,12 @@
 // A program: starts a run of a long step and works on it, says `saved` when the first beat is in the table, and goes on
 // until it is killed.
 
-import { system } from '../../lib/aws/system.js';
-import { runLongStep } from '../../lib/operations/run-long-step.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { startRun } from '../../lib/operations/start-run.js';
+import { system } from '../../lib/process/system.js';
+import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { StepMessage } from '../../lib/queue/queue.js';
-import { GuardedHttpClient } from '../../lib/remote/http.js';
+import { GuardedHttpClient } from '../../lib/remote/http/http.js';
 import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { defineApp } from '../../lib/workflow/app.js';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
-import { pollTask, type PollResult } from '../../lib/operations/poll-task.js';
-import { runTurn } from '../../lib/operations/run-turn.js';
-import { startRun } from '../../lib/operations/start-run.js';
-import type { RunHead, TokenRecord } from '../../lib/store/records.js';
-import { MemoryTable } from '../../lib/store/memory-table.js';
+import { pollTask, type PollResult } from '../../lib/operations/remote-task/poll-task.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
+import type { RunHead, TokenRecord } from '../../lib/history/records.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/workflow/app.js';
 import type { RemoteCall } from '../../lib/workflow/context.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { bundle } from '../../lib/aws/bundle.js';
-import { functions } from '../../lib/aws/topology.js';
+import { bundle } from '../../lib/bundle/bundle.js';
+import { functions } from '../../lib/topology/topology.js';
 
 /** The files of a deployment's functions, by name. */
 export type Bundles = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventStreamSearch, readRpcReply, rpcRequest } from '../../lib/remote/json-rpc.js';
+import { EventStreamSearch, readRpcReply, rpcRequest } from '../../lib/remote/rpc/json-rpc.js';
 
 describe('rpcRequest', () => {
   it('writes one request', () => {

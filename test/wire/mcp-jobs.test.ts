@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/base/json.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import type { Exchange } from '../../lib/remote/exchange.js';
+import type { Exchange } from '../../lib/remote/rpc/exchange.js';
 import { effectiveJob } from '../../lib/remote/mcp/effective-job.js';
 import { jobArguments, readResult, readStatus, readStopped, readSubmitted } from '../../lib/remote/mcp/jobs.js';
 import type { ServerJob } from '../../lib/workflow/server-jobs.js';

@@ -4,11 +4,11 @@ import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardTimeoutMs } from '../../
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import type { Send } from '../endpoint.js';
-import { handleProblem } from '../handle.js';
-import { remoteError, violationError } from '../remote-error.js';
-import { SingleFlight } from '../single-flight.js';
-import type { Trouble } from '../trouble.js';
+import type { Send } from '../endpoint/endpoint.js';
+import { handleProblem } from '../endpoint/handle.js';
+import { remoteError, violationError } from '../rpc/remote-error.js';
+import { SingleFlight } from '../../base/single-flight.js';
+import type { Trouble } from '../rpc/failed-exchange.js';
 import {
   anyHost,
   cardOfUrl,

@@ -1,4 +1,4 @@
-import type { PlainCall, WireCall } from '../endpoint.js';
+import type { PlainCall, WireCall } from '../endpoint/endpoint.js';
 import { httpJsonCall } from './http-json-1.0.js';
 import type { A2aInterface } from './interface.js';
 import type { A2aOperation } from './operation.js';

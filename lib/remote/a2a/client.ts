@@ -2,12 +2,12 @@ import type { JsonObject } from '../../base/json.js';
 import { remoteReplyMaxBytes, taskListMs, watchMaxMs, watchQuietMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint.js';
-import type { TransportDeps } from '../transport-deps.js';
-import type { Exchange } from '../exchange.js';
-import { rpcRequest } from '../json-rpc.js';
-import { isUsableId, unusableId } from '../handle.js';
-import { remoteError } from '../remote-error.js';
+import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint/endpoint.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { rpcRequest } from '../rpc/json-rpc.js';
+import { isUsableId, unusableId } from '../endpoint/handle.js';
+import { remoteError } from '../rpc/remote-error.js';
 import type {
   AdoptedTask,
   AnswerReply,
@@ -23,7 +23,14 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import { answerTrouble, beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import {
+  answerTrouble,
+  beyondLimits,
+  cancelTrouble,
+  isErrorOf,
+  pollTrouble,
+  startTrouble,
+} from '../rpc/failed-exchange.js';
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor } from './call.js';

@@ -3,11 +3,11 @@ import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { PlainCall, Send } from '../endpoint.js';
-import { httpError, notJson, type Exchange } from '../exchange.js';
-import type { HttpReply } from '../http.js';
-import { remoteError, violationError } from '../remote-error.js';
-import { isTransient, redirectSaid, type Trouble } from '../trouble.js';
+import type { PlainCall, Send } from '../endpoint/endpoint.js';
+import { httpError, notJson, type Exchange } from '../rpc/exchange.js';
+import type { HttpReply } from '../http/http.js';
+import { remoteError, violationError } from '../rpc/remote-error.js';
+import { isTransient, redirectSaid, type Trouble } from '../rpc/failed-exchange.js';
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
 export type CardRead =

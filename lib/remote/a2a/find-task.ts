@@ -2,10 +2,10 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { taskListPagesMax, taskListPageSize } from '../../base/limits.js';
-import type { Exchange } from '../exchange.js';
-import { remoteError, unknown } from '../remote-error.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { remoteError, unknown } from '../rpc/remote-error.js';
 import type { FindReply } from '../transport.js';
-import { isErrorOf, pollTrouble, type Trouble } from '../trouble.js';
+import { isErrorOf, pollTrouble, type Trouble } from '../rpc/failed-exchange.js';
 import type { A2aInterface, TaskOrigin } from './interface.js';
 import type { A2aOperation } from './operation.js';
 import { handleOf } from './read-reply.js';

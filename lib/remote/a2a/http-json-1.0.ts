@@ -4,12 +4,12 @@ import { JsonBeyondLimits, parseReplyJson, type ReplyJson } from '../../base/bou
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
-import type { PlainCall } from '../endpoint.js';
-import { eventStream } from '../event-stream.js';
-import { httpError, mediaTypeOf, notJson, type Exchange } from '../exchange.js';
-import type { HttpReply } from '../http.js';
-import { remoteError, violationError } from '../remote-error.js';
-import { waitIn } from '../retry-after.js';
+import type { PlainCall } from '../endpoint/endpoint.js';
+import { eventStream } from '../http/event-stream.js';
+import { httpError, mediaTypeOf, notJson, type Exchange } from '../rpc/exchange.js';
+import type { HttpReply } from '../http/http.js';
+import { remoteError, violationError } from '../rpc/remote-error.js';
+import { waitIn } from '../http/retry-after.js';
 import type { A2aInterface } from './interface.js';
 import { eventsOrJson, historyLengthOf, listParams, type A2aOperation } from './operation.js';
 import { headersFor10, sendParams10 } from './wire-1.0.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureTextBytes, questionPartsMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
-import { isUsableId } from '../handle.js';
+import { isUsableId } from '../endpoint/handle.js';
 import type { RemoteAnswer, RemoteQuestion } from '../transport.js';
 import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';

@@ -3,8 +3,8 @@
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureArtifactsMaxBytes, remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import { isUsableId } from '../handle.js';
-import { remoteError, unknown, unreadable, violationError } from '../remote-error.js';
+import { isUsableId } from '../endpoint/handle.js';
+import { remoteError, unknown, unreadable, violationError } from '../rpc/remote-error.js';
 import type { AnswerReply, FindReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
 import { normalMessage, normalTask } from './normal-form.js';

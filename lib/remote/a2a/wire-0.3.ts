@@ -1,7 +1,7 @@
 // A2A 0.3 over JSON-RPC: what is sent. Pure.
 
 import type { JsonObject } from '../../base/json.js';
-import type { WireCall } from '../endpoint.js';
+import type { WireCall } from '../endpoint/endpoint.js';
 import { partFor03 } from './normal-form.js';
 import {
   acceptedOutputModes,

@@ -1,7 +1,7 @@
 // A2A 1.0 over JSON-RPC: what is sent. Pure.
 
 import type { JsonObject } from '../../base/json.js';
-import type { WireCall } from '../endpoint.js';
+import type { WireCall } from '../endpoint/endpoint.js';
 import type { A2aInterface } from './interface.js';
 import {
   acceptedOutputModes,

@@ -1,7 +1,7 @@
 import { requestTimeoutMs } from '../../base/limits.js';
 import type { Clock } from '../../base/time.js';
-import type { HttpClient, HttpReply, HttpRequest } from '../http.js';
-import { remoteError } from '../remote-error.js';
+import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
+import { remoteError } from '../rpc/remote-error.js';
 import type { Credentials } from './credentials.js';
 
 export interface Sent {

@@ -1,16 +1,29 @@
-import type { EndpointConfig, TransportDeps } from '../transport-deps.js';
-import type { HttpHead, HttpRequest } from '../http.js';
+import type { HttpHead, HttpRequest } from '../http/http.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
-import { awsSecrets } from './aws-secrets.js';
+import { awsSecrets, type AwsSecrets } from '../../secrets/aws-secrets.js';
 import { OAuthCredentials } from './oauth-credentials.js';
-import { SecretReader } from './secret-reader.js';
-import { defaultAwsIdentity, SigV4Credentials } from './sigv4-credentials.js';
+import { SecretReader } from '../../secrets/secret-reader.js';
+import type { ServerConfig } from '../../workflow/app.js';
+import type { TokenDeps } from './oauth-token.js';
+import { type AwsIdentityProvider, defaultAwsIdentity, SigV4Credentials } from './sigv4-credentials.js';
 import { StaticCredentials } from './static-credentials.js';
+
+/** What credentials touch of the world. */
+export interface CredentialDeps extends Omit<TokenDeps, 'reader' | 'allowPrivateAddresses'> {
+  /** Value of a secret by its name, read for every request so that a rotated one is used; undefined when there is none. */
+  readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
+  /** Default: Systems Manager and Secrets Manager. */
+  readonly awsSecrets?: AwsSecrets;
+  /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
+  readonly awsIdentity?: AwsIdentityProvider;
+}
+
+type CredentialConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };
 
 /** The credentials of one configured server. */
 export function createCredentials(
-  { auth = {}, url, allowPrivateAddresses = false }: EndpointConfig,
-  deps: TransportDeps,
+  { auth = {}, url, allowPrivateAddresses = false }: CredentialConfig,
+  deps: CredentialDeps,
 ): Credentials {
   const { clock, readSecret } = deps;
   const reader = new SecretReader({ clock, readSecret, aws: deps.awsSecrets ?? awsSecrets() });

@@ -1,5 +1,5 @@
 import type { StoredError } from '../../base/errors.js';
-import type { HttpHead, HttpRequest } from '../http.js';
+import type { HttpHead, HttpRequest } from '../http/http.js';
 
 /** What is put on one request so that the server knows who asks. */
 export type Presented =

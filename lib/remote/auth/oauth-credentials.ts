@@ -1,8 +1,8 @@
 import { oauthScopesMax, oauthTokenMarginMs } from '../../base/limits.js';
 import { oauthScope, type OAuthClient } from '../../workflow/server-auth.js';
-import type { HttpHead } from '../http.js';
-import { remoteError } from '../remote-error.js';
-import { SingleFlight } from '../single-flight.js';
+import type { HttpHead } from '../http/http.js';
+import { remoteError } from '../rpc/remote-error.js';
+import { SingleFlight } from '../../base/single-flight.js';
 import { readChallenge, type BearerChallenge } from './challenge.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';

@@ -10,13 +10,13 @@ import {
 } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { OAuthClient, PrivateKey } from '../../workflow/server-auth.js';
-import type { HttpClient } from '../http.js';
-import { remoteError } from '../remote-error.js';
-import { isTransient } from '../trouble.js';
+import type { HttpClient } from '../http/http.js';
+import { remoteError } from '../rpc/remote-error.js';
+import { isTransient } from '../rpc/failed-exchange.js';
 import { jsonDocument } from './json-document.js';
 import type { TokenSource } from './oauth-discovery.js';
-import { Secret } from './secret.js';
-import type { SecretReader } from './secret-reader.js';
+import { Secret } from '../../secrets/secret.js';
+import type { SecretReader } from '../../secrets/secret-reader.js';
 import { revealed } from './static-credentials.js';
 
 export interface AccessToken {

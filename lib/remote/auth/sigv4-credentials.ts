@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '../../base/time.js';
 import type { SigV4 } from '../../workflow/server-auth.js';
-import type { HttpRequest } from '../http.js';
-import { remoteError } from '../remote-error.js';
+import type { HttpRequest } from '../http/http.js';
+import { remoteError } from '../rpc/remote-error.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 
 export interface AwsIdentity {

@@ -1,10 +1,10 @@
 import type { StoredError } from '../../base/errors.js';
 import { toStoredError } from '../../base/errors.js';
 import type { SecretSource, ServerAuth } from '../../workflow/server-auth.js';
-import type { HttpHead } from '../http.js';
-import { remoteError } from '../remote-error.js';
+import type { HttpHead } from '../http/http.js';
+import { remoteError } from '../rpc/remote-error.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
-import { describeSource, type SecretReader } from './secret-reader.js';
+import { describeSource, type SecretReader } from '../../secrets/secret-reader.js';
 
 /** The author's headers and bearer token. */
 export class StaticCredentials implements Credentials {

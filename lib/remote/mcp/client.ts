@@ -4,10 +4,10 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
 import type { ServerJobs } from '../../workflow/server-jobs.js';
 import { effectiveJob, type EffectiveJob } from './effective-job.js';
-import { RemoteEndpoint } from '../endpoint.js';
-import type { TransportDeps } from '../transport-deps.js';
-import { isUsableId, unusableId } from '../handle.js';
-import { remoteError } from '../remote-error.js';
+import { RemoteEndpoint } from '../endpoint/endpoint.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { isUsableId, unusableId } from '../endpoint/handle.js';
+import { remoteError } from '../rpc/remote-error.js';
 import type {
   AdoptedTask,
   AnswerReply,

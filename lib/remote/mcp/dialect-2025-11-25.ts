@@ -1,12 +1,12 @@
 import { requestTimeoutMs, startPromptMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint.js';
-import type { TransportDeps } from '../transport-deps.js';
-import { remoteError } from '../remote-error.js';
-import type { Reply } from '../scrub.js';
+import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint/endpoint.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { remoteError } from '../rpc/remote-error.js';
+import type { Reply } from '../endpoint/scrub.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
-import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../trouble.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
 import {
   notSent,
   notStarted,

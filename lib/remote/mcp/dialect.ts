@@ -2,11 +2,11 @@ import type { StoredError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { Exchange } from '../exchange.js';
-import type { Reply } from '../scrub.js';
+import type { Exchange } from '../rpc/exchange.js';
+import type { Reply } from '../endpoint/scrub.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
-import { unknown } from '../remote-error.js';
-import { isTransient, pollTrouble, startTrouble, type Trouble } from '../trouble.js';
+import { unknown } from '../rpc/remote-error.js';
+import { isTransient, pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
 import type { CalledOver } from './jobs.js';
 
 /** A start of one tool. */

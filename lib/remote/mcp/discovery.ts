@@ -2,9 +2,9 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
-import type { Exchange } from '../exchange.js';
-import { remoteError } from '../remote-error.js';
-import { saysNothing, type Trouble } from '../trouble.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { remoteError } from '../rpc/remote-error.js';
+import { saysNothing, type Trouble } from '../rpc/failed-exchange.js';
 import { unready, type Unready } from './dialect.js';
 import { earlierVersions } from './wire-2025-11-25.js';
 import {

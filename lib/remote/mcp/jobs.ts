@@ -4,12 +4,12 @@ import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { EffectiveJob } from './effective-job.js';
-import type { Exchange } from '../exchange.js';
-import { isUsableId } from '../handle.js';
-import { finiteOrRefused } from '../overflow.js';
-import { remoteError, unknown, unreadable } from '../remote-error.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { isUsableId } from '../endpoint/handle.js';
+import { finiteOrRefused } from '../endpoint/overflow.js';
+import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { CancelReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
-import { cancelTrouble, pollTrouble } from '../trouble.js';
+import { cancelTrouble, pollTrouble } from '../rpc/failed-exchange.js';
 import { readToolResult } from './tool-result.js';
 import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
 

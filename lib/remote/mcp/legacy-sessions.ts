@@ -1,11 +1,11 @@
 import { lostSessionsMax, sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { RemoteEndpoint } from '../endpoint.js';
-import type { Exchange } from '../exchange.js';
-import { remoteError } from '../remote-error.js';
-import { SingleFlight } from '../single-flight.js';
-import { isErrorOf, saysNothing } from '../trouble.js';
+import type { RemoteEndpoint } from '../endpoint/endpoint.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { remoteError } from '../rpc/remote-error.js';
+import { SingleFlight } from '../../base/single-flight.js';
+import { isErrorOf, saysNothing } from '../rpc/failed-exchange.js';
 import { unready, type Unready } from './dialect.js';
 import { versionIn } from './jobs.js';
 import { initialize, initialized, readInitialize, type Session } from './wire-2025-11-25.js';

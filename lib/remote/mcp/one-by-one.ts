@@ -1,4 +1,4 @@
-import type { TransportDeps } from '../transport-deps.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
 
 /** Work that is done in the order in which it came, each when the one before has ended or was given its time. */
 export class OneByOne {

@@ -1,10 +1,10 @@
 import { discoveryAgeMaxMs, revisionAgeMs, sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { McpRevision, McpServerConfig } from '../../workflow/app.js';
-import type { RemoteEndpoint } from '../endpoint.js';
-import { remoteError } from '../remote-error.js';
-import { SingleFlight } from '../single-flight.js';
-import type { TransportDeps } from '../transport-deps.js';
+import type { RemoteEndpoint } from '../endpoint/endpoint.js';
+import { remoteError } from '../rpc/remote-error.js';
+import { SingleFlight } from '../../base/single-flight.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Unready } from './dialect.js';
 import { readDiscovery, type Discovery } from './discovery.js';
 import type { LegacySessions } from './legacy-sessions.js';

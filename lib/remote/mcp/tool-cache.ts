@@ -1,10 +1,10 @@
 import { cutUtf8 } from '../../base/json.js';
 import { sideRequestTimeoutMs, toolListAgeMs, toolListPagesMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { Answered, RemoteEndpoint, WireCall } from '../endpoint.js';
-import type { TransportDeps } from '../transport-deps.js';
-import { violationError } from '../remote-error.js';
-import { SingleFlight } from '../single-flight.js';
+import type { Answered, RemoteEndpoint, WireCall } from '../endpoint/endpoint.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { violationError } from '../rpc/remote-error.js';
+import { SingleFlight } from '../../base/single-flight.js';
 import type { StartReply } from '../transport.js';
 import { unready, type JobStart, type Unready } from './dialect.js';
 import { readToolPage, type ListedTool } from './tool-list.js';

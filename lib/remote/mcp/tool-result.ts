@@ -3,7 +3,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { disguisedTaskMaxChars } from '../../base/limits.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { unknown } from '../remote-error.js';
+import { unknown } from '../rpc/remote-error.js';
 import type { StartReply } from '../transport.js';
 
 /** A tool that answered at once. `isError` is an outcome like any other: the tool ran and says that it could not do it. */

@@ -5,12 +5,12 @@ import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { Answered, WireCall } from '../endpoint.js';
-import type { Exchange } from '../exchange.js';
-import { isUsableId } from '../handle.js';
-import { remoteError, unknown, unreadable } from '../remote-error.js';
+import type { Answered, WireCall } from '../endpoint/endpoint.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { isUsableId } from '../endpoint/handle.js';
+import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
-import { pollTrouble } from '../trouble.js';
+import { pollTrouble } from '../rpc/failed-exchange.js';
 import { taskForJob, type ToolStart } from './dialect.js';
 import { readToolResult } from './tool-result.js';
 import {

@@ -3,9 +3,9 @@
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureDataMaxBytes, requestStateMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
-import type { WireCall } from '../endpoint.js';
-import { isUsableId } from '../handle.js';
-import { remoteError, unknown, unreadable } from '../remote-error.js';
+import type { WireCall } from '../endpoint/endpoint.js';
+import { isUsableId } from '../endpoint/handle.js';
+import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import { taskForJob, type ToolStart } from './dialect.js';
 import { inputResponse, readInputRequests } from './elicitation.js';

@@ -15,10 +15,10 @@ import { fetchCard } from '../a2a/fetch-card.js';
 import type { A2aInterface } from '../a2a/interface.js';
 import { contextIdOf } from '../a2a/message-id.js';
 import type { A2aOperation } from '../a2a/operation.js';
-import { RemoteEndpoint, type Send } from '../endpoint.js';
-import type { Exchange } from '../exchange.js';
-import type { TransportDeps } from '../transport-deps.js';
-import { startTrouble } from '../trouble.js';
+import { RemoteEndpoint, type Send } from '../endpoint/endpoint.js';
+import type { Exchange } from '../rpc/exchange.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { startTrouble } from '../rpc/failed-exchange.js';
 import {
   authOption,
   authSet,

@@ -1,6 +1,6 @@
 import { requestTimeoutMs } from '../../base/limits.js';
 import type { McpServerConfig } from '../../workflow/app.js';
-import { RemoteEndpoint } from '../endpoint.js';
+import { RemoteEndpoint } from '../endpoint/endpoint.js';
 import { LegacySessions } from '../mcp/legacy-sessions.js';
 import { RevisionFinder } from '../mcp/revision.js';
 import { ToolCache } from '../mcp/tool-cache.js';
@@ -8,7 +8,7 @@ import type { ListedTool } from '../mcp/tool-list.js';
 import { toolsList as legacyToolsList } from '../mcp/wire-2025-11-25.js';
 import { mcpWire, toolsList } from '../mcp/wire-2026-07-28.js';
 import type { StoredError } from '../../base/errors.js';
-import type { TransportDeps } from '../transport-deps.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
 import {
   authOption,
   authSet,

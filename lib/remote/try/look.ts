@@ -1,5 +1,5 @@
 import { a2aAgent, mcpServer, type ServerConfig } from '../../workflow/app.js';
-import type { TransportDeps } from '../transport-deps.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { ServerLook } from './findings.js';
 import { lookAtAgent } from './look-at-agent.js';
 import { lookAtTools } from './look-at-tools.js';

@@ -1,9 +1,9 @@
 import { cutUtf8 } from '../../base/json.js';
 import type { Clock } from '../../base/time.js';
-import { keysIn } from '../endpoint.js';
-import { mediaTypeOf } from '../exchange.js';
-import type { HttpClient, HttpReply, HttpRequest } from '../http.js';
-import { scrubText } from '../scrub.js';
+import { keysIn } from '../endpoint/endpoint.js';
+import { mediaTypeOf } from '../rpc/exchange.js';
+import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
+import { scrubText } from '../endpoint/scrub.js';
 
 /** A request and what came of it, for the eyes of a person. Headers are never among it: they hold credentials. */
 export interface WireEvent {

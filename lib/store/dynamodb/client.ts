@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { awsRequestHandler } from '../../base/aws-request-handler.js';
+import { awsRequestHandler } from '../../sdk/aws-request-handler.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 
 export interface DynamoDbClientOptions {

@@ -70,7 +70,8 @@ type Kms = Pick<typeof Sdk, 'GenerateDataKeyCommand' | 'DecryptCommand' | 'KMSSe
 };
 
 async function openKms({ endpoint }: KmsOptions): Promise<Kms> {
-  const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } = await import('./kms-client.js');
+  const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } =
+    await import('../../sdk/kms-client.js');
   const client = new KMSClient({
     ...(endpoint === undefined
       ? {}

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { awsSecrets } from '../../../lib/remote/auth/aws-secrets.js';
+import { awsSecrets } from '../../../lib/secrets/aws-secrets.js';
 import { closeAll, json, serve } from '../loopback.js';
 
 afterEach(closeAll);

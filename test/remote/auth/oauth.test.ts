@@ -3,9 +3,9 @@ import { createLocalJWKSet, exportJWK, exportPKCS8, generateKeyPair, jwtVerify }
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../lib/base/time.js';
 import { createCredentials } from '../../../lib/remote/auth/create-credentials.js';
-import type { HttpClient } from '../../../lib/remote/http.js';
+import type { HttpClient } from '../../../lib/remote/http/http.js';
 import type { PollReply, RemoteTaskTransport } from '../../../lib/remote/transport.js';
-import { createTransports } from '../../../lib/remote/transports.js';
+import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { mcpServer } from '../../../lib/workflow/app.js';
 import { type OAuthClient, secret } from '../../../lib/workflow/server-auth.js';
 import { closeAll, httpClient, json, nowMs, serve, transportDeps } from '../loopback.js';

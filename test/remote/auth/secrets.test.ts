@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../lib/base/errors.js';
-import type { AwsSecrets } from '../../../lib/remote/auth/aws-secrets.js';
-import { describeSource, SecretReader } from '../../../lib/remote/auth/secret-reader.js';
-import { Secret } from '../../../lib/remote/auth/secret.js';
+import type { AwsSecrets } from '../../../lib/secrets/aws-secrets.js';
+import { describeSource, SecretReader } from '../../../lib/secrets/secret-reader.js';
+import { Secret } from '../../../lib/secrets/secret.js';
 import { secret, secretsManager, ssmParameter } from '../../../lib/workflow/server-auth.js';
 
 describe('Secret', () => {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import type { AwsIdentity } from '../../../lib/remote/auth/sigv4-credentials.js';
-import { createTransports } from '../../../lib/remote/transports.js';
+import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { mcpServer } from '../../../lib/workflow/app.js';
 import { closeAll, httpClient, nowMs, type Received, result, serve, transportDeps } from '../loopback.js';
 

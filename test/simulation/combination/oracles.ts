@@ -3,7 +3,7 @@ import type { EpochMs } from '../../../lib/base/time.js';
 import type { HistoryEvent, RunOutcome } from '../../../lib/history/event.js';
 import { RunState } from '../../../lib/history/run-state.js';
 import { toHead, toInbox, toRunName, toSchedule, toToken } from '../../../lib/store/items.js';
-import type { InboxRecord, RunHead, TokenRecord } from '../../../lib/store/records.js';
+import type { InboxRecord, RunHead, TokenRecord } from '../../../lib/history/records.js';
 import type { Item } from '../../../lib/store/table.js';
 import { sourceOf } from '../oracles.js';
 import type { Process, RemoteTask, World } from '../world.js';

@@ -1,7 +1,7 @@
 // What a foreign server was sent and what it answered, as files keep it.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/base/json.js';
-import type { HttpClient, HttpReply, HttpRequest } from '../../../lib/remote/http.js';
+import type { HttpClient, HttpReply, HttpRequest } from '../../../lib/remote/http/http.js';
 import type { RemoteRequest } from '../../../lib/remote/transport.js';
 
 export interface RecordedExchange {

@@ -1,6 +1,6 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { drainMicrotasks } from '../../../lib/operations/drain.js';
+import { drainMicrotasks } from '../../../lib/process/drain.js';
 
 let rejections: unknown[] = [];
 const listen = (reason: unknown): number => rejections.push(reason);

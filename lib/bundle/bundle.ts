@@ -1,0 +1,106 @@
+import { access } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type BuildFailure, type Location, type Metafile, type Plugin } from 'esbuild';
+import { EngineError } from '../base/errors.js';
+import { otherCredentials } from './other-credentials.js';
+import { packageParts } from './package-parts.js';
+import { pinoParts } from './pino-parts.js';
+import { plainEndpointCache } from './plain-endpoint-cache.js';
+import { bundling } from '../topology/topology.js';
+import { undiciParts } from './undici-parts.js';
+
+export interface BundleOptions {
+  /** The user's configuration, whose default export is an app. */
+  readonly configFile: string;
+  readonly outDir: string;
+  /** Files that import `outwait:app`, by the name of the bundle that each becomes. Default: `app`, which exports the app. */
+  readonly entries?: Readonly<Record<string, string>>;
+  /** Packages that stay outside and are found when the bundle runs, as patterns. Default none. */
+  readonly external?: readonly string[];
+  /** Is given what went into the bundles, for whoever measures them. */
+  readonly onMetafile?: (metafile: Metafile) => void;
+}
+
+/**
+ * Bundles code that imports `outwait:app` with the user's configuration in that place and with this package, not
+ * another copy of it, as `outwait`. Gives the files by the names of the entries.
+ * @throws EngineError `CONFIG_INVALID` that names the file and, where there is one, the place of the mistake
+ */
+export async function bundle({
+  configFile,
+  outDir,
+  entries = { app: appEntry },
+  external = [],
+  onMetafile,
+}: BundleOptions): Promise<Record<string, string>> {
+  const config = resolve(configFile);
+  await access(config).catch(() => {
+    throw new EngineError('CONFIG_INVALID', `there is no configuration at ${configFile}`);
+  });
+  const { banner, mainFields, ...settings } = bundling;
+  try {
+    const { metafile } = await build({
+      ...settings,
+      metafile: true,
+      mainFields: [...mainFields],
+      banner: { js: banner },
+      bundle: true,
+      external: [...external],
+      entryPoints: { ...entries },
+      outdir: outDir,
+      outExtension: { '.js': '.mjs' },
+      logLevel: 'silent',
+      plugins: [
+        resolveNames(config),
+        packageParts(ownFolder, undiciParts),
+        packageParts(ownFolder, pinoParts),
+        otherCredentials(),
+        plainEndpointCache(),
+      ],
+    });
+    onMetafile?.(metafile);
+  } catch (error) {
+    throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled: ${textOf(error)}`);
+  }
+  return Object.fromEntries(Object.keys(entries).map((name) => [name, join(resolve(outDir), `${name}.mjs`)]));
+}
+
+const appEntry = 'outwait:app-entry';
+
+function resolveNames(configFile: string): Plugin {
+  return {
+    name: 'outwait',
+    setup(builder) {
+      builder.onResolve({ filter: /^outwait:app-entry$/ }, () => ({ path: appEntry, namespace: 'outwait' }));
+      builder.onLoad({ filter: /./, namespace: 'outwait' }, () => ({
+        contents: "export { default } from 'outwait:app';",
+        resolveDir: dirname(configFile),
+      }));
+      builder.onResolve({ filter: /^outwait:app$/ }, () => ({ path: configFile }));
+      builder.onResolve({ filter: /^outwait(\/testing)?$/ }, ({ path }) => ({
+        path: ownFile(path === 'outwait' ? 'index' : 'testing'),
+      }));
+    },
+  };
+}
+
+const here = fileURLToPath(import.meta.url);
+const ownFolder = resolve(dirname(here), '..');
+
+/** A public module of this package: TypeScript in a clone, JavaScript when built. */
+function ownFile(name: 'index' | 'testing'): string {
+  return join(ownFolder, `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
+}
+
+/** Each mistake with its place, in one line. */
+function textOf(error: unknown): string {
+  const errors = (error as Partial<BuildFailure>).errors;
+  if (errors === undefined) return error instanceof Error ? error.message : 'unknown error';
+  return errors.map(({ location, text }) => (location === null ? text : `${placeOf(location)}: ${text}`)).join('; ');
+}
+
+/** As editors count: esbuild counts columns from 0. */
+function placeOf({ file, line, column }: Location): string {
+  return `${file}:${line}:${column + 1}`;
+}

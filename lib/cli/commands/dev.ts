@@ -1,0 +1,98 @@
+import { type Command, Option } from 'commander';
+import { isEngineError } from '../../base/errors.js';
+import type { EventBus } from '../../bus/event-bus.js';
+import { originsArgument, urlArgument, wholeNumberArgument } from '../arguments.js';
+import { CliError, exitCodes } from '../cli-error.js';
+import { plainJson } from '../plain.js';
+
+interface Flags {
+  readonly port: number;
+  readonly config: string;
+  readonly state: string;
+  readonly store?: 'dynamodb' | 'memory';
+  readonly dynamodbEndpoint?: string;
+  readonly allowOrigin?: readonly string[];
+  readonly events?: boolean;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+export function addDevCommand(program: Command): void {
+  program
+    .command('dev')
+    .description('run workflows on this machine')
+    .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', wholeNumberArgument(0, 65_535), 4_000)
+    .option('--config <file>', 'the configuration, whose default export is defineApp({ … })', 'outwait.config.ts')
+    .option('--state <folder>', 'where runs are kept', '.outwait')
+    .addOption(
+      new Option('--store <kind>', 'default: dynamodb where dynoxide is installed').choices(['dynamodb', 'memory']),
+    )
+    .addOption(
+      new Option('--dynamodb-endpoint <url>', 'use a DynamoDB stand-in that runs already')
+        .argParser(urlArgument)
+        .conflicts('store'),
+    )
+    .option('--allow-origin <origin>', 'lets web pages from there use it; may be repeated', originsArgument)
+    .option('--events', 'print lifecycle events, one JSON object on a line')
+    .addOption(
+      new Option('--log-level <level>', 'of the log on stderr')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('warn'),
+    )
+    .action(runDev);
+}
+
+async function runDev(flags: Flags): Promise<void> {
+  // First of all: a signal during the start must still end what was started.
+  const signalled = firstSignal();
+  // Loaded here, so that the other commands start fast.
+  const [{ startDev }, { createLog }, { logRejections }, { pino }] = await Promise.all([
+    import('../../local/dev.js'),
+    import('../../process/log.js'),
+    import('../../process/rejections.js'),
+    import('pino'),
+  ]);
+  const log = createLog({ level: flags.logLevel, destination: pino.destination({ fd: 2, sync: true }) });
+  process.setSourceMapsEnabled(true);
+  logRejections(log);
+  let lost: Error | undefined;
+  try {
+    const dev = await startDev({
+      port: flags.port,
+      configFile: flags.config,
+      stateFolder: flags.state,
+      log,
+      ...(flags.store === undefined ? {} : { store: flags.store }),
+      ...(flags.dynamodbEndpoint === undefined ? {} : { dynamodbEndpoint: flags.dynamodbEndpoint }),
+      ...(flags.allowOrigin === undefined ? {} : { allowedOrigins: flags.allowOrigin }),
+      ...(flags.events === true ? { bus: printedEvents } : {}),
+    });
+    console.log(dev.ready);
+    lost = await Promise.race([signalled, dev.lost]);
+    await dev.stop();
+  } catch (error) {
+    if (isEngineError(error)) throw new CliError(error.message, exitCodes.failed);
+    throw error;
+  }
+  if (lost !== undefined) console.error(`outwait: ${lost.message}`);
+  // Idle connections to remote servers would keep the process for seconds.
+  process.exit(lost === undefined ? exitCodes.ok : exitCodes.failed);
+}
+
+const printedEvents: EventBus = {
+  publish: async (events) => {
+    for (const event of events) console.log(plainJson(event));
+  },
+};
+
+/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
+function firstSignal(): Promise<undefined> {
+  return new Promise((resolve) => {
+    const onSignal = (): void => {
+      process.on('SIGINT', () => process.exit(exitCodes.failed));
+      process.on('SIGTERM', () => process.exit(exitCodes.failed));
+      resolve(undefined);
+    };
+    process.once('SIGINT', onSignal);
+    process.once('SIGTERM', onSignal);
+  });
+}

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { wholeNumberArgument } from '../arguments.js';
+import { exitCodes } from '../cli-error.js';
+import { withJson } from '../common-options.js';
+import { print } from '../output.js';
+import { plain } from '../plain.js';
+
+interface Flags {
+  readonly port: number;
+  readonly config: string;
+  readonly state: string;
+  readonly json?: boolean;
+}
+
+export function addDoctorCommand(program: Command): void {
+  withJson(program.command('doctor'))
+    .description('look at what local mode needs; the exit code is 1 when something is wrong')
+    .option('--port <number>', 'the port of outwait dev', wholeNumberArgument(0, 65_535), 4_000)
+    .option('--config <file>', 'the configuration', 'outwait.config.ts')
+    .option('--state <folder>', 'where runs are kept', '.outwait')
+    .action(doctor);
+}
+
+async function doctor({ port, config, state, ...flags }: Flags): Promise<void> {
+  // Loaded here, so that the other commands start fast.
+  const { examine } = await import('../../local/doctor.js');
+  const findings = await examine({
+    port,
+    configFile: config,
+    stateFolder: state,
+    nodeVersion: process.versions.node,
+    environment: process.env,
+  });
+  print(flags, { findings }, () =>
+    findings
+      .map(({ check, ok, text }) => `${(ok ? 'ok' : 'problem').padEnd(7)}  ${check.padEnd(13)}  ${plain(text)}`)
+      .join('\n'),
+  );
+  if (findings.some(({ ok }) => !ok)) process.exitCode = exitCodes.failed;
+}

@@ -1,0 +1,99 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { isRunId } from '../../base/ids.js';
+import { listStatuses, type RunList } from '../../operations/views/read-runs.js';
+import { ApiClient, ApiError } from '../api-client.js';
+import { tagsArgument, wholeNumberArgument } from '../arguments.js';
+import { CliError, exitCodes } from '../cli-error.js';
+import { common, type CommonFlags } from '../common-options.js';
+import { formatExport } from '../format.js';
+import { print } from '../output.js';
+import { readWholeHistory } from '../whole-history.js';
+
+/** Rows of a page, as many as a request may ask for. */
+const pageRows = 100;
+
+interface Flags extends CommonFlags {
+  readonly status: string;
+  readonly workflow?: string;
+  readonly tag?: Readonly<Record<string, string>>;
+  readonly limit: number;
+}
+
+export interface Exported {
+  readonly folder: string;
+  readonly histories: number;
+  /** Runs whose history the engine could not give, and what it said. */
+  readonly failed: readonly { readonly runId: string; readonly reason: string }[];
+}
+
+export function addExportCommand(program: Command): void {
+  common(program.command('export'))
+    .description('write the histories of runs into a folder, for outwait replay --from; they hold payloads')
+    .argument('<folder>', 'made if it is not there; it must be empty')
+    .addOption(new Option('--status <status>', 'of the runs').choices(listStatuses).default('running'))
+    .option('--workflow <name>', 'only runs of this workflow')
+    .option('--tag <name=value>', 'only runs with this tag; more than once: with all of them', tagsArgument)
+    .option('--limit <number>', 'most runs, the newest first', wholeNumberArgument(1, 100_000), 1_000)
+    .action(exportHistories);
+}
+
+async function exportHistories(folder: string, flags: Flags): Promise<void> {
+  await openEmpty(folder);
+  const client = new ApiClient(flags);
+  let histories = 0;
+  const failed: { readonly runId: string; readonly reason: string }[] = [];
+  for await (const { runId } of runsOf(client, flags)) {
+    try {
+      const history = await readWholeHistory(client, runId);
+      // What workflows are given is in it: for nobody but this user.
+      await writeFile(join(folder, `${runId}.json`), `${JSON.stringify(history)}\n`, { mode: 0o600 });
+      histories++;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.isPassing) throw error;
+      failed.push({ runId, reason: error.message });
+    }
+  }
+  const exported: Exported = { folder, histories, failed };
+  print(flags, exported, () => formatExport(exported));
+  if (failed.length > 0) process.exitCode = exitCodes.failed;
+}
+
+/** A history of an earlier export would be taken for one of a run that is under way. */
+async function openEmpty(folder: string): Promise<void> {
+  let names: readonly string[];
+  try {
+    await mkdir(folder, { recursive: true });
+    names = await readdir(folder);
+  } catch (error) {
+    throw new CliError(
+      `${folder} cannot be used (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+      exitCodes.usage,
+    );
+  }
+  if (names.length > 0)
+    throw new CliError(`${folder} must be empty, it holds ${names.length} files or folders`, exitCodes.usage);
+}
+
+async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList['runs'][number]> {
+  const query = new URLSearchParams({ status: flags.status, limit: String(Math.min(flags.limit, pageRows)) });
+  if (flags.workflow !== undefined) query.set('workflow', flags.workflow);
+  for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    if (cursor !== undefined) query.set('cursor', cursor);
+    const page: RunList = await client.get<RunList>(`/runs?${query.toString()}`);
+    for (const run of page.runs) {
+      // It becomes the name of a file, and whoever answers may not be an engine.
+      if (!isRunId(run.runId)) throw new CliError('the engine gave a run id that is none', exitCodes.failed);
+      if (seen.has(run.runId)) continue;
+      if (seen.size === flags.limit) return;
+      seen.add(run.runId);
+      yield run;
+    }
+    // Always further on, whatever answers.
+    cursor = page.cursor === cursor ? undefined : page.cursor;
+  } while (cursor !== undefined);
+}

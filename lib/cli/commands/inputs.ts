@@ -1,0 +1,66 @@
+import { type Command, Option } from 'commander';
+import type { JsonValue } from '../../base/json.js';
+import type { RemoteAnswer } from '../../history/remote-question.js';
+import type { AnswerResult, InputView } from '../../operations/requests/inputs.js';
+import { ApiClient } from '../api-client.js';
+import { inputIdArgument, jsonArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { CliError, exitCodes } from '../cli-error.js';
+import { common, type CommonFlags } from '../common-options.js';
+import { formatInputs } from '../format.js';
+import { print } from '../output.js';
+
+/** The commands for people who answer what runs ask. */
+export function addInputCommands(program: Command): void {
+  common(program.command('inputs'))
+    .description('list the questions that wait for a person')
+    .option('--limit <number>', 'most rows', wholeNumberArgument(1, 100), 20)
+    .option('--cursor <text>', 'from the page before', textArgument(2_048))
+    .action(list);
+  common(program.command('answer'))
+    .description('answer a question, once')
+    .argument('<inputId>', 'id of the question', inputIdArgument)
+    .addOption(new Option('--content <json>', 'accept, with this content').argParser(jsonArgument))
+    .addOption(new Option('--accept', 'accept without content').conflicts('content'))
+    .addOption(new Option('--decline', 'decline to answer').conflicts(['content', 'accept']))
+    .addOption(
+      new Option('--cancel', 'dismiss the question without a choice').conflicts(['content', 'accept', 'decline']),
+    )
+    .action(answer);
+}
+
+interface ListFlags extends CommonFlags {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const query = new URLSearchParams({
+    limit: String(flags.limit),
+    ...(flags.cursor === undefined ? {} : { cursor: flags.cursor }),
+  });
+  const page = await new ApiClient(flags).get<{ readonly inputs: readonly InputView[]; readonly cursor?: string }>(
+    `/inputs?${query.toString()}`,
+  );
+  print(flags, page, () => formatInputs(page));
+}
+
+interface AnswerFlags extends CommonFlags {
+  readonly content?: JsonValue;
+  readonly accept?: boolean;
+  readonly decline?: boolean;
+  readonly cancel?: boolean;
+}
+
+async function answer(inputId: string, flags: AnswerFlags): Promise<void> {
+  const result = await new ApiClient(flags).post<AnswerResult>(`/inputs/${inputId}`, answerOf(flags));
+  print(flags, result, () => (result.answered ? 'answered' : `not answered: ${result.reason}`));
+  if (!result.answered) process.exitCode = exitCodes.failed;
+}
+
+function answerOf({ content, accept, decline, cancel }: AnswerFlags): RemoteAnswer {
+  if (content !== undefined) return { action: 'accept', content };
+  if (accept === true) return { action: 'accept' };
+  if (decline === true) return { action: 'decline' };
+  if (cancel === true) return { action: 'cancel' };
+  throw new CliError('say what to answer: --content <json>, --accept, --decline or --cancel', exitCodes.usage);
+}

@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander';
+import type { RunExplanation } from '../../operations/views/explain-run.js';
+import type { ExternalWaitPage } from '../../operations/views/list-external-waits.js';
+import { listStatuses, type RunList, type RunView } from '../../operations/views/read-runs.js';
+import { ApiClient } from '../api-client.js';
+import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { common, type CommonFlags } from '../common-options.js';
+import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from '../format.js';
+import { print } from '../output.js';
+import { readWholeHistory } from '../whole-history.js';
+
+/** The commands that change nothing. */
+export function addReadCommands(program: Command): void {
+  common(program.command('list'))
+    .description('list runs')
+    .addOption(new Option('--status <status>').choices(listStatuses))
+    .option('--workflow <name>', 'only runs of this workflow')
+    .option('--tag <name=value>', 'only runs with this tag; more than once: with all of them', tagsArgument)
+    .option('--limit <number>', 'most rows', wholeNumberArgument(1, 100), 20)
+    .option('--cursor <text>', 'from the page before', textArgument(2_048))
+    .action(list);
+  common(program.command('show'))
+    .description('show a run and what it waits for')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .action(show);
+  common(program.command('why'))
+    .description('say why a run is where it is')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .action(why);
+  common(program.command('waits'))
+    .description('list the waits that somebody outside may settle; --json also gives their tokens')
+    .option('--run <runId>', 'only those of this run', runIdArgument)
+    .addOption(new Option('--after <text>', 'from the page before').argParser(textArgument(256)).conflicts('run'))
+    .action(waits);
+  common(program.command('history'))
+    .description('show the events of a run')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .action(history);
+}
+
+interface ListFlags extends CommonFlags {
+  readonly status?: string;
+  readonly workflow?: string;
+  readonly tag?: Readonly<Record<string, string>>;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const query = new URLSearchParams({
+    limit: String(flags.limit),
+    ...(flags.status === undefined ? {} : { status: flags.status }),
+    ...(flags.workflow === undefined ? {} : { workflow: flags.workflow }),
+    ...(flags.cursor === undefined ? {} : { cursor: flags.cursor }),
+  });
+  for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
+  const page = await new ApiClient(flags).get<RunList>(`/runs?${query.toString()}`);
+  print(flags, page, () => formatList(page));
+}
+
+async function waits(flags: CommonFlags & { readonly run?: string; readonly after?: string }): Promise<void> {
+  const { run, after } = flags;
+  const query = new URLSearchParams({
+    ...(run === undefined ? {} : { run }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
+  print(flags, page, () => formatWaits(page));
+}
+
+async function show(runId: string, flags: CommonFlags): Promise<void> {
+  const run = await new ApiClient(flags).get<RunView>(`/runs/${runId}`);
+  print(flags, run, () => formatRun(run));
+}
+
+async function why(runId: string, flags: CommonFlags): Promise<void> {
+  const run = await new ApiClient(flags).get<RunExplanation>(`/runs/${runId}/why`);
+  print(flags, run, () => formatWhy(run));
+}
+
+async function history(runId: string, flags: CommonFlags): Promise<void> {
+  const view = await readWholeHistory(new ApiClient(flags), runId);
+  print(flags, view, () => formatHistory(view));
+}

@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import { envNames } from '../../topology/env.js';
+import { urlArgument, wholeNumberArgument } from '../arguments.js';
+import { CliError, exitCodes } from '../cli-error.js';
+import { withJson } from '../common-options.js';
+import { formatRedriven } from '../format.js';
+import { print } from '../output.js';
+
+const queues = {
+  turn: envNames.turnQueueUrl,
+  work: envNames.workQueueUrl,
+  step: envNames.stepQueueUrl,
+  start: envNames.startQueueUrl,
+} as const;
+type QueueName = keyof typeof queues;
+const queueNames = Object.keys(queues) as readonly QueueName[];
+
+interface Flags {
+  readonly queue?: QueueName;
+  readonly dryRun?: boolean;
+  readonly limit: number;
+  readonly sqsEndpoint?: string;
+  readonly json?: boolean;
+}
+
+export interface Redriven {
+  readonly queue: string;
+  /** About so many waited in its dead-letter queue. */
+  readonly deadLetters: number;
+  readonly moved: number;
+}
+
+export function addRedriveCommand(program: Command): void {
+  withJson(program.command('redrive'))
+    .description('move what waits in the dead-letter queues of a deployment on AWS back into its queues')
+    .addOption(new Option('--queue <name>', 'only of this queue').choices(queueNames))
+    .option('--dry-run', 'only say how much waits there')
+    .option('--limit <number>', 'most messages of each queue', wholeNumberArgument(1, 100_000), 1_000)
+    .addOption(new Option('--sqs-endpoint <url>', 'ask an SQS stand-in instead of AWS').argParser(urlArgument))
+    .addHelpText(
+      'after',
+      `\nThe queues are those of ${Object.values(queues).join(', ')}, credentials and region\n` +
+        'those of the AWS SDK. No run needs this: the sweep finds what a lost message was about within a minute.',
+    )
+    .action(redriveQueues);
+}
+
+async function redriveQueues(flags: Flags): Promise<void> {
+  const named = flags.queue === undefined ? queueNames : [flags.queue];
+  const urls = named.map((queue) => ({ queue, url: urlOf(queue) }));
+  // Loaded here, so that the other commands start fast.
+  const { createSqsClient } = await import('../../sdk/sqs-client.js');
+  const { findDeadLetters, redrive } = await import('../../queue/redrive.js');
+  const client = createSqsClient(flags.sqsEndpoint === undefined ? {} : { endpoint: flags.sqsEndpoint });
+  const redriven: Redriven[] = [];
+  try {
+    for (const { queue, url } of urls) {
+      try {
+        const { url: from, count: deadLetters } = await findDeadLetters(client, url);
+        const moved = flags.dryRun === true ? 0 : await redrive(client, { from, to: url, limit: flags.limit });
+        redriven.push({ queue, deadLetters, moved });
+      } catch (error) {
+        throw new CliError(`${queue} queue: ${reasonOf(error)}`, exitCodes.failed);
+      }
+    }
+  } finally {
+    client.destroy();
+  }
+  print(flags, { queues: redriven }, () => formatRedriven(redriven));
+}
+
+function urlOf(queue: QueueName): string {
+  const name = queues[queue];
+  const url = process.env[name] ?? '';
+  if (!URL.canParse(url))
+    throw new CliError(
+      `${name} must be the URL of the ${queue} queue, it is ${url === '' ? 'not set' : 'none'}`,
+      exitCodes.usage,
+    );
+  return url;
+}
+
+/** Messages of the SDK hold addresses and account numbers. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return error.name === 'EngineError' ? error.message : `SQS refuses or cannot be reached (${error.name})`;
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import type { CancelRemoteResult, RemoteTaskPage } from '../../operations/views/remote-tasks.js';
+import { ApiClient } from '../api-client.js';
+import { nameArgument, runIdArgument, textArgument, waitIdArgument, wholeNumberArgument } from '../arguments.js';
+import { exitCodes } from '../cli-error.js';
+import { common, type CommonFlags } from '../common-options.js';
+import { formatRemoteTasks } from '../format.js';
+import { print } from '../output.js';
+
+/** The commands that look after tasks on remote servers. */
+export function addRemoteCommands(program: Command): void {
+  const remote = program.command('remote').description('look after tasks on remote servers');
+  common(remote.command('ls'))
+    .description('list the remote tasks of runs under way, or those that nobody waits for')
+    .option('--orphaned', 'tasks that may be running and that no run waits for any more')
+    .option('--server <name>', 'only those on this server', nameArgument)
+    .option('--limit <number>', 'most rows, with --orphaned', wholeNumberArgument(1, 100), 20)
+    .option('--after <text>', 'from the page before', textArgument(2_048))
+    .action(list);
+  common(remote.command('cancel'))
+    .description('ask the server to cancel a remote task')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<waitId>', 'number of the wait', waitIdArgument)
+    .action(cancel);
+  common(remote.command('poll'))
+    .description('have a remote task read now')
+    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<waitId>', 'number of the wait', waitIdArgument)
+    .action(poll);
+}
+
+interface ListFlags extends CommonFlags {
+  readonly orphaned?: boolean;
+  readonly server?: string;
+  readonly limit: number;
+  readonly after?: string;
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const query = new URLSearchParams({
+    limit: String(flags.limit),
+    ...(flags.orphaned === true ? { orphaned: 'true' } : {}),
+    ...(flags.server === undefined ? {} : { server: flags.server }),
+    ...(flags.after === undefined ? {} : { after: flags.after }),
+  });
+  const page = await new ApiClient(flags).get<RemoteTaskPage>(`/remote-tasks?${query.toString()}`);
+  print(flags, page, () => formatRemoteTasks(page));
+}
+
+async function cancel(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
+  const path = `/runs/${runId}/waits/${waitId}/cancel-remote`;
+  const answer = await new ApiClient(flags).post<CancelRemoteResult>(path, {});
+  print(flags, answer, () =>
+    answer.cancelled ? 'cancelled' : `not cancelled: the server ${whyNot[answer.reason]}: ${answer.error.message}`,
+  );
+  if (!answer.cancelled) process.exitCode = exitCodes.failed;
+}
+
+const whyNot = { refused: 'refuses', unanswered: 'gave no usable answer' } as const;
+
+async function poll(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
+  const path = `/runs/${runId}/waits/${waitId}/poll`;
+  const answer = await new ApiClient(flags).post<{ readonly accepted: boolean }>(path, {});
+  print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: nobody waits for the task any more'));
+  if (!answer.accepted) process.exitCode = exitCodes.failed;
+}

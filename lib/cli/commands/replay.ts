@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { isEngineError, storedError, type StoredError } from '../../base/errors.js';
+import type { HistoryView } from '../../operations/views/read-runs.js';
+import type { ReplayedHistory } from '../../operations/views/replay-history.js';
+import { CliError, exitCodes } from '../cli-error.js';
+import { withJson } from '../common-options.js';
+import { formatOutcome, formatReplays } from '../format.js';
+import { historyFiles, readHistoryFile } from '../history-files.js';
+import { print } from '../output.js';
+
+interface Flags {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly from?: readonly string[];
+}
+
+/** What came of one file. */
+export interface ReplayedFile {
+  readonly file: string;
+  readonly kind: ReplayedHistory['kind'] | 'unreadable';
+  /** Missing where the file holds no history. */
+  readonly runId?: string;
+  readonly workflow?: string;
+  readonly version?: string;
+  /** Why it does not fit, or cannot be read. */
+  readonly error?: StoredError;
+}
+
+export function addReplayCommand(program: Command): void {
+  withJson(program.command('replay'))
+    .description('does the code of the configuration fit exported histories? runs no step and calls nobody')
+    .argument('[file]', 'what outwait history <runId> --json printed')
+    .option('--from <paths...>', 'instead of one file: all in these files and folders, with a summary')
+    .option('--config <file>', 'the configuration', 'outwait.config.ts')
+    .addHelpText('after', '\nThe exit code is 1 when a history does not fit, 2 when a path cannot be looked at.')
+    .action(replay);
+}
+
+async function replay(file: string | undefined, flags: Flags, command: Command): Promise<void> {
+  if (file !== undefined && flags.from !== undefined)
+    command.error('error: a file and --from cannot be given together');
+  if (file !== undefined) await replayOne(file, flags);
+  else if (flags.from !== undefined) await replayAll(flags.from, flags);
+  else command.error("error: missing required argument 'file', or --from");
+}
+
+async function replayOne(file: string, flags: Flags): Promise<void> {
+  const history = await readHistoryFile(file);
+  const result = await withReplay(flags.config, (replayWith) => replayWith(history));
+  print(flags, result, () =>
+    result.kind === 'clean'
+      ? `fits${result.outcome === undefined ? '' : `: ${formatOutcome(result.outcome)}`}`
+      : `does not fit: ${result.error.message} (${result.error.code})`,
+  );
+  if (result.kind === 'differs') process.exitCode = exitCodes.failed;
+}
+
+async function replayAll(paths: readonly string[], flags: Flags): Promise<void> {
+  const files = await historyFiles(paths);
+  const results = await withReplay(flags.config, async (replayWith) => {
+    const replayed: ReplayedFile[] = [];
+    // One after the other: a folder may hold more than fits into memory at a time.
+    for (const file of files) replayed.push(await replayFile(file, replayWith));
+    return replayed;
+  });
+  const fit = results.filter(({ kind }) => kind === 'clean').length;
+  print(flags, { histories: results.length, fit, results }, () => formatReplays(results));
+  if (fit < results.length) process.exitCode = exitCodes.failed;
+}
+
+type ReplayWith = (history: HistoryView) => Promise<ReplayedHistory>;
+
+async function replayFile(file: string, replayWith: ReplayWith): Promise<ReplayedFile> {
+  let history: HistoryView;
+  try {
+    history = await readHistoryFile(file);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { file, kind: 'unreadable', error: storedError('HISTORY_FORMAT_UNKNOWN', error.message) };
+  }
+  const { runId, workflow, version } = history;
+  const result = await replayWith(history);
+  return {
+    file,
+    kind: result.kind,
+    runId,
+    workflow,
+    version,
+    ...(result.kind === 'differs' ? { error: result.error } : {}),
+  };
+}
+
+/** The configuration is bundled and loaded once. @throws CliError when it cannot be */
+async function withReplay<Result>(
+  configFile: string,
+  use: (replayWith: ReplayWith) => Promise<Result>,
+): Promise<Result> {
+  // Loaded here, so that the other commands start fast.
+  const [{ loadApp }, { system }, { replayHistory }] = await Promise.all([
+    import('../../aws/load-app.js'),
+    import('../../process/system.js'),
+    import('../../operations/views/replay-history.js'),
+  ]);
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-replay-'));
+  try {
+    const app = await loadApp(configFile, folder);
+    return await use((history) => replayHistory(system, app, history));
+  } catch (error) {
+    if (isEngineError(error)) throw new CliError(error.message, exitCodes.failed);
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

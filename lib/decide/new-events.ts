@@ -1,0 +1,292 @@
+import type { WaitId } from '../base/ids.js';
+import { commitHandlesMaxBytes, commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
+import { jsonBytes } from '../base/json-limit.js';
+import type { JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+import type { HistoryEvent, RemoteQuestionAsked } from '../history/event.js';
+import { questionIdOf } from '../history/remote-question.js';
+import type { OpenWait, RunState } from '../history/run-state.js';
+import type { InboxRecord, TokenRecord } from '../history/records.js';
+import { isNextWithWorker } from './worker-start.js';
+
+/** What a turn knows of its run. */
+export interface Known {
+  readonly state: RunState;
+  readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
+  /** Requests that no commit holds, in the order in which they act. */
+  readonly requests: readonly InboxRecord[];
+  /** The workflow still waits for it: no cancel has closed it. */
+  readonly isWaitedFor: (wait: OpenWait) => boolean;
+}
+
+/** What one commit takes in. `isCut`: more is there, for the next one. */
+export interface Taking {
+  readonly events: readonly HistoryEvent[];
+  readonly isCut: boolean;
+}
+
+/**
+ * What is in no commit yet and is new to the workflow, as much of it as one commit holds: requests from outside in the
+ * order in which they were accepted, settlements, what is due. A terminate goes first; then time, then id, order it.
+ * Nothing has happened later than now, whatever the clock of its sender said.
+ */
+export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): Taking {
+  const requested = requestNews(known.requests, nowMs);
+  const others = [
+    ...tokenNews(known, nowMs),
+    ...startNews(known, nowMs),
+    ...newQuestions(known, nowMs),
+    ...dueNews(known, nowMs),
+  ];
+  if (others.length > 1) others.sort(byTime);
+  const fitting = others.slice(0, fittingCount(others));
+  const beside = results.length === 0 ? fitting : [...fitting, ...results].sort(byTime);
+  const isTerminated = requested[0]?.type === 'TerminateRequested';
+  const [first, rest] = isTerminated ? [requested.slice(0, 1), requested.slice(1)] : [[], requested];
+  return {
+    events: [...first, ...merged(rest, beside)],
+    isCut: requested.length < known.requests.length || fitting.length < others.length,
+  };
+}
+
+export function hasNews(known: Known, nowMs: EpochMs): boolean {
+  return (
+    known.requests.length > 0 ||
+    tokenNews(known, nowMs).length > 0 ||
+    startNews(known, nowMs).length > 0 ||
+    newQuestions(known, nowMs).length > 0 ||
+    dueNews(known, nowMs).length > 0
+  );
+}
+
+/**
+ * Inbox items that no commit holds, in the order in which they act: that in which they were accepted, as far as somebody
+ * can have known it. A request that was sent after another had been accepted has a greater position, whatever the clocks
+ * of the two replicas said. Items of earlier versions have none, and come among the others by their time.
+ */
+export function newRequests(
+  inbox: ReadonlyMap<string, InboxRecord>,
+  { takenInbox }: Pick<RunState, 'takenInbox'>,
+): readonly InboxRecord[] {
+  const positioned: InboxRecord[] = [];
+  const unpositioned: InboxRecord[] = [];
+  for (const item of inbox.values()) {
+    if (!takenInbox.has(item.inboxId)) (item.position === undefined ? unpositioned : positioned).push(item);
+  }
+  positioned.sort((a, b) => (a.position ?? 0) - (b.position ?? 0) || byTimeAndOrder(a, b));
+  unpositioned.sort(byTimeAndOrder);
+  return unpositioned.length === 0 ? positioned : merged(positioned, unpositioned);
+}
+
+function byTimeAndOrder(a: InboxRecord, b: InboxRecord): number {
+  return a.atMs - b.atMs || (a.order ?? 0) - (b.order ?? 0) || compareText(a.inboxId, b.inboxId);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** Two lists as one, each in its own order; of two that may come next the earlier, or that of the first list. */
+function merged<One extends { readonly atMs: EpochMs }>(first: readonly One[], second: readonly One[]): One[] {
+  const all: One[] = [];
+  let at = 0;
+  for (const one of second) {
+    for (let next = first[at]; next !== undefined && next.atMs <= one.atMs; next = first[++at]) all.push(next);
+    all.push(one);
+  }
+  return [...all, ...first.slice(at)];
+}
+
+/**
+ * When each request counts as accepted: not before one that was accepted earlier, nor later than now. In order, so that a
+ * later request is never at an earlier time.
+ */
+function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<readonly [InboxRecord, EpochMs]> {
+  let atMs = 0;
+  for (const item of requests) {
+    atMs = Math.max(atMs, Math.min(item.atMs, nowMs));
+    yield [item, atMs];
+  }
+}
+
+/** Until when the run is paused, with what its inbox says; undefined when it is not. */
+export function pausedUntilMs(
+  { state, requests }: Pick<Known, 'requests' | 'state'>,
+  nowMs: EpochMs,
+): EpochMs | undefined {
+  let untilMs = state.pausedUntilMs;
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item.kind === 'pause') untilMs = atMs + pauseMaxMs;
+    if (item.kind === 'resume') untilMs = undefined;
+  }
+  return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
+}
+
+/** What pauses the run or lets it go on, and nothing else. */
+export function pauseNews({ requests }: Pick<Known, 'requests'>, nowMs: EpochMs): readonly HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item.kind === 'pause' || item.kind === 'resume') news.push(toEvent(item, atMs));
+  }
+  return news.slice(0, fittingCount(news));
+}
+
+/**
+ * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
+ * item is the record of the start.
+ */
+export function newHandles({ state, tokens }: Pick<Known, 'state' | 'tokens'>): readonly HistoryEvent[] {
+  const handles: HistoryEvent[] = [];
+  let bytes = 0;
+  for (const wait of state.openTokens.values()) {
+    if (wait.kind !== 'remoteTask' || wait.handle !== undefined) continue;
+    const token = tokens.get(wait.waitId);
+    if (token?.handle === undefined) continue;
+    bytes += jsonBytes(token.handle as unknown as JsonValue);
+    if (bytes > commitHandlesMaxBytes) break;
+    handles.push({
+      type: 'RemoteTaskStarted',
+      atMs: token.startedAtMs ?? token.createdAtMs,
+      waitId: wait.waitId,
+      handle: token.handle,
+    });
+  }
+  return handles;
+}
+
+/** What servers ask that the log does not have, as much of it as one commit holds. */
+export function newQuestions(
+  { state, tokens }: Pick<Known, 'state' | 'tokens'>,
+  atMs: EpochMs,
+): readonly RemoteQuestionAsked[] {
+  const asked: RemoteQuestionAsked[] = [];
+  let bytes = 0;
+  for (const wait of state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' ? tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token?.questions === undefined || token.settlement !== undefined) continue;
+    const { list, round } = token.questions;
+    for (const question of list) {
+      const one = { question, ...(round === undefined ? {} : { round }) };
+      if (wait.asked.has(questionIdOf(one)) || wait.asked.size >= questionsMax) continue;
+      bytes += jsonBytes(question as unknown as JsonValue);
+      if (asked.length > 0 && bytes > commitTargetBytes) return asked;
+      asked.push({ type: 'RemoteQuestionAsked', atMs, waitId: wait.waitId, ...one });
+    }
+  }
+  return asked;
+}
+
+/** As many of the events as one commit holds, at least one. */
+export function fittingCount(events: readonly HistoryEvent[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (const event of events) {
+    bytes += sizeOf(event);
+    if (count > 0 && bytes > commitTargetBytes) break;
+    count++;
+  }
+  return count;
+}
+
+/** As many of the requests as one commit holds, at least one; a terminate before all others. */
+function requestNews(requests: readonly InboxRecord[], nowMs: EpochMs): HistoryEvent[] {
+  const terminate = requests.find((item) => item.kind === 'terminate');
+  const events = terminate === undefined ? [] : [toEvent(terminate, Math.min(terminate.atMs, nowMs))];
+  let bytes = 0;
+  for (const [item, atMs] of timed(requests, nowMs)) {
+    if (item === terminate) continue;
+    const event = toEvent(item, atMs);
+    bytes += sizeOf(event);
+    if (events.length > 0 && bytes > commitTargetBytes) break;
+    events.push(event);
+  }
+  return events;
+}
+
+function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
+  const { inboxId } = item;
+  switch (item.kind) {
+    case 'cancel':
+      return { type: 'CancelRequested', atMs, inboxId, ...(item.reason === undefined ? {} : { reason: item.reason }) };
+    case 'terminate':
+      return {
+        type: 'TerminateRequested',
+        atMs,
+        inboxId,
+        ...(item.reason === undefined ? {} : { reason: item.reason }),
+      };
+    case 'signal':
+      return { type: 'SignalReceived', atMs, inboxId, name: item.name };
+    case 'pause':
+      return { type: 'RunPaused', atMs, inboxId, untilMs: atMs + pauseMaxMs };
+    case 'resume':
+      return { type: 'RunResumed', atMs, inboxId };
+    case 'retryNow':
+      return { type: 'RetryNowRequested', atMs, inboxId };
+  }
+}
+
+/** Only of waits that the commits read ask for: a newer commit's token may have been read before its commit. */
+function tokenNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const waitId of state.openTokens.keys()) {
+    const settlement = tokens.get(waitId)?.settlement;
+    if (settlement !== undefined && settlement.outcome.kind !== 'run_ended') {
+      news.push({ type: 'TokenSettled', atMs: Math.min(settlement.atMs, nowMs), waitId });
+    }
+  }
+  return news;
+}
+
+/** What starts came to that workers have made, and that only a commit may say. */
+function startNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const wait of state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' && wait.handle === undefined ? tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token?.workerStart?.came === undefined) continue;
+    const { came } = token.workerStart;
+    if (isNextWithWorker(wait, token)) news.push(came.atMs > nowMs ? { ...came, atMs: nowMs } : came);
+  }
+  return news;
+}
+
+function dueNews({ state, isWaitedFor }: Known, nowMs: EpochMs): HistoryEvent[] {
+  const news: HistoryEvent[] = [];
+  for (const wait of state.open.values()) {
+    const { waitId } = wait;
+    if (wait.kind === 'timer' && wait.firesAtMs <= nowMs && isWaitedFor(wait)) {
+      news.push({ type: 'TimerFired', atMs: wait.firesAtMs, waitId });
+    } else if (
+      wait.kind === 'signal' &&
+      wait.deadlineAtMs !== undefined &&
+      wait.deadlineAtMs <= nowMs &&
+      isWaitedFor(wait)
+    ) {
+      news.push({ type: 'SignalWaitTimedOut', atMs: wait.deadlineAtMs, waitId });
+    }
+  }
+  return news;
+}
+
+function byTime(a: HistoryEvent, b: HistoryEvent): number {
+  return a.atMs - b.atMs || waitNumber(a) - waitNumber(b);
+}
+
+function waitNumber(event: HistoryEvent): number {
+  return 'waitId' in event ? Number(event.waitId) : 0;
+}
+
+function sizeOf(event: HistoryEvent): number {
+  return 300 + jsonBytes(payloadOf(event));
+}
+
+/** What may make an event a large one. */
+function payloadOf(event: HistoryEvent): JsonValue | undefined {
+  if (event.type === 'StepCompleted') return event.result;
+  // Its name and id are the caller's.
+  if (event.type === 'SignalReceived') return `${event.inboxId}${event.name}`;
+  if (event.type === 'CancelRequested' || event.type === 'TerminateRequested') return event.reason;
+  if (event.type === 'RemoteAnswerRequested') return event.answer;
+  if (event.type === 'ExternalWaitRequested') return event.form as unknown as JsonValue | undefined;
+  return undefined;
+}

@@ -1,0 +1,148 @@
+import { hasCode } from '../../base/errors.js';
+import { turnReserveMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { WaitId } from '../../base/ids.js';
+import type { Commit, RemoteTaskHandle } from '../../history/event.js';
+import type { RemoteRequest, RemoteTaskTransport, StartReply } from '../../remote/transport.js';
+import type { StartRemoteTask } from '../../replay/command.js';
+import type { RunRecords, TokenRecord } from '../../history/records.js';
+import { workflowOf } from '../../workflow/app.js';
+import type { Deps } from '../deps.js';
+import { openRecords } from '../open-execution.js';
+import { lastTries, type Persist } from '../persist.js';
+import { callKeyOf, traitsOf } from './remote-target.js';
+
+/** A start of unknown fate whose wait is closed: the process died with it, or it got no answer. */
+export interface LostStart {
+  readonly transport: RemoteTaskTransport;
+  readonly command: StartRemoteTask;
+  readonly request: Exclude<StartRemoteTask['request'], { readonly kind: 'attach' }>;
+  /** The start may be made again with the same key, which names the task, or makes it only to be cancelled. Else the server is asked. */
+  readonly mayRepeat: boolean;
+}
+
+export type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
+
+/** `none`: there is no start that may be running, or no way to learn of its task. `unknown`: this deployment cannot tell. */
+export async function lostStartOf(
+  deps: Deps,
+  token: TokenRecord,
+  server: string,
+): Promise<LostStart | 'none' | 'unknown'> {
+  const { runId, waitId } = token;
+  const transport = deps.transports.get(server);
+  const { dedupes, finds } = await traitsOf(deps, transport);
+  if (!dedupes && !finds) return 'none';
+  const records = await deps.store.readRun(runId);
+  if (records === undefined || !mayRun(records.commits, token)) return 'none';
+  const command = await commandOf(deps, records, waitId);
+  if (command === undefined) return 'unknown';
+  const { request } = command;
+  if (request.kind === 'attach') return 'none';
+  return { transport, command, request, mayRepeat: dedupes };
+}
+
+/**
+ * Learns of the task of a start of unknown fate; the answer may take until `untilMs`, by default as long as a turn can wait.
+ * Its handle is stored, with a marker, before anything else is done with it: by `persist`, since only this process knows it.
+ * `none`: there is no task. `not found`: the
+ * server knows of none now. `unknown`: it did not say.
+ */
+export async function findLostStart(
+  deps: Deps,
+  token: TokenRecord,
+  { transport, command, request, mayRepeat }: LostStart,
+  persist: Persist,
+  untilMs?: EpochMs,
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
+  const { runId, waitId, server } = token;
+  const asked = { request, idempotencyKey: callKeyOf(deps, runId, command) };
+  const patience = untilMs === undefined ? {} : { untilMs };
+  const handle = mayRepeat
+    ? startedBy(await transport.start({ ...asked, ...patience }))
+    : await lookUp(transport, asked);
+  deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
+  if (typeof handle !== 'object') return handle;
+  const forCancel = { atMs: deps.clock.nowMs(), forCancel: true };
+  const left = await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries);
+  return { ...(left ?? token), handle };
+}
+
+/** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
+export async function orUnknown<Found>(
+  deps: Deps,
+  { runId, server }: Pick<TokenRecord, 'runId' | 'server'>,
+  look: () => Promise<Found>,
+): Promise<Found | 'unknown'> {
+  try {
+    return await look();
+  } catch (error) {
+    if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+    deps.log.warn('start of unknown fate: it cannot be looked for', { runId, server, error });
+    return 'unknown';
+  }
+}
+
+async function lookUp(
+  transport: RemoteTaskTransport,
+  asked: { readonly request: RemoteRequest; readonly idempotencyKey: string },
+): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
+  const reply = await transport.find?.(asked);
+  if (reply?.kind === 'found') return reply.handle;
+  // A server that lists no tasks will not name this one later either.
+  if (reply?.kind === 'unsupported') return 'none';
+  return reply?.kind === 'unknown' ? 'unknown' : 'not found';
+}
+
+function startedBy(reply: StartReply): RemoteTaskHandle | 'none' | 'unknown' {
+  switch (reply.kind) {
+    case 'started':
+      return reply.handle;
+    case 'ended':
+    case 'asked':
+    case 'refused':
+      return 'none';
+    case 'retry':
+    case 'unknown':
+      return 'unknown';
+  }
+}
+
+/** An attempt to start was sent without an answer, or has no end in the log. */
+function mayRun(commits: readonly Commit[], token: TokenRecord): boolean {
+  const { waitId, attempt } = token;
+  let known = knownByWorker(token);
+  let wasSent = false;
+  for (const event of commits.flatMap(({ events }) => events)) {
+    if (event.type !== 'RemoteTaskStartFailed' && event.type !== 'RemoteTaskStartAsked') continue;
+    if (event.waitId !== waitId) continue;
+    known = Math.max(known, event.attempt);
+    wasSent ||= event.type === 'RemoteTaskStartFailed' && event.sent === true;
+  }
+  return wasSent || attempt > known;
+}
+
+/** The last attempt of which a worker has said that it has made none, or that nothing came of it; 0: none. */
+function knownByWorker({ workerStart, attempt }: TokenRecord): number {
+  if (workerStart?.attempt !== attempt) return 0;
+  const { claim, came } = workerStart;
+  // Not begun, and it cannot be any more.
+  if (claim === undefined) return attempt;
+  const hasRunNothing =
+    came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);
+  return hasRunNothing ? attempt : 0;
+}
+
+/** What the workflow asked for, which is nowhere but in its code. Undefined: this deployment does not fit the history. */
+async function commandOf(deps: Deps, records: RunRecords, waitId: WaitId): Promise<StartRemoteTask | undefined> {
+  const workflow = workflowOf(deps.app, records.head);
+  if (workflow === undefined) return undefined;
+  const execution = openRecords(deps, workflow, records);
+  for (const event of records.commits.flatMap(({ events }) => events)) {
+    await execution.apply(event);
+    if (event.type !== 'RemoteTaskRequested' || event.waitId !== waitId) continue;
+    const command = execution.command(waitId);
+    return command?.kind === 'startRemoteTask' ? command : undefined;
+  }
+  return undefined;
+}

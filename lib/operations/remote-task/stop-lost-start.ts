@@ -1,0 +1,68 @@
+import { startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { StartMessage } from '../../queue/queue.js';
+import type { TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import { findLostStart, lostStartOf, orUnknown, type LostStart } from './lost-start.js';
+import type { MadeStart } from './make-remote-start.js';
+import { persistWithin, type Persist } from '../persist.js';
+import type { TurnLimits } from '../turn-limits.js';
+import { wakeRunFor } from '../wake.js';
+import { whenFree } from '../when-free.js';
+
+/**
+ * Makes the start of a closed wait again, to learn of the task that it may have left, and waits for the answer as long as a
+ * start may take. The handle is left for a turn, which cancels the task; a start that has none is dealt with.
+ *
+ * The claim is one conditional write on the due instant that was read. Until its end no turn looks, and after it the sweep
+ * brings the run back, so a worker that dies has only lost time: the same key names the same task.
+ */
+export async function stopLostStart(
+  deps: Deps,
+  { runId, waitId, dueAtMs }: StartMessage,
+  limits: TurnLimits,
+): Promise<MadeStart> {
+  const token = await deps.store.readToken(runId, waitId);
+  if (token?.settlement === undefined || token.handle !== undefined || token.dueAtMs !== dueAtMs) return 'stale';
+  const { server } = token;
+  if (server === undefined || !Object.hasOwn(deps.app.servers, server)) return 'stale';
+  const lost = await orUnknown(deps, token, () => lostStartOf(deps, token, server));
+  if (typeof lost !== 'object' || !lost.mayRepeat) return 'stale';
+
+  const nowMs = deps.clock.nowMs();
+  const callUntilMs = Math.min(nowMs + startPatienceMs, nowMs + limits.remainingMs() - startTakeMs);
+  if (callUntilMs <= nowMs) return 'put off';
+  const tried = await whenFree(
+    deps,
+    server,
+    'longStart',
+    () => stop(deps, token, dueAtMs, lost, callUntilMs, persistWithin(deps, limits)),
+    callUntilMs,
+  );
+  if (tried.kind === 'done') return tried.result;
+  await deps.store.claimLook(runId, waitId, { seenDueAtMs: dueAtMs, untilMs: tried.untilMs });
+  return 'put off';
+}
+
+async function stop(
+  deps: Deps,
+  token: TokenRecord,
+  seenDueAtMs: EpochMs,
+  lost: LostStart,
+  callUntilMs: EpochMs,
+  persist: Persist,
+): Promise<MadeStart> {
+  const { runId, waitId } = token;
+  const claimedUntilMs = callUntilMs + startTakeMs;
+  if (!(await deps.store.claimLook(runId, waitId, { seenDueAtMs, untilMs: claimedUntilMs }))) return 'stale';
+  const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, persist, callUntilMs));
+  if (found === 'unknown' || found === 'not found') {
+    const untilMs = deps.clock.nowMs() + sweepIntervalMs;
+    await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));
+    return 'put off';
+  }
+  const claimed = { dueAtMs: claimedUntilMs, hasHandle: false };
+  if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));
+  await wakeRunFor(deps, runId, { waitId });
+  return found === 'none' ? 'done' : 'told';
+}

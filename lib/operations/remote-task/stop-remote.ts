@@ -1,0 +1,95 @@
+import { late } from '../../base/late.js';
+import { cancelGiveUpMs, cancelReserveMs, taskMissingGraceMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { isYoung } from '../../decide/sighting.js';
+import type { RemoteCancel, TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import type { TokenWithHandle } from './lost-start.js';
+import { persistWithin, type Persist } from '../persist.js';
+import { mayTakeMinutes } from './remote-target.js';
+import type { TurnLimits } from '../turn-limits.js';
+import { startNow } from '../wake.js';
+
+/** Needed for starts of unknown fate: few waits end so. */
+export const loadLostStart = late(() => import('./lost-start.js'));
+
+/** What became of a remote task whose wait has ended. */
+export interface Stopped {
+  /** What came of asking its server. */
+  readonly cancel?: RemoteCancel;
+  /** Nobody waits for it, and it may be running. */
+  readonly orphanedAtMs?: EpochMs;
+  /** The token as it is since its handle was found and left on it, with another marker. */
+  readonly token?: TokenRecord;
+}
+
+/**
+ * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
+ * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
+ */
+export async function stopRemote(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<Stopped | 'later'> {
+  const { runId, server, settlement, onCancel, onTimeout } = token;
+  if (server === undefined || settlement === undefined) return {};
+  const atMs = deps.clock.nowMs();
+  const policy = settlement.outcome.kind === 'timed_out' ? onTimeout : onCancel;
+  // A server that is gone from the configuration has nobody to be asked with.
+  if (policy === 'leave' || !Object.hasOwn(deps.app.servers, server))
+    return token.handle === undefined ? {} : { orphanedAtMs: atMs };
+
+  // A worker that has dealt with its task has left no handle.
+  if (token.handle === undefined && token.cancel?.kind === 'sent') return {};
+  if (token.handle === undefined && isCalling(token, atMs)) return 'later';
+
+  const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
+  const found = token.handle ?? (await taskOfLostStart(deps, token, server, persistWithin(deps, limits)));
+  // A start may still be on its way, or a replica lag behind.
+  if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
+  if (found === 'none') return {};
+  if (found === 'unknown') return givesUp ? {} : 'later';
+  // One that was looked for is on the item by now.
+  if (limits.remainingMs() < cancelReserveMs) return 'later';
+  const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
+  const handle = 'runId' in found ? found.handle : found;
+  const reply = await deps.transports.get(server).cancel(handle);
+  if (reply.kind === 'done') return { ...left, cancel: { kind: 'sent', atMs } };
+  // A replica that lags may not know the task yet that it is to stop.
+  if (reply.kind === 'gone')
+    return isYoung(left.token ?? token, atMs) ? 'later' : { ...left, cancel: { kind: 'sent', atMs } };
+  const isOver = reply.kind === 'refused' || givesUp;
+  deps.log.warn(isOver ? 'remote task left running: it could not be cancelled' : 'remote cancel failed', {
+    runId,
+    server,
+    code: reply.error.code,
+  });
+  if (!isOver) return 'later';
+  return { ...left, cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
+}
+
+/** A worker may still call, and deals with the task of its call itself; or it looks for the task, or waits to. */
+function isCalling({ workerStart, attempt, lookUntilMs }: TokenRecord, nowMs: EpochMs): boolean {
+  if ((lookUntilMs ?? 0) > nowMs) return true;
+  if (workerStart?.attempt !== attempt || workerStart.came !== undefined) return false;
+  return (workerStart.untilMs ?? 0) > nowMs;
+}
+
+/**
+ * Looks for the task of a start that may be running. Where the start is made again for that, and the answer may take
+ * minutes, a worker is asked to.
+ */
+async function taskOfLostStart(
+  deps: Deps,
+  token: TokenRecord,
+  server: string,
+  persist: Persist,
+): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
+  const { findLostStart, lostStartOf, orUnknown } = await loadLostStart();
+  return orUnknown(deps, token, async () => {
+    const { runId, waitId, dueAtMs } = token;
+    const lost = await lostStartOf(deps, token, server);
+    if (typeof lost !== 'object') return lost;
+    if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
+      return findLostStart(deps, token, lost, persist);
+    await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
+    return 'unknown';
+  });
+}

@@ -1,0 +1,34 @@
+import { replacedLookMaxMs, replacedLookMinMs } from '../../base/limits.js';
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RunHead } from '../../history/records.js';
+import { chainOf } from '../chain.js';
+import type { Deps } from '../deps.js';
+import { askToStop } from './send-to-inbox.js';
+
+/**
+ * When a run that replaces another one looks again, because that, or what it goes on as, has not ended yet; undefined
+ * when nothing holds it up. Until then nothing of it happens: of a chain of such runs each waits for the one before only.
+ */
+export async function nextLookAtMs(
+  deps: Deps,
+  { afterRunId, createdAtMs }: Pick<RunHead, 'afterRunId' | 'createdAtMs'>,
+): Promise<EpochMs | undefined> {
+  if (afterRunId === undefined) return undefined;
+  const chain = await chainOf(deps, afterRunId);
+  if (chain?.isUnderWay !== true) return undefined;
+  // Whoever started this run may have died before it could ask, or the chain gone on before it was heard.
+  await terminateReplaced(deps, chain.head.runId);
+  const nowMs = deps.clock.nowMs();
+  return nowMs + Math.min(Math.max(nowMs - createdAtMs, replacedLookMinMs), replacedLookMaxMs);
+}
+
+/** Asks a run to end because another one takes its place. Never throws: the one that waits for it asks again. */
+export async function terminateReplaced(deps: Deps, runId: RunId): Promise<void> {
+  const reason = 'a new run of its id was started';
+  try {
+    await askToStop(deps, { runId, kind: 'terminate', requestId: 'replaced', reason });
+  } catch (error) {
+    deps.log.warn('terminate of a replaced run not sent', { runId, error });
+  }
+}

@@ -1,0 +1,61 @@
+import { EngineError, storedError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import type { TokenOutcome } from '../../history/settlement.js';
+import type { TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import { settleInTime } from '../settle-in-time.js';
+import { wakeRunFor } from '../wake.js';
+
+export interface SettleRequest {
+  readonly token: string;
+  readonly outcome:
+    | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean }
+    /** `retryable`: whether the caller thinks that another attempt could do better; the workflow finds it in the error's details. */
+    | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
+}
+
+export type Refusal = 'already_settled' | 'run_ended' | 'timed_out';
+
+export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
+
+/**
+ * Settles an external wait for the holder of its token, or for an operator. The first settlement wins; every later one,
+ * and one of a run that has ended or of a wait whose deadline has passed, changes nothing and says why.
+ * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`,
+ * `INPUT_INVALID` for the result of a wait that is a question: it takes an answer, by another way
+ */
+export async function settleToken(
+  deps: Deps,
+  request: SettleRequest,
+  by: 'relay' | 'operator' = 'relay',
+): Promise<SettleResult> {
+  const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
+  const outcome = toOutcome(request.outcome);
+  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
+  const options = { onlyWithoutForm: outcome.kind === 'completed' };
+  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, options);
+  if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
+  if (!settled && token.settlement === undefined)
+    throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');
+  if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
+  return settled ? { settled } : { settled, reason: refusalOf(token) };
+}
+
+function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
+  if (given.kind === 'failed') {
+    const details = given.retryable === undefined ? undefined : { retryable: given.retryable };
+    return {
+      kind: 'failed',
+      error: storedError('REMOTE_TASK_FAILED', `remote task failed: ${given.message}`, details),
+    };
+  }
+  checkJsonBytes('the result is', jsonBytes(given.result));
+  return given;
+}
+
+/** Why a token that has a settlement takes no other. */
+export function refusalOf(token: TokenRecord): Refusal {
+  const kind = token.settlement?.outcome.kind;
+  return kind === 'run_ended' || kind === 'timed_out' ? kind : 'already_settled';
+}

@@ -1,0 +1,241 @@
+import { EngineError } from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import { canonicalJson, cutUtf8, toJson, type JsonValue } from '../../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import {
+  idempotencyKeyMaxBytes,
+  issuesMax,
+  issueTextBytes,
+  schemaTimeoutMs,
+  startDelayMaxMs,
+  tagNameMaxChars,
+  tagsMax,
+  tagValueMaxChars,
+} from '../../base/limits.js';
+import { checkName } from '../../base/name.js';
+import type { EpochMs } from '../../base/time.js';
+import { validate, type Validated } from '../../base/validate.js';
+import type { RunHead } from '../../history/records.js';
+import type { AnyWorkflow } from '../../workflow/define-workflow.js';
+import type { Deps } from '../deps.js';
+import { deliver, signalRecord, type SignalRequest } from './send-to-inbox.js';
+import { wakeRun } from '../wake.js';
+
+export interface StartRequest {
+  readonly workflow: string;
+  readonly input?: JsonValue;
+  /** Two starts of one workflow with the same key are one run, for as long as the run is kept. */
+  readonly key?: string;
+  /** Nothing of the run happens before this long has passed; at most 365 days. */
+  readonly delayMs?: number;
+  /** The run fails with `RUN_TIMED_OUT` if it has not ended this long after its start. */
+  readonly timeoutMs?: number;
+  /** For lists: at most 10, names of at most 64 characters, values of at most 256. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface StartedRun {
+  readonly runId: RunId;
+  /** The key was known: this start changed nothing. */
+  readonly deduplicated: boolean;
+}
+
+/**
+ * Starts a run: one put of its head, if absent. With a key the run id is a function of workflow and key, so the same
+ * put finds the earlier start. A known key is answered before the schema is asked: what counts is what was sent.
+ * @throws EngineError `WORKFLOW_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`; `KEY_REUSED` when the
+ * key was used before with another input, other tags, another delay or timeout (details: digests of both)
+ */
+export async function startRun(deps: Deps, request: StartRequest): Promise<StartedRun> {
+  const { key } = request;
+  if (key === undefined) return startOnce(deps, request, deps.random.hex(16));
+  checkKey(key);
+  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, key), startDigest(deps, request));
+}
+
+/** Starts a run under a key of the engine's own, which says all: whoever finds it there has not to send the same. */
+export async function startUnderOwnKey(
+  deps: Deps,
+  request: StartRequest & { readonly key: string },
+): Promise<StartedRun> {
+  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, request.key));
+}
+
+async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
+  const known = request.key === undefined ? undefined : await deps.store.readHead(runId);
+  if (known !== undefined) return sameStart(known, sentDigest);
+  const head = await newHead(deps, { ...request, runId, ...(sentDigest === undefined ? {} : { sentDigest }) });
+  const { created, head: found } = await deps.store.createRun(head, deps.random.hex(16));
+  if (!created) return sameStart(found, sentDigest);
+  await wakeRun(deps, runId);
+  return { runId, deduplicated: false };
+}
+
+/**
+ * Starts the run of this key, or finds it, and gives it a signal, in one atomic write: whichever way, the signal is there
+ * before the run can end. A run that has gone on as another one hands it on.
+ * @throws EngineError like startRun, and like a signal; `RUN_ENDED` when the run of this key has ended
+ */
+export async function startOrSignal(
+  deps: Deps,
+  request: StartRequest & { readonly key: string; readonly signal: SignalRequest },
+): Promise<StartedRun> {
+  checkKey(request.key);
+  const runId = deps.tokens.keyedRunId(request.workflow, request.key);
+  const sentDigest = startDigest(deps, request);
+  const signal = signalRecord(deps, runId, request.signal);
+  let known = await deps.store.readHead(runId);
+  if (known === undefined) {
+    const head = await newHead(deps, { ...request, runId, sentDigest });
+    const { created, head: found } = await deps.store.createRunWithSignal(head, deps.random.hex(16), signal);
+    if (created) {
+      await wakeRun(deps, runId);
+      return { runId, deduplicated: false };
+    }
+    known = found;
+  }
+  if (known !== undefined) sameStart(known, sentDigest);
+  if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
+  throw new EngineError('RUN_ENDED', 'the run of this key has ended, and takes no signal');
+}
+
+/** A digest of what a start sends, before a schema has looked at it: a deploy between two sends must not matter. */
+function startDigest(deps: Deps, { workflow, input, tags, delayMs, timeoutMs }: StartRequest): string {
+  const sent = { input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null };
+  return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
+}
+
+/** @throws EngineError `KEY_REUSED` unless this start has sent what the one that is there has, as far as that is known */
+function sameStart({ runId, sentDigest: known }: RunHead, sentDigest: string | undefined): StartedRun {
+  if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
+    throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay or timeout', {
+      details: { runId, usedDigest: known, sentDigest },
+    });
+  return { runId, deduplicated: true };
+}
+
+/** The head of a run that is about to be put. @throws EngineError like startRun */
+export async function newHead(
+  deps: Deps,
+  request: StartRequest &
+    Pick<RunHead, 'runId'> &
+    Partial<Pick<RunHead, 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
+): Promise<RunHead> {
+  const workflow = deps.app.workflows.get(request.workflow);
+  if (workflow === undefined) {
+    const known = [...deps.app.workflows.keys()].join(', ') || 'none';
+    throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${request.workflow}"; there is ${known}`);
+  }
+  const input = await validInput(deps, workflow, request.input);
+  const { key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
+  if (tags !== undefined) checkTags(tags);
+  const nowMs = deps.clock.nowMs();
+  const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
+  return {
+    runId: request.runId,
+    workflow: workflow.name,
+    version: workflow.version,
+    status: 'running',
+    ...(input === undefined ? {} : { input }),
+    seed: deps.random.hex(16),
+    createdAtMs: nowMs,
+    ...(key === undefined ? {} : { key }),
+    ...(sentDigest === undefined ? {} : { sentDigest }),
+    ...(afterRunId === undefined ? {} : { afterRunId }),
+    ...(startAtMs === undefined ? {} : { startAtMs }),
+    ...(timeoutMs === undefined ? {} : { deadlineAtMs: deadline(startAtMs ?? nowMs, timeoutMs) }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(previousRunId === undefined ? {} : { previousRunId }),
+    ...(tags === undefined ? {} : { tags }),
+    inboxCount: 0,
+    dueSeq: 0,
+    blocks: 0,
+    ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
+    // Guards the first wake.
+    dueAtMs: startAtMs ?? nowMs,
+  };
+}
+
+function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {
+  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return startAtMs + timeoutMs;
+  throw new EngineError('INPUT_INVALID', `the timeout of a run must be more than 0 ms, got ${timeoutMs}`);
+}
+
+function checkDelay(delayMs: number): number {
+  if (Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= startDelayMaxMs) return delayMs;
+  throw new EngineError(
+    'INPUT_INVALID',
+    `the delay of a start must be from 0 to ${startDelayMaxMs} ms, got ${delayMs}`,
+  );
+}
+
+function checkTags(tags: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(tags);
+  if (entries.length > tagsMax)
+    throw new EngineError('INPUT_INVALID', `there are at most ${tagsMax} tags, got ${entries.length}`);
+  for (const [name, value] of entries) {
+    checkName(name, 'the name of a tag', { maxChars: tagNameMaxChars });
+    if (value.length > tagValueMaxChars || !value.isWellFormed())
+      throw new EngineError(
+        'INPUT_INVALID',
+        `the value of the tag "${name}" must be well-formed text of at most ${tagValueMaxChars} characters`,
+      );
+  }
+}
+
+function checkKey(key: string): void {
+  checkName(key, 'an idempotency key', { maxBytes: idempotencyKeyMaxBytes });
+}
+
+/** The input as the workflow will see it: what its schema made of it, as JSON. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+export async function validInput(
+  deps: Pick<Deps, 'delay'>,
+  workflow: AnyWorkflow,
+  given: JsonValue | undefined,
+): Promise<JsonValue | undefined> {
+  const input = workflow.input === undefined ? given : await parseInput(deps, workflow, workflow.input, given);
+  if (input === undefined) return undefined;
+  checkJsonBytes('the input is', jsonBytes(input));
+  return input;
+}
+
+async function parseInput(
+  deps: Pick<Deps, 'delay'>,
+  workflow: AnyWorkflow,
+  schema: NonNullable<AnyWorkflow['input']>,
+  given: JsonValue | undefined,
+): Promise<JsonValue | undefined> {
+  const answer = validate(schema, given);
+  const validated = answer instanceof Promise ? await inTime(deps, answer) : answer;
+  if (!validated.isValid) {
+    // The first ones: a large input can be wrong in every part.
+    const issues = validated.issues
+      .slice(0, issuesMax)
+      .map(({ path, message }) => ({ path, message: cutUtf8(message, issueTextBytes) }));
+    const list = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+    const more = validated.issues.length > issuesMax ? `; and ${validated.issues.length - issuesMax} more` : '';
+    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}${more}`, {
+      details: { issues },
+    });
+  }
+  try {
+    return toJson(validated.value);
+  } catch {
+    throw new EngineError('INPUT_INVALID', `the schema of workflow "${workflow.name}" gives a value that is not JSON`);
+  }
+}
+
+/** A schema may wait for something of its own; a turn must not wait for ever. */
+async function inTime({ delay }: Pick<Deps, 'delay'>, validating: Promise<Validated>): Promise<Validated> {
+  const done = new AbortController();
+  const late = delay(schemaTimeoutMs, done.signal).then((): Validated => {
+    const message = `the schema gave no answer within ${schemaTimeoutMs / 1_000} s`;
+    return { isValid: false, issues: [{ path: '', message }] };
+  });
+  try {
+    return await Promise.race([validating, late]);
+  } finally {
+    // With a reason of its own: without one an error is built, with a stack, that nobody sees.
+    done.abort('done');
+  }
+}

@@ -1,0 +1,61 @@
+import { longStepResendMs } from '../../base/limits.js';
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { OpenLongStep } from '../../history/run-state.js';
+import type { TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import type { Persist } from '../persist.js';
+import { stepAt } from '../wake.js';
+
+/**
+ * Puts the item of a long step, if absent, and asks a worker for its first attempt. The item's marker guards the message:
+ * the sweep sends another one at the same instant.
+ */
+export async function requestLongStep(
+  deps: Deps,
+  runId: RunId,
+  wait: OpenLongStep,
+  persist: Persist,
+): Promise<TokenRecord> {
+  const { waitId, deadlineAtMs } = wait;
+  const nowMs = deps.clock.nowMs();
+  const writerId = deps.random.hex(16);
+  const dueAtMs = nowMs + longStepResendMs;
+  const fresh: TokenRecord = {
+    runId,
+    waitId,
+    attempt: 1,
+    writerId,
+    createdAtMs: nowMs,
+    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    step: { failedAttempts: 0, strikes: 0, sinceMs: nowMs },
+    pollErrors: 0,
+    dueAtMs,
+  };
+  const { token } = await persist(() => deps.store.putToken(fresh));
+  // A worker acts upon the instant that the item has, whenever the message comes.
+  if (token.writerId === writerId) await stepAt(deps, { runId, waitId, dueAtMs }, nowMs);
+  return token;
+}
+
+/**
+ * Makes the next attempt of a long step due now if it waits for its time and began to wait before `askedAtMs`. Gives the
+ * item as it is now; undefined when there is none.
+ */
+export async function hastenLongStep(
+  deps: Deps,
+  runId: RunId,
+  { waitId }: OpenLongStep,
+  askedAtMs: EpochMs,
+  persist: Persist,
+): Promise<TokenRecord | undefined> {
+  const token = await persist(() => deps.store.readToken(runId, waitId));
+  const nowMs = deps.clock.nowMs();
+  if (token?.step === undefined || token.settlement !== undefined || token.dueAtMs === undefined) return token;
+  const { strikes, sinceMs } = token.step;
+  if (strikes > 0 || sinceMs > askedAtMs || token.dueAtMs <= nowMs) return token;
+  const move = { seenDueAtMs: token.dueAtMs, dueAtMs: nowMs };
+  const moved = await persist(() => deps.store.moveStep(runId, waitId, move));
+  if (moved) await stepAt(deps, { runId, waitId, dueAtMs: nowMs }, nowMs);
+  return moved ? { ...token, dueAtMs: nowMs } : token;
+}

@@ -1,0 +1,212 @@
+import { EngineError, propertyOf, readable, storedError, toStoredError, type StoredError } from '../../base/errors.js';
+import { stepKeyOf, type RunId } from '../../base/ids.js';
+import { toJson, type JsonValue } from '../../base/json.js';
+import { jsonBytes, jsonOverLimit } from '../../base/json-limit.js';
+import { payloadMaxBytes, stepProgressMaxBytes, stepRetryAfterMaxMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { stepRetryDelayMs } from '../../decide/retry.js';
+import type { StepAttemptFailed, StepCompleted, StepFailed } from '../../history/event.js';
+import type { RunStep } from '../../replay/command.js';
+import type { StepContext } from '../../workflow/context.js';
+import type { Deps } from '../deps.js';
+
+export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
+
+/** What came before an attempt. */
+interface StepSoFar {
+  readonly requestedAtMs: EpochMs;
+  readonly failedAttempts: number;
+  readonly progress?: JsonValue;
+  /** When the attempt ends whatever it does. Of a long step its token says that. */
+  readonly deadlineAtMs?: EpochMs | undefined;
+}
+
+/**
+ * Runs one attempt of a step, in a turn or in a worker, and says what happened. Never throws; `abandon` ends the attempt
+ * when nobody waits for it any more. `onReport` is given what the attempt reports.
+ */
+export async function runStep(
+  deps: Deps,
+  runId: RunId,
+  soFar: StepSoFar,
+  step: RunStep,
+  abandon: AbortSignal,
+  onReport: (progress: JsonValue) => void = () => undefined,
+): Promise<StepEvent> {
+  const { waitId } = step;
+  const attempt = soFar.failedAttempts + 1;
+  let { progress } = soFar;
+  const report = (reported: JsonValue): void => {
+    progress = storable(step, 'report', reported, stepProgressMaxBytes) ?? null;
+    onReport(progress);
+  };
+  try {
+    const given = await attemptStep(deps, runId, soFar, step, abandon, report);
+    const result = storable(step, 'result', given, payloadMaxBytes);
+    return {
+      type: 'StepCompleted',
+      atMs: deps.clock.nowMs(),
+      waitId,
+      attempt,
+      ...(result === undefined ? {} : { result }),
+    };
+  } catch (raw) {
+    const thrown = readable(raw);
+    const atMs = deps.clock.nowMs();
+    const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown);
+    const retryAtMs = nextAttemptAtMs(deps, soFar, step, thrown, atMs);
+    if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
+    deps.log.info('step attempt failed', { runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
+    return {
+      type: 'StepAttemptFailed',
+      atMs,
+      waitId,
+      attempt,
+      error,
+      retryAtMs,
+      ...(progress === undefined ? {} : { progress }),
+    };
+  }
+}
+
+function nextAttemptAtMs(
+  deps: Deps,
+  soFar: StepSoFar,
+  step: RunStep,
+  thrown: unknown,
+  nowMs: EpochMs,
+): EpochMs | undefined {
+  const { policy } = step;
+  if (thrown instanceof Unstorable || thrown instanceof DeadlinePassed || !policy.isRetryable(thrown)) return undefined;
+  const retryAfterMs = retryAfterOf(deps, step, thrown);
+  const delayMs = stepRetryDelayMs(policy, soFar.failedAttempts + 1, deps.random.fraction(), retryAfterMs);
+  if (delayMs === undefined) return undefined;
+  const retryAtMs = nowMs + delayMs;
+  const isTooLate = policy.deadlineMs !== undefined && retryAtMs > soFar.requestedAtMs + policy.deadlineMs;
+  return isTooLate ? undefined : retryAtMs;
+}
+
+/** An error may say how long to leave its server alone; longer than a day is an instant in place of a length, or a mistake. */
+function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
+  const retryAfterMs = propertyOf(thrown, 'retryAfterMs');
+  if (typeof retryAfterMs !== 'number' || !Number.isFinite(retryAfterMs)) return 0;
+  if (retryAfterMs > stepRetryAfterMaxMs)
+    deps.log.warn('the retryAfterMs of an error is cut to a day: it is a length of time from now on', {
+      step: name,
+      retryAfterMs,
+    });
+  return Math.min(Math.max(0, retryAfterMs), stepRetryAfterMaxMs);
+}
+
+async function attemptStep(
+  deps: Deps,
+  runId: RunId,
+  soFar: StepSoFar,
+  step: RunStep,
+  abandon: AbortSignal,
+  report: (progress: JsonValue) => void,
+): Promise<unknown> {
+  let timedOut: AbortController | undefined;
+  let signal: AbortSignal | undefined;
+  const done = new AbortController();
+  let lastReportAtMs = deps.clock.nowMs();
+  const idempotencyKey = stepKeyOf(runId, step.waitId);
+  const context: StepContext = {
+    attempt: soFar.failedAttempts + 1,
+    idempotencyKey,
+    subKey: (name) => `${idempotencyKey}/${name}`,
+    progress: soFar.progress,
+    report: (progress) => {
+      report(progress);
+      lastReportAtMs = deps.clock.nowMs();
+    },
+    // Made when the step asks for it: few do, and a combined signal costs more than all else of a short step.
+    get signal() {
+      timedOut ??= new AbortController();
+      return (signal ??= AbortSignal.any([timedOut.signal, abandon]));
+    },
+    log: deps.log,
+  };
+  const work = (async () => step.work(context))();
+  const { timeoutMs } = step.policy;
+  const leftMs = (soFar.deadlineAtMs ?? Infinity) - deps.clock.nowMs();
+  const timeout = deps.delay(Math.min(timeoutMs, leftMs), done.signal).then(() => {
+    if (done.signal.aborted) return undefined;
+    timedOut?.abort();
+    if (leftMs <= timeoutMs) throw new DeadlinePassed();
+    throw new EngineError('STEP_TIMED_OUT', `step "${step.name}" took longer than ${timeoutMs} ms`);
+  });
+  timeout.catch(() => undefined);
+  const ends: Promise<unknown>[] = [work, timeout];
+  if (step.policy.heartbeatTimeoutMs !== undefined) {
+    const { heartbeatTimeoutMs } = step.policy;
+    const silence = silentFor(deps, heartbeatTimeoutMs, () => lastReportAtMs, done.signal).then((isSilent) => {
+      if (!isSilent) return undefined;
+      timedOut?.abort();
+      throw new EngineError(
+        'STEP_HEARTBEAT_MISSED',
+        `step "${step.name}" reported nothing for ${heartbeatTimeoutMs} ms`,
+      );
+    });
+    silence.catch(() => undefined);
+    ends.push(silence);
+  }
+  try {
+    return await Promise.race(ends);
+  } finally {
+    // With a reason of its own: without one an error is built, with a stack, that nobody sees.
+    done.abort('done');
+  }
+}
+
+/** Resolves with true when there was no report for `maxMs`, with false when the attempt is over. */
+async function silentFor(
+  deps: Deps,
+  maxMs: number,
+  lastReportAtMs: () => EpochMs,
+  done: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    const leftMs = lastReportAtMs() + maxMs - deps.clock.nowMs();
+    if (leftMs <= 0) return true;
+    await deps.delay(leftMs, done);
+    if (done.aborted) return false;
+  }
+}
+
+/** @throws Unstorable */
+function storable(step: RunStep, what: 'result' | 'report', given: unknown, limitBytes: number): JsonValue | undefined {
+  let json: JsonValue | undefined;
+  try {
+    json = toJson(given);
+  } catch (error) {
+    const { message: why } = toStoredError(error, 'STEP_FAILED');
+    throw new Unstorable('STEP_FAILED', `the ${what} of step "${step.name}" is not JSON: ${why}`);
+  }
+  const error = jsonOverLimit(`the ${what} of step "${step.name}" is`, jsonBytes(json), limitBytes);
+  if (error === undefined) return json;
+  throw new Unstorable(error.code, error.message, error.details === undefined ? {} : { details: error.details });
+}
+
+/** Another attempt would do the work again and fail again. */
+class Unstorable extends EngineError {}
+
+/** The attempt went on until the deadline of its step. */
+class DeadlinePassed extends Error {}
+
+/** What a step fails with at its deadline. */
+export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError {
+  return storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name });
+}
+
+function toStepError(step: RunStep, thrown: unknown): StoredError {
+  const isOurs =
+    thrown instanceof EngineError &&
+    (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT' || thrown.code === 'STEP_HEARTBEAT_MISSED');
+  if (isOurs) return toStoredError(thrown, 'STEP_FAILED');
+  const cause = toStoredError(thrown, 'STEP_FAILED');
+  return {
+    ...storedError('STEP_FAILED', `step "${step.name}" failed: ${cause.message}`, { step: step.name }),
+    ...(cause.name === undefined ? {} : { name: cause.name }),
+  };
+}

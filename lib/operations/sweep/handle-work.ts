@@ -1,0 +1,16 @@
+import type { WorkMessage } from '../../queue/queue.js';
+import type { Deps } from '../deps.js';
+import { pollTask } from '../remote-task/poll-task.js';
+import { wakeRunForDue } from '../wake.js';
+
+/** One message of the standard queue. Throws when it must be delivered again. */
+export async function handleWork(deps: Deps, message: WorkMessage): Promise<void> {
+  switch (message.kind) {
+    case 'poll':
+      await pollTask(deps, message);
+      return;
+    case 'wake':
+      await wakeRunForDue(deps, message.runId, message.dueAtMs);
+      return;
+  }
+}

@@ -1,0 +1,89 @@
+import { hasCode, isUnreadable } from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import { runTimedOut } from '../../decide/outcome.js';
+import type { HistoryEvent, RunOutcome } from '../../history/event.js';
+import { foldHistory } from '../../history/run-state.js';
+import type { InboxRecord, RunGlance } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import { finishRun } from './end-run.js';
+import type { TurnLimits } from '../turn-limits.js';
+
+/** Lost races in a row after which the next turn tries again. */
+const tries = 8;
+
+/**
+ * Ends a run whose turn has failed, if it is to stop: somebody has asked to terminate it, or its deadline has passed. For
+ * that nothing that could be in the way is needed: not the workflow, no payload, no commit but for their number. What is
+ * read is the head, the kinds of the requests, the ids of the tokens; whatever else can be read is made use of. False: it
+ * is not to stop.
+ */
+export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
+  for (let attempt = 0; attempt < tries; attempt++) {
+    const head = await deps.store.glanceAtRun(runId);
+    if (head === undefined) return false;
+    const read = () => deps.store.readWhatCanBe(runId);
+    if (head.status === 'ending') {
+      // By a turn of before that did not come to the end of this.
+      const records = await read();
+      if (records === undefined || !isStop(foldHistory(records.commits).ending)) return false;
+      await finishRun(deps, runId, limits, read);
+      return true;
+    }
+    if (head.status !== 'running') return false;
+    // After the head, so it shows all that the head counts.
+    const inbox = await deps.store.readInboxKinds(runId);
+    const stop = terminateIn(inbox, deps.clock.nowMs()) ?? timeoutOf(head, deps.clock.nowMs());
+    if (stop === undefined) return false;
+    const { outcome, events } = stop;
+    const seq = (await deps.store.readLastSeq(runId)) + 1;
+    const ending = { type: 'RunEnding', atMs: deps.clock.nowMs(), outcome } as const;
+    const commit = { seq, writerId: deps.random.hex(16), events: [...events, ending] };
+    if (!(await committed(deps, runId, commit, head.inboxCount, outcome))) continue;
+    deps.log.warn('run stopped: its turn could not go on', { runId, status: outcome.status });
+    await finishRun(deps, runId, limits, read);
+    return true;
+  }
+  return false;
+}
+
+/** Why a run is ended without its code, and what the log says before that. */
+interface Stop {
+  readonly outcome: RunOutcome;
+  readonly events: readonly HistoryEvent[];
+}
+
+function terminateIn(inbox: readonly InboxRecord[], nowMs: EpochMs): Stop | undefined {
+  const terminate = inbox.find(({ kind }) => kind === 'terminate');
+  if (terminate?.kind !== 'terminate') return undefined;
+  const { inboxId, reason } = terminate;
+  const why = reason === undefined ? {} : { reason };
+  return {
+    outcome: { status: 'terminated', ...why },
+    events: [{ type: 'TerminateRequested', atMs: Math.min(terminate.atMs, nowMs), inboxId, ...why }],
+  };
+}
+
+function timeoutOf({ workflow, deadlineAtMs = Infinity }: RunGlance, nowMs: EpochMs): Stop | undefined {
+  return deadlineAtMs <= nowMs ? { outcome: runTimedOut(workflow), events: [] } : undefined;
+}
+
+function isStop(outcome: RunOutcome | undefined): boolean {
+  return outcome?.status === 'terminated' || (outcome?.status === 'failed' && outcome.error.code === 'RUN_TIMED_OUT');
+}
+
+async function committed(
+  deps: Deps,
+  runId: RunId,
+  commit: Parameters<Deps['store']['commitEnding']>[1],
+  inboxCount: number,
+  outcome: RunOutcome,
+): Promise<boolean> {
+  try {
+    return await deps.store.commitEnding(runId, commit, inboxCount, outcome);
+  } catch (error) {
+    // Refused, and what it was refused because of cannot be read; or nobody knows. What is there decides.
+    if (!isUnreadable(error) && !hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
+    return false;
+  }
+}

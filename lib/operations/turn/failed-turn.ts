@@ -1,0 +1,101 @@
+import {
+  isEngineError,
+  isUnreadable,
+  readable,
+  storedError,
+  type EngineErrorCode,
+  type StoredError,
+} from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import { cutUtf8 } from '../../base/json.js';
+import { failedTurnsMax, failedTurnsWindowMs, failureTextBytes } from '../../base/limits.js';
+import type { RunGlance, RunHead } from '../../history/records.js';
+import { blockRun } from './block-run.js';
+import type { Deps } from '../deps.js';
+import { releaseInbox } from './end-run.js';
+import { endStopped } from './end-stopped.js';
+import type { TurnLimits } from '../turn-limits.js';
+
+/** Trouble that lies in the run itself: another delivery of the message would meet it again. */
+const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
+  'PAYLOAD_TOO_LARGE',
+  'PAYLOAD_UNREADABLE',
+  'HISTORY_FORMAT_UNKNOWN',
+  'INTERNAL',
+] as const);
+
+/**
+ * A turn has thrown, and it was not the table. A run that is to stop, by a terminate or its deadline, is ended. Else
+ * the run counts as blocked: at once if the trouble lies in what is stored, otherwise when it has been the same three times
+ * in a row. How often it was is on the head, written by turns that fail and taken off with the next marker of one that
+ * ends well. Before that the error is thrown on, and the message is delivered again.
+ */
+export async function failedTurn(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
+  if (await isStopped(deps, runId, limits)) return;
+  if (isEngineError(error) && isOfTheRun.has(error.code))
+    return block(deps, runId, storedError(error.code, error.message), limits);
+  const head = await deps.store.glanceAtRun(runId);
+  // What fails after the end is tried again for as long as a marker stands.
+  if (head === undefined || (head.status !== 'running' && head.status !== 'ending')) throw error;
+  const seen = readable(error);
+  const thrown = seen instanceof Error ? seen : new Error('what was thrown is no error');
+  const count = await countFailure(deps, head, thrown);
+  if (count < failedTurnsMax) throw error;
+  deps.log.error('turn failed in the same way again', { runId, count, error: thrown });
+  return block(deps, runId, failure(thrown, count), limits);
+}
+
+async function isStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
+  try {
+    return await endStopped(deps, runId, limits);
+  } catch (error) {
+    // Of a newer form, which is for newer code to end.
+    if (!isUnreadable(error)) throw error;
+    return false;
+  }
+}
+
+async function countFailure(deps: Deps, { runId, failedTurns: last }: RunGlance, thrown: Error): Promise<number> {
+  const cause = deps.digest(placeOf(thrown)).slice(0, 16);
+  const atMs = deps.clock.nowMs();
+  const isSame = last?.cause === cause && atMs - last.atMs < failedTurnsWindowMs;
+  const count = isSame ? last.count + 1 : 1;
+  await deps.store.noteFailedTurn(runId, { cause, count, atMs });
+  return count;
+}
+
+/** Where in the code it was thrown. The text of an error may be another each time. */
+function placeOf({ name, message, stack }: Error): string {
+  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return [name, ...(frames.length === 0 ? [message] : frames.slice(0, 5))].join('\n');
+}
+
+function failure({ name, message, stack = '' }: Error, count: number): StoredError {
+  return storedError(
+    'INTERNAL',
+    cutUtf8(`its turn has failed ${count} times in a row in the same way: ${name}: ${message}`, failureTextBytes),
+    { stack: cutUtf8(stack, failureTextBytes) },
+  );
+}
+
+/**
+ * Says on the head why the run cannot go on; its marker, which backs off, brings the run back with all that has come. A
+ * head that cannot be read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
+ */
+async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnLimits): Promise<void> {
+  let head: RunHead | undefined;
+  try {
+    head = await deps.store.readHead(runId);
+  } catch (unreadable) {
+    if (!isUnreadable(unreadable)) throw unreadable;
+    deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
+  }
+  if (head === undefined) return;
+  if (!(await blockRun(deps, head, head.dueSeq, error))) return;
+  try {
+    await releaseInbox(deps, runId, await deps.store.readInboxKinds(runId), limits);
+  } catch (unreadable) {
+    // Markers that nobody here understands stay.
+    if (!isUnreadable(unreadable)) throw unreadable;
+  }
+}

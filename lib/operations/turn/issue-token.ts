@@ -1,0 +1,31 @@
+import type { RunId } from '../../base/ids.js';
+import type { ExternalWaitIssued } from '../../history/event.js';
+import type { OpenExternal } from '../../history/run-state.js';
+import type { TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import type { Persist } from '../persist.js';
+
+/** Puts the item of a token, if absent, so that it can be handed out. The key that signs it is part of the event. */
+export async function issueToken(
+  deps: Deps,
+  runId: RunId,
+  wait: OpenExternal,
+  persist: Persist,
+): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
+  const { waitId, deadlineAtMs, form } = wait;
+  const fresh: TokenRecord = {
+    runId,
+    waitId,
+    attempt: 1,
+    writerId: deps.random.hex(16),
+    createdAtMs: deps.clock.nowMs(),
+    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    ...(form === undefined ? {} : { form }),
+    pollErrors: 0,
+  };
+  const { token } = await persist(() => deps.store.putToken(fresh));
+  return {
+    token,
+    issued: { type: 'ExternalWaitIssued', atMs: deps.clock.nowMs(), waitId, keyId: deps.tokens.currentKeyId },
+  };
+}

@@ -1,0 +1,160 @@
+import { EngineError, hasCode } from '../../base/errors.js';
+import { late } from '../../base/late.js';
+import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../base/limits.js';
+import type { RunId } from '../../base/ids.js';
+import type { News, TurnMessage, UnharmedStart } from '../../queue/queue.js';
+import type { RunRecords } from '../../history/records.js';
+import { workflowOf } from '../../workflow/app.js';
+import type { Deps } from '../deps.js';
+import { afterEnd, finishRun, isMarked } from './end-run.js';
+import { foldHistory, type OpenTokenWait, type RunState } from '../../history/run-state.js';
+import type { TurnLimits } from '../turn-limits.js';
+import { knownRun } from './known-run.js';
+import { unpublishedOf } from './outbox.js';
+import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { isDone, resumeRun } from './resume-run.js';
+import { Turn } from './turn.js';
+import { GaveUp, TurnWork } from './work-under-way.js';
+import { handOver } from '../wake.js';
+
+/**
+ * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.
+ * Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a commit
+ * drops all it knows and reads again; nobody but a turn writes commits. One that has work in hand which the store does
+ * not take hands the run over to another turn, for this process lives: its message must not look like one of a process
+ * that died.
+ */
+export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimits): Promise<void> {
+  const work = new TurnWork();
+  try {
+    await runPasses(deps, message, limits, work);
+  } finally {
+    work.abandonSteps();
+  }
+}
+
+async function runPasses(
+  deps: Deps,
+  { runId, news, unharmed }: TurnMessage,
+  limits: TurnLimits,
+  work: TurnWork,
+): Promise<void> {
+  const turnId = deps.random.hex(16);
+  const called = new Set<string>();
+  for (let pass = 0; pass < turnPassesMax; pass++) {
+    if (pass >= quickPasses) {
+      // Many requests come at once, and each takes the head from this turn.
+      if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;
+      await deps.delay(deps.random.fraction() * passBackoffMaxMs);
+    }
+    try {
+      if (pass === 0 && (await isOver(deps, runId, news))) return;
+      if (await runPass(deps, runId, { turnId, called, limits, news, work, unharmed })) return;
+    } catch (error) {
+      const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !work.isEmpty);
+      if (isInHand) return giveUp(deps, runId, work, error);
+      if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
+      if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failed(deps, runId, error, limits);
+      // The write may or may not be in the log: what is there decides.
+      deps.log.warn('store result unknown, reading again', { runId });
+    }
+  }
+  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
+  if (work.isEmpty) throw lost;
+  await giveUp(deps, runId, work, lost);
+}
+
+/** Needed when a turn has failed: the others begin sooner without it. */
+export const loadFailedTurn = late(() => import('./failed-turn.js'));
+
+async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
+  const { failedTurn } = await loadFailedTurn();
+  return failedTurn(deps, runId, error, limits);
+}
+
+/** What is under way ends first, so that nobody does it a second time meanwhile. */
+async function giveUp(deps: Deps, runId: RunId, work: TurnWork, error: Error): Promise<void> {
+  deps.log.warn('turn gives up: the store does not take what it has done', { runId, error });
+  await work.allEnd();
+  await handOver(deps, runId, work.unharmed());
+}
+
+/**
+ * The news are for a run that this process knows to have ended, and whose end effects are done or the sweep's: one read
+ * instead of the whole run.
+ */
+async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
+  // Of others that would be one read more for each turn.
+  if (news === undefined || deps.warmRuns?.hasEnded(runId) !== true) return false;
+  const head = await deps.store.glanceAtRun(runId);
+  return head !== undefined && isDone(head);
+}
+
+interface PassOptions {
+  readonly turnId: string;
+  readonly called: Set<string>;
+  readonly limits: TurnLimits;
+  readonly news?: readonly News[] | undefined;
+  readonly work: TurnWork;
+  readonly unharmed?: readonly UnharmedStart[] | undefined;
+}
+
+/** False: another owner or an unknown result came in between, read again. */
+async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
+  // The first read is as good as the message; later ones have work in hand that would be lost.
+  const read: Persist = options.work.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
+  const warm = await read(() => resumeRun(deps, runId, options.news));
+  if (warm === 'done') return true;
+  if (warm !== undefined) return new Turn(deps, warm, options).run(workflowOf(deps.app, warm.head));
+  const records = await read(() => deps.store.readRun(runId));
+  if (records === undefined) {
+    deps.log.warn('turn for an unknown run', { runId });
+    return true;
+  }
+  const state = foldHistory(records.commits);
+  checkWhole(records, state);
+  if (state.ended) {
+    deps.warmRuns?.noteEnded(runId);
+    if (isMarked(records)) await afterEnd(deps, runId, options.limits, async () => records);
+    return true;
+  }
+  if (state.ending !== undefined) {
+    await finishRun(deps, runId, options.limits);
+    return true;
+  }
+  return new Turn(deps, knownRun(records, state, unpublishedOf(deps, records)), options).run(
+    workflowOf(deps.app, records.head),
+  );
+}
+
+/**
+ * Of what the log and the head say that there is, nothing is missing: else work would be done again, or waited for that
+ * nobody does.
+ * @throws EngineError `HISTORY_FORMAT_UNKNOWN`
+ */
+function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
+  if (head.dueSeq > state.seq)
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is not there`);
+  if (state.ending !== undefined) return;
+  const known = new Set(tokens.map(({ waitId }) => waitId));
+  for (const wait of state.openTokens.values())
+    if (hadToken(wait) && !known.has(wait.waitId))
+      throw new EngineError(
+        'HISTORY_FORMAT_UNKNOWN',
+        `wait ${wait.waitId}: the history refers to a token that is not there`,
+      );
+}
+
+/** The log says that its item was put. */
+function hadToken(wait: OpenTokenWait): boolean {
+  switch (wait.kind) {
+    case 'remoteTask':
+      return wait.handle !== undefined;
+    case 'external':
+      return wait.issued;
+    case 'child':
+      return wait.started;
+    case 'longStep':
+      return false;
+  }
+}

@@ -1,0 +1,72 @@
+import { isEngineError, storedError, toStoredError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import type { ChildStarted } from '../../history/event.js';
+import type { OpenChild } from '../../history/run-state.js';
+import type { StartChild } from '../../replay/command.js';
+import type { RunHead, TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import type { Persist } from '../persist.js';
+import { newHead } from '../requests/start-run.js';
+import { settleInTime } from '../settle-in-time.js';
+import { wakeRun } from '../wake.js';
+
+export interface ChildResult {
+  /** The token item as it is now. */
+  readonly token: TokenRecord;
+  readonly started?: ChildStarted;
+}
+
+/**
+ * Starts the child of a wait that is in the log. The token item is there before the child, whose end settles it; the
+ * child's id is a function of the wait, so a repeat finds the child that is there.
+ */
+export async function startChild(
+  deps: Deps,
+  parent: RunHead,
+  wait: OpenChild,
+  command: StartChild,
+  persist: Persist,
+): Promise<ChildResult> {
+  const { waitId } = wait;
+  const fresh: TokenRecord = {
+    runId: parent.runId,
+    waitId,
+    attempt: 1,
+    writerId: deps.random.hex(16),
+    createdAtMs: deps.clock.nowMs(),
+    ...(wait.deadlineAtMs === undefined ? {} : { deadlineAtMs: wait.deadlineAtMs }),
+    child: { runId: wait.childRunId, parentClose: wait.parentClose },
+    pollErrors: 0,
+  };
+  const { token } = await persist(() => deps.store.putToken(fresh));
+  if (token.settlement !== undefined) return { token };
+  let head: RunHead;
+  try {
+    const { childRunId: runId, workflow, input } = command;
+    head = await newHead(deps, {
+      runId,
+      workflow,
+      ...(input === undefined ? {} : { input }),
+      parent: { runId: parent.runId, waitId },
+    });
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    const cause = toStoredError(error, 'INPUT_INVALID') as unknown as JsonValue;
+    const failed = storedError('CHILD_FAILED', `child "${command.workflow}" could not be started: ${error.message}`, {
+      status: 'failed',
+      error: cause,
+    });
+    const settlement = {
+      writerId: deps.random.hex(16),
+      atMs: deps.clock.nowMs(),
+      by: 'start',
+      outcome: { kind: 'failed', error: failed },
+    } as const;
+    const settled = await persist(() => settleInTime(deps, parent.runId, waitId, settlement));
+    return { token: settled.token ?? token };
+  }
+  const writerId = deps.random.hex(16);
+  const { created } = await persist(() => deps.store.createRun(head, writerId));
+  if (created) await wakeRun(deps, head.runId);
+  return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
+}

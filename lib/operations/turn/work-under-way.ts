@@ -1,0 +1,184 @@
+import type { WaitId } from '../../base/ids.js';
+import type { HistoryEvent } from '../../history/event.js';
+import type { OpenStep, RunState } from '../../history/run-state.js';
+import type { UnharmedStart } from '../../queue/queue.js';
+
+/** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
+interface Effect {
+  readonly kind: 'step' | 'outside';
+  /** Of the step. */
+  readonly attempt: number;
+  readonly abandon: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** A start that this turn has recorded. */
+interface Announced extends UnharmedStart {
+  /** The attempt has not begun, or it may be made again. */
+  readonly isHarmless: boolean;
+}
+
+/** The turn cannot record what it has done: the store did not take it as long as there was time. */
+export class GaveUp extends Error {}
+
+/**
+ * What a turn has in hand and no item holds: steps under way, and results that no commit has. It outlives a pass that
+ * lost its commit; what the log then still waits for, at that attempt, is taken in by the next one.
+ */
+export class TurnWork {
+  readonly #effects = new Map<WaitId, Effect>();
+  readonly #announced = new Map<WaitId, Announced>();
+  /** Results of effects that no commit holds yet. */
+  readonly results: HistoryEvent[] = [];
+
+  get isEmpty(): boolean {
+    return this.#effects.size === 0 && this.results.length === 0;
+  }
+
+  get underWay(): number {
+    return this.#effects.size;
+  }
+
+  has(waitId: WaitId): boolean {
+    return this.#effects.has(waitId);
+  }
+
+  count(kind: Effect['kind']): number {
+    let count = 0;
+    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
+    return count;
+  }
+
+  /** Begins `work`; what it gives becomes a result, unless it has been abandoned by then. `onError` says what becomes of an error. */
+  begin(
+    wait: { readonly waitId: WaitId; readonly attempt: number },
+    kind: Effect['kind'],
+    work: (signal: AbortSignal) => Promise<HistoryEvent | undefined>,
+    onError: (error: unknown) => void,
+  ): void {
+    const { waitId, attempt } = wait;
+    const abandon = new AbortController();
+    const isWanted = (): boolean => !abandon.signal.aborted;
+    const done = work(abandon.signal)
+      .then(
+        (result) => {
+          if (result !== undefined && isWanted()) this.results.push(result);
+        },
+        (error: unknown) => {
+          if (isWanted()) onError(error);
+        },
+      )
+      .finally(() => {
+        if (isWanted()) this.#effects.delete(waitId);
+      });
+    this.#effects.set(waitId, { kind, attempt, abandon, done });
+  }
+
+  /** Resolves when one of them has ended. */
+  async someEnd(): Promise<void> {
+    await Promise.race([...this.#effects.values()].map(({ done }) => done));
+  }
+
+  /** Resolves when all of them have, or all of one kind. */
+  async allEnd(kind?: Effect['kind']): Promise<void> {
+    const some = [...this.#effects.values()].filter((effect) => kind === undefined || effect.kind === kind);
+    await Promise.all(some.map(({ done }) => done));
+  }
+
+  /** Tells steps that nobody waits for by their signals, and forgets them: whatever they still do is not looked at. */
+  abandonSteps(isWanted: (waitId: WaitId, attempt: number) => boolean = () => false): void {
+    for (const [waitId, { kind, attempt, abandon }] of this.#effects) {
+      if (kind !== 'step' || isWanted(waitId, attempt)) continue;
+      this.#effects.delete(waitId);
+      // With a reason of its own: without one an error is built, with a stack, that nobody sees.
+      abandon.abort('nobody waits for this step any more');
+    }
+  }
+
+  /** A pass begins with what the log says now: what it no longer waits for, at that attempt, is dropped. */
+  goOnFrom(state: RunState): void {
+    this.abandonSteps((waitId, attempt) => stepAt(state, waitId, attempt) !== undefined);
+    const standing = this.results.filter((event) => stillStands(state, event));
+    this.results.splice(0, this.results.length, ...standing);
+  }
+
+  /** A commit did not come through: what was in it and is in no item is in hand again. */
+  takeBack(events: readonly HistoryEvent[]): void {
+    this.results.unshift(...events.filter(({ type }) => isOnlyKnownHere.has(type)));
+  }
+
+  /** A commit came through; the log is now as `state` has it. */
+  committed(events: readonly HistoryEvent[], state: RunState): void {
+    for (const event of events) {
+      if (event.type === 'StepStarted') {
+        const { waitId, attempt } = event;
+        const wait = stepAt(state, waitId, attempt);
+        if (wait !== undefined) this.#announced.set(waitId, { waitId, attempt, begun: wait.begun, isHarmless: true });
+      } else if (isEndOfAttempt.has(event.type) && 'waitId' in event) {
+        this.#announced.delete(event.waitId);
+      }
+    }
+  }
+
+  /** The last start of this attempt in the log is one that this turn has recorded, and not made. */
+  isAnnounced({ waitId, failedAttempts, begun }: OpenStep): boolean {
+    const announced = this.#announced.get(waitId);
+    return announced?.isHarmless === true && announced.attempt === failedAttempts + 1 && announced.begun === begun;
+  }
+
+  /** A start that was recorded is made. `mayRepeat`: it may be made again when its end cannot be recorded. */
+  begun({ waitId }: OpenStep, mayRepeat: boolean): void {
+    const announced = this.#announced.get(waitId);
+    if (announced !== undefined) this.#announced.set(waitId, { ...announced, isHarmless: mayRepeat });
+  }
+
+  /** Starts in the log that have no end there and that no process died of, as far as a next turn may make them again. */
+  unharmed(): readonly UnharmedStart[] {
+    return [...this.#announced.values()]
+      .filter(({ isHarmless }) => isHarmless)
+      .map(({ waitId, attempt, begun }) => ({ waitId, attempt, begun }));
+  }
+}
+
+/** Events that only the turn which did the work knows of. */
+export const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
+  'StepCompleted',
+  'StepFailed',
+  'StepAttemptFailed',
+  'RemoteTaskStartFailed',
+  'RemoteTaskStartLost',
+  'RemoteTaskStartAsked',
+  'RemoteAnswerFailed',
+  'RemoteAnswerDelivered',
+  'RemoteAnswerRefused',
+] as const);
+
+const isEndOfAttempt: ReadonlySet<HistoryEvent['type']> = new Set([
+  'StepCompleted',
+  'StepFailed',
+  'StepAttemptFailed',
+] as const);
+
+function stepAt(state: RunState, waitId: WaitId, attempt: number): OpenStep | undefined {
+  const wait = state.open.get(waitId);
+  return wait?.kind === 'step' && wait.failedAttempts + 1 === attempt ? wait : undefined;
+}
+
+/** The log waits for what the event tells, and has not heard of it, nor of anything later. Others are found again by whoever looks. */
+function stillStands(state: RunState, event: HistoryEvent): boolean {
+  if (!isOnlyKnownHere.has(event.type) || !('waitId' in event)) return false;
+  const { waitId } = event;
+  if ('attempt' in event && isEndOfAttempt.has(event.type)) return stepAt(state, waitId, event.attempt) !== undefined;
+  const wait = state.open.get(waitId);
+  if (wait?.kind === 'remoteAnswer') return event.type !== 'RemoteAnswerFailed' || isNext(wait, event);
+  if (wait?.kind !== 'remoteTask') return false;
+  if (event.type === 'RemoteTaskStartAsked') return isNext(wait, event);
+  if (event.type === 'RemoteTaskStartLost') return isNext(wait, event) && event.look === (wait.look ?? 0) + 1;
+  if (event.type !== 'RemoteTaskStartFailed') return false;
+  // One that was not made, since the server is left alone, has the number of the last one that was.
+  return isNext(wait, event) || (event.attempt === wait.failedAttempts && wait.isHeld !== true);
+}
+
+function isNext(wait: { readonly failedAttempts: number }, event: { readonly attempt: number }): boolean {
+  return event.attempt === wait.failedAttempts + 1;
+}

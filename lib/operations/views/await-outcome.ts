@@ -1,0 +1,41 @@
+import { EngineError } from '../../base/errors.js';
+import { isRunId, type RunId } from '../../base/ids.js';
+import { followIntervalMs, followMaxMs } from '../../base/limits.js';
+import type { RunOutcome } from '../../history/event.js';
+import { chainOf } from '../chain.js';
+import type { Deps } from '../deps.js';
+import { showRun } from './read-runs.js';
+
+/** How a run ended, or the last of those that it went on as: `runId` is that one's. */
+export interface FinalOutcome {
+  readonly runId: RunId;
+  readonly outcome: RunOutcome;
+}
+
+/**
+ * How a run ended; waits for it up to `waitMs`, at most 20 s. A run that has gone on as another one has not ended before
+ * that has. Undefined: not yet.
+ * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
+ */
+export async function awaitOutcome(deps: Deps, runId: RunId, waitMs: number): Promise<FinalOutcome | undefined> {
+  if (!(waitMs >= 0 && waitMs <= followMaxMs))
+    throw new EngineError('INPUT_INVALID', `a run is waited for at most ${followMaxMs / 1000} s at a time`);
+  if (!isRunId(runId)) throw notFound();
+  const untilMs = deps.clock.nowMs() + waitMs;
+  for (let lastRunId = runId; ;) {
+    const chain = await chainOf(deps, lastRunId);
+    if (chain === undefined) throw notFound();
+    lastRunId = chain.head.runId;
+    if (!chain.isUnderWay) {
+      const { outcome } = await showRun(deps, lastRunId);
+      if (outcome !== undefined) return { runId: lastRunId, outcome };
+    }
+    const leftMs = untilMs - deps.clock.nowMs();
+    if (leftMs <= 0) return undefined;
+    await deps.delay(Math.min(followIntervalMs, leftMs));
+  }
+}
+
+function notFound(): EngineError {
+  return new EngineError('RUN_NOT_FOUND', 'no run has this id');
+}

@@ -1,0 +1,169 @@
+import { EngineError } from '../../base/errors.js';
+import { isRunId, type RunId, type WaitId } from '../../base/ids.js';
+import { jsonBytes } from '../../base/json-limit.js';
+import {
+  followedTasksMax,
+  followIntervalMs,
+  followMaxMs,
+  pollIntervalMinMs,
+  progressEventsMax,
+  progressEventsMaxBytes,
+  progressGatherMs,
+} from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { pollHint } from '../../decide/poll.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import { foldHistory, type OpenRemoteTask } from '../../history/run-state.js';
+import type { RemoteTaskTransport, WatchEvent } from '../../remote/transport.js';
+import type { RunRecords, RunStatus, TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import { type ExportedEvent, exportEvents } from './read-runs.js';
+import { whenFree } from '../when-free.js';
+
+export interface FollowQuery {
+  /** Only what came after the commit of this number. Default 0: from the start. */
+  readonly after?: number;
+  /** How long to wait for something new; default 0, at most 20 s. */
+  readonly waitMs?: number;
+}
+
+/** What a remote task said of itself while somebody was looking. It is in no history and settles nothing. */
+export type RemoteProgress = { readonly waitId: WaitId; readonly server: string; readonly atMs: EpochMs } & WatchEvent;
+
+export interface RunNews {
+  readonly events: readonly ExportedEvent[];
+  readonly progress: readonly RemoteProgress[];
+  readonly status: RunStatus;
+  /** What to ask for next as `after`. */
+  readonly nextAfter: number;
+  /** The run that this one has gone on as: what comes after is there, from its start. It may be a moment in coming. */
+  readonly nextRunId?: RunId;
+}
+
+/**
+ * What is new of a run. Answers at once when there are events, or the run has ended; else it waits. Meanwhile it follows
+ * the remote tasks that were called with `watch`, and answers after 5 s with what they have said. A stream that breaks is
+ * followed again by the next question, and the polling goes on beside it, whatever happens here.
+ * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
+ */
+export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 0 }: FollowQuery): Promise<RunNews> {
+  if (!(waitMs >= 0 && waitMs <= followMaxMs))
+    throw new EngineError('INPUT_INVALID', `a run is followed for at most ${followMaxMs / 1000} s at a time`);
+  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  const first = newsOf(records, after, []);
+  if (first.events.length > 0 || waitMs === 0 || hasEnded(first.status)) return first;
+
+  const progress: RemoteProgress[] = [];
+  const done = new AbortController();
+  const watching = watchTasks(deps, records, progress, done.signal);
+  try {
+    const sinceMs = deps.clock.nowMs();
+    for (;;) {
+      await deps.delay(Math.max(0, Math.min(followIntervalMs, sinceMs + waitMs - deps.clock.nowMs())));
+      let newer = await deps.store.readRunAfter(runId, first.nextAfter);
+      // The head is read beside the commits and may be the newer one: then the last of them are missing.
+      if (newer !== undefined && hasEnded(newer.head.status))
+        newer = await deps.store.readRunAfter(runId, first.nextAfter);
+      if (newer === undefined) return { ...first, progress };
+      const news = newsOf(newer, first.nextAfter, progress);
+      if (news.events.length > 0 || hasEnded(news.status)) return news;
+      const waitedMs = deps.clock.nowMs() - sinceMs;
+      if (waitedMs >= waitMs || (progress.length > 0 && waitedMs >= progressGatherMs)) return news;
+    }
+  } finally {
+    done.abort('done');
+    await watching;
+  }
+}
+
+function newsOf(records: RunRecords, after: number, progress: readonly RemoteProgress[]): RunNews {
+  const newer = records.commits.filter(({ seq }) => seq > after);
+  return {
+    events: exportEvents({ ...records, commits: newer }),
+    progress: [...progress],
+    status: records.head.status,
+    nextAfter: newer.at(-1)?.seq ?? after,
+    ...(records.head.nextRunId === undefined ? {} : { nextRunId: records.head.nextRunId }),
+  };
+}
+
+function hasEnded(status: RunStatus): boolean {
+  return status !== 'running' && status !== 'ending';
+}
+
+/** Follows the watched tasks of a run until `signal` aborts. Never throws. */
+async function watchTasks(
+  deps: Deps,
+  { commits, tokens }: RunRecords,
+  progress: RemoteProgress[],
+  signal: AbortSignal,
+): Promise<void> {
+  const byWait = new Map(tokens.map((token) => [token.waitId, token]));
+  const watched = [...foldHistory(commits).openTokens.values()]
+    .filter((wait): wait is OpenRemoteTask => wait.kind === 'remoteTask' && wait.watch)
+    .slice(0, followedTasksMax);
+  let bytes = 0;
+  const add = (wait: OpenRemoteTask, event: WatchEvent): void => {
+    bytes += jsonBytes(event);
+    if (signal.aborted || progress.length >= progressEventsMax || bytes > progressEventsMaxBytes) return;
+    progress.push({ waitId: wait.waitId, server: wait.server, atMs: deps.clock.nowMs(), ...event });
+  };
+  await Promise.all(watched.map((wait) => watchTask(deps, wait, byWait.get(wait.waitId), add, signal)));
+}
+
+/**
+ * For servers without streams: reads the task now and then, as often as its server allows, and says what has changed. Does
+ * not wait for a read that is under way when `signal` aborts.
+ */
+async function watchByReading(
+  deps: Deps,
+  transport: RemoteTaskTransport,
+  handle: RemoteTaskHandle,
+  pollHintMs: number | undefined,
+  onEvent: (event: WatchEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => {
+      resolve(undefined);
+    });
+  });
+  let last = '';
+  // The first read ends this question for news, and the next one begins with another: that must not come too soon.
+  const hintMs = pollHint(pollHintMs);
+  let pauseMs = hintMs > progressGatherMs ? hintMs : followIntervalMs;
+  for (;;) {
+    await deps.delay(pauseMs, signal);
+    if (signal.aborted) return;
+    const tried = await Promise.race([whenFree(deps, handle.server, 'read', () => transport.get(handle)), aborted]);
+    if (tried?.kind !== 'done' || tried.result.kind !== 'working') return;
+    const { state, note, pollAfterMs } = tried.result;
+    const said = `${state}\n${note ?? ''}`;
+    if (said !== last) onEvent({ kind: 'status', state, ...(note === undefined ? {} : { note }) });
+    last = said;
+    pauseMs = Math.max(pollIntervalMinMs, pollHint(pollAfterMs));
+  }
+}
+
+async function watchTask(
+  deps: Deps,
+  wait: OpenRemoteTask,
+  token: TokenRecord | undefined,
+  add: (wait: OpenRemoteTask, event: WatchEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const handle = token?.handle;
+  if (handle === undefined || !Object.hasOwn(deps.app.servers, handle.server)) return;
+  const onEvent = (event: WatchEvent): void => {
+    add(wait, event);
+  };
+  try {
+    const transport = deps.transports.get(handle.server);
+    if (transport.watch === undefined)
+      await watchByReading(deps, transport, handle, token?.pollHintMs, onEvent, signal);
+    else await transport.watch(handle, onEvent, signal);
+  } catch (error) {
+    deps.log.warn('remote task not watched', { server: handle.server, error });
+  }
+}

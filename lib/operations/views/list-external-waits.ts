@@ -1,0 +1,96 @@
+import pLimit from 'p-limit';
+import { EngineError, isUnreadable } from '../../base/errors.js';
+import type { RunId, WaitId } from '../../base/ids.js';
+import { externalPageRuns, runsReadInParallel } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { foldHistory } from '../../history/run-state.js';
+import type { RunRecords } from '../../history/records.js';
+import { readLastRun } from '../chain.js';
+import type { Deps } from '../deps.js';
+import { listRuns } from './read-runs.js';
+
+/** An open external wait of a run that is no question, with the capability to settle it. */
+export interface ExternalWait {
+  readonly runId: RunId;
+  readonly waitId: WaitId;
+  readonly kind: 'remoteTask' | 'external';
+  /** Of a remote task. */
+  readonly server?: string;
+  readonly name: string;
+  readonly taskId?: string;
+  readonly sinceMs: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
+  readonly token: string;
+}
+
+export interface ExternalWaitPage {
+  readonly waits: readonly ExternalWait[];
+  /** There may be more: the `after` of the next page. */
+  readonly nextAfter?: string;
+}
+
+/**
+ * For relays: which waits are open, and their tokens, of a run or of the one that it has gone on as. A relay matches server
+ * and task id together.
+ * @throws EngineError `RUN_NOT_FOUND`
+ */
+export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
+  const records = await readLastRun(deps, runId);
+  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  return openWaits(deps, records);
+}
+
+/**
+ * The open external waits of all runs under way, the newest run first. No index holds them, and one would cost a write
+ * more for each token: a page reads 25 runs, so it may be short, or empty, and still have a next one. A run that cannot be
+ * read is left out, with a warning.
+ * @throws EngineError `INPUT_INVALID` for an `after` that is not one of ours
+ */
+export async function listExternalWaits(deps: Deps, after?: string): Promise<ExternalWaitPage> {
+  const page = await listRuns(deps, {
+    status: 'running',
+    limit: externalPageRuns,
+    ...(after === undefined ? {} : { cursor: after }),
+  });
+  const limit = pLimit(runsReadInParallel);
+  const waits = await Promise.all(page.runs.map(({ runId }) => limit(() => readableWaits(deps, runId))));
+  return { waits: waits.flat(), ...(page.cursor === undefined ? {} : { nextAfter: page.cursor }) };
+}
+
+async function readableWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
+  try {
+    const records = await deps.store.readRun(runId);
+    return records === undefined ? [] : openWaits(deps, records);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    deps.log.warn('run skipped: it cannot be read', { runId, code: error.code, reason: error.message });
+    return [];
+  }
+}
+
+function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords): readonly ExternalWait[] {
+  const byWait = new Map(tokens.map((token) => [token.waitId, token]));
+  return [...foldHistory(commits).openTokens.values()].flatMap((wait): readonly ExternalWait[] => {
+    const token = byWait.get(wait.waitId);
+    if (token === undefined || token.settlement !== undefined) return [];
+    // A child settles its parent's wait itself, and a worker that of a long step; a question is for a person.
+    const isQuestion = wait.kind === 'external' && wait.form !== undefined;
+    if ((wait.kind !== 'remoteTask' && wait.kind !== 'external') || isQuestion) return [];
+    const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
+    // A heartbeat moves that of the token.
+    const deadlineAtMs = token.deadlineAtMs ?? wait.deadlineAtMs;
+    return [
+      {
+        runId,
+        waitId,
+        kind,
+        ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
+        name,
+        ...(token.handle === undefined ? {} : { taskId: token.handle.taskId }),
+        sinceMs,
+        ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+        token: deps.tokens.settleToken({ runId, waitId }),
+      },
+    ];
+  });
+}

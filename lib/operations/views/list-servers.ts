@@ -1,0 +1,63 @@
+import type { ServerHealth } from '../../history/server-health.js';
+import type { EpochMs } from '../../base/time.js';
+import { effectiveLimits } from '../../workflow/server-limits.js';
+import type { Deps } from '../deps.js';
+
+/** A configured remote server for a person: no address and no credentials. */
+export interface ServerView {
+  readonly name: string;
+  readonly protocol: 'mcp' | 'a2a';
+  /**
+   * `failing`: requests have failed, not enough of them to leave it alone. `left_alone`: nothing is sent. `probing`: one
+   * request may try it, or does.
+   */
+  readonly state: 'ok' | 'failing' | 'left_alone' | 'probing';
+  /** In a row. */
+  readonly failures: number;
+  readonly lastFailureAtMs?: EpochMs;
+  readonly leftAloneUntilMs?: EpochMs;
+  readonly limits: { readonly concurrency?: number; readonly perMinute?: number };
+}
+
+export interface ServerList {
+  readonly servers: readonly ServerView[];
+}
+
+/** All servers of the app in the order of their names, as the workers see them now. */
+export async function listServers(deps: Deps): Promise<ServerList> {
+  const names = Object.keys(deps.app.servers).sort();
+  const servers = await Promise.all(names.map((name) => viewServer(deps, name)));
+  return { servers: servers.filter((server) => server !== undefined) };
+}
+
+async function viewServer(deps: Deps, name: string): Promise<ServerView | undefined> {
+  const config = deps.app.servers[name];
+  if (config === undefined) return undefined;
+  const { concurrency, perMinute, breaker } = effectiveLimits(config.limits);
+  const health = await deps.store.servers.read(name);
+  const { state, untilMs } = stateOf(health, breaker !== undefined, deps.clock.nowMs());
+  return {
+    name,
+    protocol: config.protocol,
+    state,
+    failures: health.failures,
+    ...(health.failedAtMs === undefined ? {} : { lastFailureAtMs: health.failedAtMs }),
+    ...(untilMs === undefined ? {} : { leftAloneUntilMs: untilMs }),
+    limits: {
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(perMinute === undefined ? {} : { perMinute }),
+    },
+  };
+}
+
+function stateOf(
+  { failures, openUntilMs, holdUntilMs = 0 }: ServerHealth,
+  hasBreaker: boolean,
+  nowMs: EpochMs,
+): { readonly state: ServerView['state']; readonly untilMs?: EpochMs } {
+  const opened = hasBreaker ? openUntilMs : undefined;
+  const untilMs = Math.max(holdUntilMs, opened ?? 0);
+  if (untilMs > nowMs) return { state: 'left_alone', untilMs };
+  if (opened !== undefined) return { state: 'probing' };
+  return { state: failures > 0 ? 'failing' : 'ok' };
+}

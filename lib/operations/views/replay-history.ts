@@ -1,0 +1,102 @@
+import { storedError, type StoredError, toStoredError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import { decodeEvents } from '../../history/codec.js';
+import type { HistoryEvent, RunOutcome } from '../../history/event.js';
+import { foldHistory } from '../../history/run-state.js';
+import { silentLog } from '../../base/log.js';
+import { Execution } from '../../replay/execution.js';
+import { type App, workflowOf } from '../../workflow/app.js';
+import type { Deps } from '../deps.js';
+import type { HistoryView } from './read-runs.js';
+
+export type ReplayedHistory =
+  /** The code asks for what the history has. `outcome`: where it ended, if it did. */
+  | { readonly kind: 'clean'; readonly outcome?: RunOutcome }
+  /** The first difference, or why the history cannot be replayed. */
+  | { readonly kind: 'differs'; readonly error: StoredError };
+
+/**
+ * Replays an exported history (`outwait history <runId> --json`) against the code of an app: does a deployment of it fit
+ * the runs that are under way? Runs no step and calls nobody. Texts of tokens are not in an export and are empty here.
+ */
+export async function replayHistory(
+  deps: Pick<Deps, 'drain' | 'digest'>,
+  app: App,
+  history: HistoryView,
+): Promise<ReplayedHistory> {
+  const unknown = unknownForm(history);
+  if (unknown !== undefined) return { kind: 'differs', error: unknown };
+  const workflow = workflowOf(app, history);
+  if (workflow === undefined) {
+    return { kind: 'differs', error: storedError('WORKFLOW_NOT_FOUND', `no workflow is named "${history.workflow}"`) };
+  }
+  const settlements = new Map(
+    history.events.flatMap((event) =>
+      event.type === 'TokenSettled' && event.settlement !== undefined
+        ? [[event.waitId, event.settlement.outcome] as const]
+        : [],
+    ),
+  );
+  const signals = new Map(
+    history.events.flatMap((event) => {
+      if (event.type !== 'SignalReceived' || event.isMissing === true) return [];
+      return [[event.inboxId, event.payload === undefined ? {} : { payload: event.payload }] as const];
+    }),
+  );
+  const events: readonly HistoryEvent[] = history.events;
+  const execution = new Execution({
+    workflow,
+    runId: history.runId,
+    input: history.input,
+    seed: history.seed,
+    settlementOf: (waitId) => settlements.get(waitId),
+    signalOf: (inboxId) => signals.get(inboxId),
+    patches: foldHistory([{ seq: 1, events }]).patches,
+    drain: deps.drain,
+    digest: deps.digest,
+    log: silentLog,
+  });
+  for (const event of events) await execution.apply(event);
+  return compare(execution, events);
+}
+
+/** Of a newer version: replaying it would skip what this one does not know. */
+function unknownForm({ format = 1, events }: HistoryView): StoredError | undefined {
+  try {
+    decodeEvents({ format, events: events as unknown as JsonValue });
+    return undefined;
+  } catch (error) {
+    return toStoredError(error, 'HISTORY_FORMAT_UNKNOWN');
+  }
+}
+
+function compare({ status }: Execution, events: readonly HistoryEvent[]): ReplayedHistory {
+  if (status.kind === 'blocked') return { kind: 'differs', error: status.error };
+  const recorded = events.find((event) => event.type === 'RunEnding')?.outcome;
+  if (recorded === undefined) {
+    return status.kind === 'ended'
+      ? {
+          kind: 'differs',
+          error: storedError(
+            'NONDETERMINISM',
+            `the workflow now ends (${status.outcome.status}) where the history goes on`,
+          ),
+        }
+      : { kind: 'clean' };
+  }
+  // These end a run without its code: the last ones are a cancel before a delayed start, and an input that does not fit.
+  const isForced =
+    recorded.status === 'terminated' ||
+    (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
+    !events.some((event) => event.type === 'RunStarted');
+  if (isForced) return { kind: 'clean', outcome: recorded };
+  const now = status.kind === 'ended' ? status.outcome : undefined;
+  if (JSON.stringify(now) === JSON.stringify(recorded)) return { kind: 'clean', outcome: recorded };
+  return {
+    kind: 'differs',
+    error: storedError(
+      'NONDETERMINISM',
+      `the history ended ${recorded.status}, the workflow now ${now === undefined ? 'goes on waiting' : `ends ${now.status}`}, or with another value`,
+    ),
+  };
+}

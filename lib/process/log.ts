@@ -1,0 +1,93 @@
+import { type DestinationStream, pino } from 'pino';
+import type { Log } from '../base/log.js';
+import type { LogLevel } from '../topology/env.js';
+
+/**
+ * A log of JSON lines. Whatever its callers hand it, no line holds a settle token, a bearer token or a URL: these are
+ * cut out of every text, those of errors and their causes included. The value of a field whose name holds "token", "secret",
+ * "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators, is left out. A field
+ * named as one that the log itself writes, or that CloudWatch acts on, gets an underscore at the end of its name.
+ */
+export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    messageKey: 'event',
+  };
+  const logger = options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  const write =
+    (level: LogLevel) =>
+    (event: string, fields: Record<string, unknown> = {}): void => {
+      if (logger.isLevelEnabled(level)) logger[level](readFields(fields), redactText(event));
+    };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/** CloudWatch makes metrics of what a line says under `_aws`, and fields may come from a remote server. */
+const takenNames: ReadonlySet<string> = new Set(['level', 'time', 'event', '_aws']);
+
+/** Never throws: an author may throw, or log, what does so when it is looked at. */
+function readFields(fields: unknown): object {
+  try {
+    return withFreeNames(redact(fields, 0));
+  } catch {
+    return { fields: 'cannot be read' };
+  }
+}
+
+function withFreeNames(fields: unknown): object {
+  return Object.fromEntries(
+    Object.entries(fields ?? {}).map(([name, value]) => [takenNames.has(name) ? `${name}_` : name, value]),
+  );
+}
+
+/** In the name of a field, whatever stands around it; spelled without separators. */
+const secretWords = /token|secret|password|authorization|apikey|bearer|cookie/;
+/** The whole name. */
+const contentNames = /^(body|payload)$/;
+const depthMax = 6;
+const textMax = 4_000;
+
+function redact(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (value instanceof Error) return redactError(value, depth);
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? String(value) : value;
+  if (depth >= depthMax) return '[deep]';
+  if (Array.isArray(value)) return value.map((element) => redact(element, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, isSecret(name) ? '[redacted]' : redact(inner, depth + 1)]),
+  );
+}
+
+function isSecret(field: string): boolean {
+  const name = field.replace(/[^A-Za-z]/g, '').toLowerCase();
+  return secretWords.test(name) || contentNames.test(name);
+}
+
+function redactError(error: Error, depth: number): object {
+  const { code } = error as { code?: unknown };
+  return {
+    name: error.name,
+    ...(typeof code === 'string' ? { code } : {}),
+    message: redactText(error.message),
+    ...(error.stack === undefined ? {} : { stack: redactText(error.stack) }),
+    ...(error.cause === undefined || depth >= depthMax ? {} : { cause: redact(error.cause, depth + 1) }),
+  };
+}
+
+/** A settle token: run id, wait id, key id, MAC. The run id may stay, since it grants nothing. */
+const settleToken = /([0-9a-f]{32}\.[0-9]{1,9})\.[A-Za-z0-9]{1,16}\.[A-Za-z0-9_-]{20,}/g;
+const bearer = /\b(bearer)\s+[^\s"',]+/gi;
+// Only web addresses: the `file:` ones of a stack trace are needed to read it.
+const url = /\b(https?):\/\/[^\s"'<>)]+/gi;
+
+/** `text` without settle tokens, bearer tokens and web addresses, cut to 4,000 characters. */
+export function redactText(text: string): string {
+  return text
+    .slice(0, textMax)
+    .replace(settleToken, '$1.[redacted]')
+    .replace(bearer, '$1 [redacted]')
+    .replace(url, '$1://[redacted]');
+}

@@ -1,0 +1,20 @@
+import { holdsInfinity, type NumberOverflow } from '../../base/bounded-json.js';
+import { remoteError } from '../rpc/remote-error.js';
+import type { Reply } from './scrub.js';
+
+/**
+ * `reply` as it is, unless it ends a task with a result that has a number beyond those of JavaScript: JSON would store it
+ * as null. Then the task has failed for the caller, who is told where the number stands.
+ */
+export function finiteOrRefused<Kind extends Reply>(
+  reply: Kind,
+  overflow: NumberOverflow | undefined,
+  server: string,
+): Kind {
+  const { end } = reply;
+  if (overflow === undefined || end?.kind !== 'completed' || !holdsInfinity(end.result)) return reply;
+  const { path, number } = overflow;
+  const message = `the result of the remote task on "${server}" has a number that is too large, ${number} at ${path}`;
+  const details = { server, ...(end.taskId === undefined ? {} : { taskId: end.taskId }), path, number };
+  return { ...reply, end: { kind: 'failed', error: remoteError('REMOTE_RESULT_INVALID', message, details) } };
+}

@@ -1,0 +1,73 @@
+import type { StoredError } from '../../base/errors.js';
+import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars, scrubMinChars } from '../../base/limits.js';
+import type { RemoteEnd, RemoteQuestion } from '../transport.js';
+
+/** A reply of a transport, or a part of one, that may hold text of the server. */
+export interface Reply {
+  readonly kind?: string;
+  readonly error?: StoredError;
+  readonly note?: string;
+  readonly state?: string;
+  readonly end?: RemoteEnd;
+  readonly questions?: readonly RemoteQuestion[];
+}
+
+/**
+ * `reply` with every one of `secrets` and `addresses` taken out of its error, note or state, and the text then cut. A server can
+ * put what it was sent into the text of a failure, and errors are stored and shown. Of questions only `secrets` are taken
+ * out: they may lead to a page of the same server. Results are the author's data and stay as they are, and so does the
+ * state that comes with a question before a start: it goes back to the server as it came.
+ */
+export function scrubbed<Kind extends Reply>(
+  reply: Kind,
+  secrets: readonly string[],
+  addresses: readonly string[] = [],
+): Kind {
+  const scrub = without([...secrets, ...addresses]);
+  const { kind, error, note, state, end, questions } = reply;
+  return {
+    ...reply,
+    ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
+    ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
+    ...(state === undefined || kind !== 'working' ? {} : { state: cutUtf8(scrub(state), remoteStateMaxChars) }),
+    ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
+    ...(questions === undefined
+      ? {}
+      : { questions: questions.map((question) => scrubQuestion(question, without(secrets))) }),
+  };
+}
+
+/** `text` with every one of `secrets` taken out. */
+export function scrubText(text: string, secrets: readonly string[]): string {
+  return without(secrets)(text);
+}
+
+function without(secrets: readonly string[]): Scrub {
+  const longestFirst = [...new Set(secrets)]
+    .filter((secret) => secret.length >= scrubMinChars)
+    .sort((a, b) => b.length - a.length);
+  return (text) => longestFirst.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
+}
+
+/** The key stays as it is: the answer goes back under it. */
+function scrubQuestion({ key, kind, ...texts }: RemoteQuestion, scrub: Scrub): RemoteQuestion {
+  return { ...(scrubObject(texts, scrub) as Omit<RemoteQuestion, 'key' | 'kind'>), key, kind };
+}
+
+type Scrub = (text: string) => string;
+
+function scrubError(error: StoredError, scrub: Scrub, maxBytes: number): StoredError {
+  const details = error.details === undefined ? {} : { details: scrubObject(error.details, scrub) };
+  return { ...error, message: cutUtf8(scrub(error.message), maxBytes), ...details };
+}
+
+function scrubObject(object: JsonObject, scrub: Scrub): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [scrub(key), scrubValue(value, scrub)]));
+}
+
+function scrubValue(value: JsonValue, scrub: Scrub): JsonValue {
+  if (typeof value === 'string') return scrub(value);
+  if (isJsonObject(value)) return scrubObject(value, scrub);
+  return Array.isArray(value) ? (value as readonly JsonValue[]).map((item) => scrubValue(item, scrub)) : value;
+}

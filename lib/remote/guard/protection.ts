@@ -1,0 +1,148 @@
+import { storedError, type StoredError } from '../../base/errors.js';
+import { startPromptMs } from '../../base/limits.js';
+import type { Clock } from '../../base/time.js';
+import { effectiveLimits, type ServerLimits } from '../../workflow/server-limits.js';
+import { type GuardDeps, ServerGuard } from './server-guard.js';
+import type { RemoteTaskTransport, RemoteTransports, StartReply, StartRequest } from '../transport.js';
+import { isTransient } from '../rpc/failed-exchange.js';
+
+/**
+ * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and
+ * reads are asked for admission, and what comes of every call is learned from. Cancels and answers to a server that is
+ * left alone are put off without being sent, and it is not watched.
+ */
+export function protectTransports(
+  transports: RemoteTransports,
+  limitsOf: (server: string) => ServerLimits | undefined,
+  deps: GuardDeps,
+): RemoteTransports {
+  const guards = new Map<string, ServerGuard>();
+  const kept = new WeakMap<RemoteTaskTransport, RemoteTaskTransport>();
+  return {
+    get(server) {
+      const transport = transports.get(server);
+      const known = kept.get(transport);
+      if (known !== undefined) return known;
+      const guard = guards.get(server) ?? new ServerGuard(server, effectiveLimits(limitsOf(server)), deps);
+      guards.set(server, guard);
+      const made = protectedTransport(transport, guard, deps.clock, (error) => {
+        deps.log.error('client of a remote server failed', { server, error });
+      });
+      kept.set(transport, made);
+      return made;
+    },
+  };
+}
+
+function protectedTransport(
+  inner: RemoteTaskTransport,
+  guard: ServerGuard,
+  clock: Clock,
+  onThrown: (error: unknown) => void,
+): RemoteTaskTransport {
+  const learning = async <Reply extends Learned>(ask: () => Promise<Reply>, kind: Reply['kind']): Promise<Reply> => {
+    const came = await orFailure(ask, kind, onThrown);
+    await learn(guard, came);
+    return came;
+  };
+  // Each is called only where there is one.
+  const all = inner as Required<RemoteTaskTransport>;
+  return {
+    protocol: inner.protocol,
+    get dedupes() {
+      return inner.dedupes;
+    },
+    problemWith: (request) => inner.problemWith(request),
+    admit: (...given) => guard.admit(...given),
+    answersAtOnce: async (request) => (await inner.answersAtOnce?.(request)) ?? guard.isPrompt(),
+    start: async (request) => {
+      const beganAtMs = clock.nowMs();
+      // Whether it was sent before that is not known.
+      const reply = await learning(() => inner.start(request), 'unknown');
+      await learnPace(guard, request, reply, clock.nowMs() - beganAtMs);
+      return reply;
+    },
+    get: (handle) => learning(() => inner.get(handle), 'unreadable'),
+    cancel: async (handle) => (await putOff(guard)) ?? learning(() => inner.cancel(handle), 'retry'),
+    ...(inner.traits === undefined ? {} : { traits: () => all.traits() }),
+    ...(inner.answer === undefined
+      ? {}
+      : {
+          answer: async (...given: Given<'answer'>) =>
+            (await putOff(guard)) ?? learning(() => all.answer(...given), 'retry'),
+        }),
+    ...(inner.find === undefined
+      ? {}
+      : { find: (...given: Given<'find'>) => learning(() => all.find(...given), 'unknown') }),
+    ...(inner.adopt === undefined
+      ? {}
+      : { adopt: (...given: Given<'adopt'>) => learning(() => all.adopt(...given), 'retry') }),
+    ...(inner.watch === undefined
+      ? {}
+      : {
+          watch: async (...given: Given<'watch'>) => {
+            if ((await guard.rest()) === undefined) await all.watch(...given);
+          },
+        }),
+  };
+}
+
+type Given<Method extends 'answer' | 'find' | 'adopt' | 'watch'> = Parameters<Required<RemoteTaskTransport>[Method]>;
+
+/**
+ * The reply; where a client throws, which is a fault of ours, one that says that nothing was learned. Another attempt, or
+ * other code, may do better, and nothing else of the run is to wait for it.
+ */
+async function orFailure<Reply extends Learned>(
+  ask: () => Promise<Reply>,
+  kind: Reply['kind'],
+  onThrown: (error: unknown) => void,
+): Promise<Reply> {
+  try {
+    return await ask();
+  } catch (error) {
+    onThrown(error);
+    const name = error instanceof Error ? error.name : 'not an error';
+    return { kind, error: storedError('INTERNAL', `the client of the remote server has failed (${name})`) } as Reply;
+  }
+}
+
+interface Learned {
+  readonly kind: string;
+  readonly error?: StoredError;
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * A failure of the server: nothing came, or 408, 425, 429 or 5xx. Any other answer, an error too, shows that it works;
+ * a reply that breaks the protocol, or a request that we did not send, shows neither.
+ */
+async function learn(guard: ServerGuard, { kind, error, retryAfterMs }: Learned): Promise<void> {
+  if (error === undefined || error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
+  // That there is no such task is an answer.
+  if (kind === 'missing' || kind === 'gone') return guard.succeeded();
+  const status = error.details?.['status'];
+  if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
+  // With another status `Retry-After` is about this one request.
+  if (error.code === 'REMOTE_UNREACHABLE')
+    return guard.failed(status === 429 || status === 503 ? retryAfterMs : undefined);
+}
+
+/**
+ * A start for which there is time shows whether a turn could have waited for it. An answer that ends the call shows nothing
+ * when it comes soon: the next one may be about more work. One that takes long forgets what was known.
+ */
+async function learnPace(
+  guard: ServerGuard,
+  { untilMs }: StartRequest,
+  { kind }: StartReply,
+  tookMs: number,
+): Promise<void> {
+  if (tookMs > startPromptMs) await guard.sawPrompt(false);
+  else if (untilMs !== undefined && kind === 'started') await guard.sawPrompt(true);
+}
+
+async function putOff(guard: ServerGuard) {
+  const held = await guard.rest();
+  return held === undefined ? undefined : ({ kind: 'retry', error: held.error } as const);
+}

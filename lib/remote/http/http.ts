@@ -1,0 +1,280 @@
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import type { Agent, Dispatcher } from 'undici';
+import { storedError, type StoredError } from '../../base/errors.js';
+import { connectTimeoutMs, headersTimeoutMs, remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
+import { isAllowedAddress, type AddressRule } from './address-rule.js';
+import { codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
+
+export interface HttpRequest {
+  /** Default POST. */
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** Absolute, http or https. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Also private networks and plain http. */
+  readonly allowPrivateAddresses?: boolean;
+  /** Never on a connection that was used before: a server may be closing that one, and then nobody knows if it was read. */
+  readonly freshConnection?: boolean;
+  /** From first to last, where it is to be less than the limit of the client. */
+  readonly timeoutMs?: number;
+  /** Looks at each piece of the body as it comes; true = the rest is not wanted and the connection is closed. */
+  readonly enough?: (head: HttpHead, piece: string) => boolean;
+  readonly signal?: AbortSignal;
+  /** In place of those of the client. */
+  readonly limits?: Partial<Pick<HttpLimits, 'headersMs' | 'totalMs' | 'replyMaxBytes'>>;
+}
+
+export interface HttpHead {
+  readonly status: number;
+  /** Names in lower case; of a repeated header the values are joined by `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type HttpReply =
+  /** Any status, 3xx too. `text` is empty under an error status when the body could not be read. */
+  | ({ readonly kind: 'reply'; readonly text: string } & HttpHead)
+  /** Not a byte reached the server. `CONFIG_INVALID` when our own rules forbid the request, else `REMOTE_UNREACHABLE`. */
+  | { readonly kind: 'not_sent'; readonly error: StoredError }
+  /**
+   * The server may have read the request: timeout, reset, a body that was cut or compressed. `REMOTE_UNREACHABLE`, or
+   * `PAYLOAD_TOO_LARGE` for a body beyond the limit.
+   */
+  | { readonly kind: 'no_answer'; readonly error: StoredError };
+
+/** Sends requests to servers that others run. Never throws; no text in an error holds the URL, a header or a body. */
+export interface HttpClient {
+  send(request: HttpRequest): Promise<HttpReply>;
+}
+
+export interface HttpLimits {
+  /** DNS, TCP and TLS. */
+  readonly connectMs: number;
+  /** From the request to the headers, and between two pieces of the body. */
+  readonly headersMs: number;
+  /** From first to last. A server that drips its body byte by byte meets no other limit. */
+  readonly totalMs: number;
+  readonly replyMaxBytes: number;
+}
+
+export interface HttpClientOptions {
+  /** Also this machine, and plain http to it: local mode. Default false. */
+  readonly allowLoopback?: boolean;
+  readonly limits?: Partial<HttpLimits>;
+  /** Default: the system's. */
+  readonly lookup?: LookupFunction;
+}
+
+const defaultLimits: HttpLimits = {
+  connectMs: connectTimeoutMs,
+  headersMs: headersTimeoutMs,
+  totalMs: requestTimeoutMs,
+  replyMaxBytes: remoteReplyMaxBytes,
+};
+
+/**
+ * `HttpClient` over undici. Follows no redirect, unpacks no compression, and connects to public addresses only unless it
+ * is told otherwise; names are checked at the moment of dialling. Connections are kept for the next request.
+ */
+export class GuardedHttpClient implements HttpClient {
+  readonly #allowLoopback: boolean;
+  readonly #limits: HttpLimits;
+  readonly #lookup: LookupFunction | undefined;
+  /** By rule and kind of connection. */
+  readonly #agents = new Map<string, Agent>();
+
+  constructor(options: HttpClientOptions = {}) {
+    this.#allowLoopback = options.allowLoopback ?? false;
+    this.#limits = { ...defaultLimits, ...options.limits };
+    this.#lookup = options.lookup;
+  }
+
+  async send(request: HttpRequest): Promise<HttpReply> {
+    const url = URL.canParse(request.url) ? new URL(request.url) : undefined;
+    const rule = url === undefined ? undefined : this.#ruleFor(url, request.allowPrivateAddresses ?? false);
+    if (url === undefined || rule === undefined)
+      return refusedHere('the URL must be https, or http to an allowed private address');
+    // undici asks `lookup` for names only.
+    if (!isNameOrAllowed(url.hostname, rule)) return refusedHere('the address of the server is not allowed');
+    const badHeader = Object.entries(request.headers).find(
+      ([name, value]) => !headerName.test(name) || !headerValue.test(value),
+    );
+    if (badHeader !== undefined)
+      return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in one`);
+
+    const limits = { ...this.#limits, ...request.limits };
+    const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
+    try {
+      return await this.#send(url, rule, request, limits, deadline.signal);
+    } catch (thrown) {
+      return failure(thrown, deadline.passed());
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    const agents = [...this.#agents.values()];
+    this.#agents.clear();
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  #ruleFor(url: URL, allowPrivateAddresses: boolean): AddressRule | undefined {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
+    if (allowPrivateAddresses) return 'private';
+    if (url.protocol === 'https:') return this.#allowLoopback ? 'public_or_loopback' : 'public';
+    return this.#allowLoopback ? 'loopback' : undefined;
+  }
+
+  async #send(
+    url: URL,
+    rule: AddressRule,
+    request: HttpRequest,
+    limits: HttpLimits,
+    signal: AbortSignal,
+  ): Promise<HttpReply> {
+    const undici = await loadUndici();
+    const fresh = request.freshConnection ?? false;
+    const response = await undici.request(url, {
+      method: request.method ?? 'POST',
+      headers: { ...request.headers, 'accept-encoding': 'identity' },
+      body: request.body ?? null,
+      dispatcher: await this.#agent(rule, fresh),
+      headersTimeout: limits.headersMs,
+      bodyTimeout: limits.headersMs,
+      reset: fresh,
+      signal,
+    });
+    const head: HttpHead = { status: response.statusCode, headers: flat(response.headers) };
+    try {
+      return {
+        kind: 'reply',
+        ...head,
+        text: await readText(response.body, head, request.enough, limits.replyMaxBytes),
+      };
+    } catch (thrown) {
+      // An error status says enough.
+      if (head.status >= 300) return { kind: 'reply', ...head, text: '' };
+      throw thrown;
+    }
+  }
+
+  async #agent(rule: AddressRule, fresh: boolean): Promise<Agent> {
+    const { Agent, buildConnector } = await loadUndici();
+    const key = `${rule} ${fresh ? 'fresh' : 'kept'}`;
+    let agent = this.#agents.get(key);
+    if (agent === undefined) {
+      const connector = buildConnector({ timeout: this.#limits.connectMs, lookup: guardedLookup(rule, this.#lookup) });
+      agent = new Agent({ connect: tellingConnector(connector) });
+      this.#agents.set(key, agent);
+    }
+    return agent;
+  }
+}
+
+/** @throws UnreadableBody, or what undici throws when the connection breaks */
+async function readText(
+  body: Dispatcher.ResponseData['body'],
+  head: HttpHead,
+  enough: HttpRequest['enough'],
+  maxBytes: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  // Leaving the loop in any way closes the connection.
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    if (!/^(identity)?$/.test(head.headers['content-encoding'] ?? ''))
+      throw new UnreadableBody('the answer is compressed, which was not asked for');
+    bytes += piece.length;
+    if (Math.max(bytes, declaredBytes(head)) > maxBytes) {
+      throw new BodyTooLarge(`the answer is larger than ${maxBytes} bytes`);
+    }
+    const decoded = decoder.decode(piece, { stream: true });
+    text += decoded;
+    if (enough?.(head, decoded) === true) return text;
+  }
+  return text + decoder.decode();
+}
+
+/** Loaded when first needed. The default export, since in a bundle a CommonJS package that is loaded late has no other. */
+async function loadUndici() {
+  return (await import('undici')).default;
+}
+
+// RFC 9110 sections 5.1 and 5.5, without bytes above ASCII: their meaning is not defined.
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerValue = /^[\t\x20-\x7e]*$/;
+
+function isNameOrAllowed(hostname: string, rule: AddressRule): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 || isAllowedAddress(host, rule);
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function declaredBytes(head: HttpHead): number {
+  const length = Number(head.headers['content-length'] ?? '0');
+  return Number.isFinite(length) ? length : 0;
+}
+
+class UnreadableBody extends Error {}
+class BodyTooLarge extends UnreadableBody {}
+
+function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
+  if (thrown instanceof NotConnected) {
+    if (thrown.addressRefused) return refusedHere('the name of the server has no address that is allowed');
+    return { kind: 'not_sent', error: unreachable('no connection to the server', thrown.code) };
+  }
+  // A mistake of ours must not pass for trouble on the network.
+  if (thrown instanceof TypeError || thrown instanceof ReferenceError) throw thrown;
+  const code = codeOf(thrown);
+  // undici checks its arguments before it writes anything.
+  if (code === 'UND_ERR_INVALID_ARG') return refusedHere('the request has a header that cannot be sent');
+  if (thrown instanceof BodyTooLarge)
+    return { kind: 'no_answer', error: storedError('PAYLOAD_TOO_LARGE', thrown.message) };
+  if (thrown instanceof UnreadableBody) return { kind: 'no_answer', error: unreachable(thrown.message) };
+  if (deadlinePassed || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return { kind: 'no_answer', error: unreachable('no answer came in time') };
+  }
+  return { kind: 'no_answer', error: unreachable('the connection broke before the answer was complete', code) };
+}
+
+function refusedHere(problem: string): HttpReply {
+  return { kind: 'not_sent', error: storedError('CONFIG_INVALID', `the request was not sent: ${problem}`) };
+}
+
+function unreachable(problem: string, code?: string): StoredError {
+  return storedError('REMOTE_UNREACHABLE', code === undefined ? problem : `${problem} (${code})`);
+}
+
+/** One signal that aborts when the time is up or `outer` aborts. */
+function startDeadline(totalMs: number, outer: AbortSignal | undefined) {
+  const controller = new AbortController();
+  let passed = false;
+  const timer = setTimeout(() => {
+    passed = true;
+    controller.abort();
+  }, totalMs);
+  const abort = (): void => {
+    controller.abort();
+  };
+  if (outer?.aborted === true) abort();
+  outer?.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    passed: () => passed,
+    clear: (): void => {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', abort);
+    },
+  };
+}

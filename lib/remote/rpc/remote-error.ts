@@ -1,0 +1,22 @@
+import type { EngineErrorCode, StoredError } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
+
+/** An error whose text came from a remote. Not cut yet: a secret cut in two would no longer be found (`scrubbed` does both). */
+export function remoteError(code: EngineErrorCode, message: string, details?: JsonObject): StoredError {
+  return { code, message, ...(details === undefined ? {} : { details }) };
+}
+
+/** A reply that breaks the protocol, or is not for this request and this task. */
+export function violationError(problem: string): StoredError {
+  return remoteError('REMOTE_PROTOCOL_VIOLATION', `the server broke the protocol: ${problem}`);
+}
+
+/** Such a reply to a start: a task may be running. */
+export function unknown(problem: string): { readonly kind: 'unknown'; readonly error: StoredError } {
+  return { kind: 'unknown', error: violationError(problem) };
+}
+
+/** Such a reply to a read: nothing is learned. */
+export function unreadable(problem: string): { readonly kind: 'unreadable'; readonly error: StoredError } {
+  return { kind: 'unreadable', error: violationError(problem) };
+}

@@ -1,0 +1,22 @@
+import type { ServerConfig } from '../../workflow/app.js';
+import { A2aTransport } from '../a2a/client.js';
+import { awsSecrets } from '../../secrets/aws-secrets.js';
+import { defaultAwsIdentity } from '../auth/sigv4-credentials.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { McpTransport } from '../mcp/client.js';
+import type { RemoteTaskTransport } from '../transport.js';
+
+// All that speaks to servers. Loaded late, by transports.ts.
+
+/** Makes transports that share one client of AWS. */
+export function transportMaker(deps: TransportDeps): (server: string, config: ServerConfig) => RemoteTaskTransport {
+  const shared = { awsSecrets: awsSecrets(), awsIdentity: defaultAwsIdentity(), ...deps };
+  return (server, config) => {
+    switch (config.protocol) {
+      case 'mcp':
+        return new McpTransport(server, config, shared);
+      case 'a2a':
+        return new A2aTransport(server, config, shared);
+    }
+  };
+}

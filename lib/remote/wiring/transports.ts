@@ -1,0 +1,39 @@
+import { EngineError } from '../../base/errors.js';
+import { late } from '../../base/late.js';
+import type { ServerConfig } from '../../workflow/app.js';
+import type { TransportDeps } from '../endpoint/transport-deps.js';
+import { lateTransport } from './late-transport.js';
+import type { RemoteTaskTransport, RemoteTransports } from '../transport.js';
+
+/** The remote servers of an app by name; each transport is made at its first use and kept. */
+export function createTransports(
+  servers: Readonly<Record<string, ServerConfig>>,
+  deps: TransportDeps,
+): RemoteTransports {
+  const made = new Map<string, RemoteTaskTransport>();
+  const loadMaker = late(async () => {
+    const { transportMaker } = await import('./protocols.js');
+    return transportMaker(deps);
+  });
+  return {
+    get(server) {
+      let transport = made.get(server);
+      if (transport === undefined) {
+        const config = configOf(server, servers);
+        transport = lateTransport(config, async () => (await loadMaker())(server, config));
+        made.set(server, transport);
+      }
+      return transport;
+    },
+  };
+}
+
+function configOf(server: string, servers: Readonly<Record<string, ServerConfig>>): ServerConfig {
+  const config = Object.hasOwn(servers, server) ? servers[server] : undefined;
+  if (config !== undefined) return config;
+  const known = Object.keys(servers).sort().join(', ');
+  throw new EngineError(
+    'SERVER_NOT_FOUND',
+    `no server is named "${server}"; the app configures ${known === '' ? 'none' : known}`,
+  );
+}

@@ -1,0 +1,126 @@
+import { EngineError } from '../../base/errors.js';
+import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from '../table.js';
+
+/** What the writer needs of an open file; a `FileHandle` in append mode is one. */
+export interface JournalFile {
+  appendFile(text: string): Promise<void>;
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The lines that are not yet on the disk, and the one write at a time that brings them there. */
+export class JournalWriter {
+  readonly #file: JournalFile;
+  readonly #onFailed: (error: EngineError) => void;
+  #waiting: string[] = [];
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #failed = false;
+  #closed = false;
+
+  constructor(file: JournalFile, onFailed: (error: EngineError) => void = () => undefined) {
+    this.#file = file;
+    this.#onFailed = onFailed;
+  }
+
+  append(items: readonly Item[]): void {
+    this.#waiting.push(lineOf(items));
+  }
+
+  /** Throws EngineError `STORE_UNAVAILABLE` once the journal is closed or a write to it has failed. */
+  checkOpen(): void {
+    if (this.#failed) throw new EngineError('STORE_UNAVAILABLE', 'the journal could not be written; open it again');
+    if (this.#closed) throw new EngineError('STORE_UNAVAILABLE', 'the journal is closed');
+  }
+
+  /**
+   * Resolves when every line appended so far is on the disk. Lines that come while a flush is under way share the
+   * next one. After a failure all further flushes fail: what was written of the lines is not known.
+   */
+  async flushed(): Promise<void> {
+    if (this.#waiting.length === 0) return this.#current;
+    this.#next ??= this.#current.then(async () => {
+      this.#current = this.#next ?? this.#current;
+      this.#next = undefined;
+      await this.#flush();
+    });
+    return this.#next;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    try {
+      await this.flushed();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#file.appendFile(lines.join(''));
+      await this.#file.datasync();
+    } catch (error) {
+      if (!this.#failed) {
+        this.#failed = true;
+        this.#onFailed(unavailable(error));
+      }
+      throw error;
+    }
+  }
+}
+
+/**
+ * Every answer, of reads and refused writes too, waits until all that was applied before it is on the disk. So nobody
+ * can act on a write that a crash may still undo. It costs nothing while nothing is waiting. `memory` must do its work before
+ * it returns its promise and then have told `journal` the new items.
+ */
+export function durableTable(memory: Table, journal: JournalWriter): Table {
+  const read = async <T>(answer: () => Promise<T>): Promise<T> => {
+    journal.checkOpen();
+    const result = await both(answer(), journal.flushed());
+    if (result.flushError !== undefined) throw unavailable(result.flushError);
+    return result.value;
+  };
+  const write = async <T extends { readonly ok: boolean }>(answer: () => Promise<T>): Promise<T> => {
+    journal.checkOpen();
+    const result = await both(answer(), journal.flushed());
+    if (result.flushError === undefined) return result.value;
+    if (!result.value.ok) throw unavailable(result.flushError);
+    throw new EngineError('STORE_RESULT_UNKNOWN', `the journal could not be written (${codeOf(result.flushError)})`);
+  };
+  return {
+    write: (one: Write): Promise<WriteResult> => write(() => memory.write(one)),
+    transact: (writes: readonly Write[]): Promise<TransactResult> => write(() => memory.transact(writes)),
+    get: (key: Key): Promise<Item | undefined> => read(() => memory.get(key)),
+    queryPartition: (pk: string, skPrefix?: string, after?: string): Promise<Item[]> =>
+      read(() => memory.queryPartition(pk, skPrefix, after)),
+    queryIndex: (query: IndexQuery): Promise<IndexPage> => read(() => memory.queryIndex(query)),
+  };
+}
+
+/** The answer, and the error of the flush if it failed. A call that throws has changed nothing, so its error goes first. */
+async function both<T>(answer: Promise<T>, flush: Promise<void>): Promise<{ value: T; flushError?: unknown }> {
+  const flushed = flush.then(
+    () => ({}),
+    (error: unknown) => ({ flushError: error }),
+  );
+  return { value: await answer, ...(await flushed) };
+}
+
+function unavailable(error: unknown): EngineError {
+  return new EngineError('STORE_UNAVAILABLE', `the journal could not be written (${codeOf(error)})`);
+}
+
+/** The code of a system error; its message can quote more than belongs into ours. */
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}
+
+/** One write or transaction in its stored form. */
+export function lineOf(items: readonly Item[]): string {
+  return `${JSON.stringify(items)}\n`;
+}
