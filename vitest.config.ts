@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { mutation } from './test/mutants/apply.js';
+import { mutation } from './test/simulation/mutants/apply.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 

@@ -48,7 +48,7 @@ async function problemsOf(version: string): Promise<readonly string[]> {
     existsSync(`test/replay/histories/${version}`)
       ? undefined
       : `there are no recorded histories of ${version} (npm run histories)`,
-    existsSync(`test/upgrade/fixtures/${version}.json.br`)
+    existsSync(`test/system/upgrade/fixtures/${version}.json.br`)
       ? undefined
       : `there are no kept bundles of ${version} (npm run bundles)`,
   ].filter((problem) => problem !== undefined);

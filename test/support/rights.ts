@@ -1,6 +1,6 @@
 /**
- * What each function may ask of AWS, as action and resource: the template grants this and nothing else (test/cdk), and
- * runs of many kinds get along with it and make use of all of it (test/deployment). In the order of the template.
+ * What each function may ask of AWS, as action and resource: the template grants this and nothing else (test/package/cdk), and
+ * runs of many kinds get along with it and make use of all of it (test/system/deployment). In the order of the template.
  */
 export const rights = {
   Api: [

@@ -8,8 +8,8 @@ import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
-import { call, play } from '../rules/scene.js';
-import { closeAll, httpClient, serve } from '../remote/loopback.js';
+import { call, play } from '../simulation/rules/scene.js';
+import { closeAll, httpClient, serve } from '../unit/remote/loopback.js';
 import { createEngineDeps } from './engine-deps.js';
 
 // What whoever calls a task of minutes must never do (S2-25), each as a test of that name.

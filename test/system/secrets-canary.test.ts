@@ -13,8 +13,8 @@ import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { secret, type ServerAuth } from '../../lib/workflow/server-auth.js';
-import { run } from '../cli/in-process.js';
-import { closeAll, closedPort, httpClient, json, type Received, serve, transportDeps } from '../remote/loopback.js';
+import { run } from '../unit/cli/in-process.js';
+import { closeAll, closedPort, httpClient, json, type Received, serve, transportDeps } from '../unit/remote/loopback.js';
 
 afterEach(closeAll);
 

@@ -8,7 +8,7 @@ import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/workflow/app.js';
 import type { RemoteCall } from '../../lib/workflow/context.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
-import { type Answer, closeAll, httpClient, json, type Received, result, serve } from '../remote/loopback.js';
+import { type Answer, closeAll, httpClient, json, type Received, result, serve } from '../unit/remote/loopback.js';
 import { createEngineDeps } from './engine-deps.js';
 
 afterEach(closeAll);

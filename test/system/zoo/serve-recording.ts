@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { serve, type LoopbackServer } from '../../remote/loopback.js';
+import { serve, type LoopbackServer } from '../../unit/remote/loopback.js';
 import {
   clientIds,
   isOverStream,

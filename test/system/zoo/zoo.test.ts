@@ -7,7 +7,7 @@ import { exchangeOf } from '../../../lib/remote/rpc/exchange.js';
 import type { RemoteEnd } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
-import { closeAll, httpClient, transportDeps } from '../../remote/loopback.js';
+import { closeAll, httpClient, transportDeps } from '../../unit/remote/loopback.js';
 import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
 import { operationOf, parsed, type RecordedExchange, type RecordedScene } from './recording.js';
 import { serveRecording } from './serve-recording.js';

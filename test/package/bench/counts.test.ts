@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { costOfRun } from '../../../bench/measure-requests.js';
+import { openDatabase, type Database } from '../../../bench/stores.js';
+import { describeWithDynoxide } from '../../support/dynoxide.js';
+
+describeWithDynoxide('what a run costs on DynamoDB', () => {
+  let database: Database;
+
+  beforeAll(async () => {
+    database = await openDatabase();
+  });
+
+  afterAll(async () => {
+    await database.close();
+  });
+
+  it('three steps and one remote wait are 11 write requests, 23 write units and 2 turns', async () => {
+    const cost = await costOfRun(database, { steps: 3, polls: 0 });
+
+    expect(cost).toEqual({
+      writes: { requests: 11, tableUnits: 14, indexUnits: 9 },
+      reads: { requests: 4, tableUnits: 4, indexUnits: 0 },
+      writesByMethod: {
+        createRun: { requests: 1, tableUnits: 1, indexUnits: 2 },
+        commit: { requests: 4, tableUnits: 4, indexUnits: 0 },
+        putToken: { requests: 1, tableUnits: 1, indexUnits: 0 },
+        storeHandle: { requests: 1, tableUnits: 1, indexUnits: 1 },
+        setHeadMarker: { requests: 1, tableUnits: 1, indexUnits: 1 },
+        settle: { requests: 1, tableUnits: 1, indexUnits: 2 },
+        commitEnd: { requests: 1, tableUnits: 4, indexUnits: 2 },
+        clearTokenMarker: { requests: 1, tableUnits: 1, indexUnits: 1 },
+      },
+      turnInvocations: 2,
+      // Sent with the start, and found stale: the token was settled before it came.
+      pollMessages: 1,
+      remoteReads: 0,
+      busEvents: 0,
+      busRequests: 0,
+    });
+  });
+
+  it('with a bus it is a commit and a write at its end more, and 4 events in a request for each turn', async () => {
+    const cost = await costOfRun(database, { steps: 3, polls: 0, hasBus: true });
+
+    expect(cost).toMatchObject({ turnInvocations: 2, busEvents: 4, busRequests: 2 });
+    expect(cost.writes).toEqual({ requests: 13, tableUnits: 16, indexUnits: 9 });
+    expect(cost.writesByMethod).toMatchObject({ commit: { requests: 5 }, setPublished: { requests: 1 } });
+  });
+
+  it('each further sequential step is one write request of one unit, and no turn', async () => {
+    const cost = await costOfRun(database, { steps: 13, polls: 0 });
+
+    expect(cost.writes).toEqual({ requests: 21, tableUnits: 24, indexUnits: 9 });
+    expect(cost.turnInvocations).toBe(2);
+  });
+
+  it('a hundred polls are at most a claim a minute, and no turn', async () => {
+    const cost = await costOfRun(database, { steps: 3, polls: 100 });
+
+    expect(cost.remoteReads).toBe(100);
+    expect(cost.writesByMethod).toMatchObject({
+      claimPoll: { requests: 72, tableUnits: 72, indexUnits: 144 },
+      settle: { requests: 1, tableUnits: 1, indexUnits: 2 },
+    });
+    expect(cost.writes).toEqual({ requests: 83, tableUnits: 86, indexUnits: 153 });
+    expect(cost.turnInvocations).toBe(2);
+  });
+});

@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BundleOutcome, type BundleRequest, outcomeFile } from '../../../cdk/bundle-request.js';
+
+const program = fileURLToPath(new URL('../../../cdk/bundle-functions.ts', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outwait-cdk-load-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** What comes of the app with these variables; those of the shell are others. */
+function load(config: string, environment: Record<string, string> = {}, unknown: readonly string[] = []) {
+  const outDir = mkdtempSync(join(folder, 'out-'));
+  const configFile = join(folder, 'outwait.config.ts');
+  writeFileSync(configFile, `import { defineApp, defineWorkflow, mcpServer } from 'outwait';\n${config}`);
+  const request: BundleRequest = { configFile, outDir, names: [], load: { environment, unknown } };
+  spawnSync(process.execPath, ['--import', 'tsx', program], {
+    input: JSON.stringify(request),
+    env: { ...process.env, REPORTS_URL: 'https://of-the-shell.example.com/mcp' },
+  });
+  return JSON.parse(readFileSync(join(outDir, outcomeFile), 'utf8')) as BundleOutcome;
+}
+
+// It prints, and it leaves a timer that would keep its process.
+const withUrl = `
+  console.log('loading'); console.error('loading');
+  setInterval(() => undefined, 1_000);
+  export default defineApp({ workflows: [], servers: { reports: mcpServer({ url: process.env['REPORTS_URL'] }) } });`;
+const refused = (message: RegExp) => ({ kind: 'refused', message: expect.stringMatching(message) as unknown });
+const unsure = (message: RegExp) => ({ kind: 'unsure', message: expect.stringMatching(message) as unknown });
+
+test('an app with a schedule whose pattern is wrong is refused, and the schedule is named', () => {
+  const config = `
+    const flow = defineWorkflow({ name: 'flow', run: async () => 1 });
+    export default defineApp({ workflows: [flow], schedules: [{ name: 'nightly', workflow: flow, cron: '61 2 * * *' }] });`;
+  expect(load(config)).toEqual(refused(/outwait\.config\.ts is not valid: schedule "nightly": .*minute: 61$/));
+});
+
+test('an app that asks for a variable which the functions will not have is refused, and the variable is named', () => {
+  // That there is another one whose value nobody knows is no excuse.
+  expect(load(withUrl, { OTHER: '1', OUTWAIT_TABLE: '${Token[TOKEN.1]}' }, ['OUTWAIT_TABLE'])).toEqual(
+    refused(
+      /reports\.url must be an http\(s\) URL \(of what it asks for, "environment" does not set (.*, )?REPORTS_URL\)$/,
+    ),
+  );
+});
+
+test('an app is loaded with the variables that the functions will have', () => {
+  expect(load(withUrl, { REPORTS_URL: 'https://reports.example.com/mcp' })).toEqual({ kind: 'done' });
+});
+
+test.each([
+  [
+    'ends the process',
+    'process.exit(0);',
+    /outwait\.config\.ts cannot be loaded: it ends the process that loads it, with the code 0$/,
+  ],
+  [
+    'throws where nothing catches it',
+    "setImmediate(() => { throw new Error('out of reach'); }); await new Promise(() => {});",
+    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: out of reach$/,
+  ],
+  [
+    'leaves a rejected promise',
+    "void Promise.reject(new Error('left')); await new Promise(() => {});",
+    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: left$/,
+  ],
+])('an app that %s when it is loaded is refused, in a few words', (_, code, message) => {
+  expect(load(`${code}\nexport default defineApp({ workflows: [] });`)).toEqual(refused(message));
+});
+
+test('an app that asks for a variable whose value nobody knows yet is not refused', () => {
+  expect(load(withUrl, { REPORTS_URL: '${Token[TOKEN.1]}' }, ['REPORTS_URL'])).toEqual(
+    unsure(/an http\(s\) URL \(not refused: it asks for REPORTS_URL, known only once it is deployed\)$/),
+  );
+  const onLambda = `
+    if (!('AWS_LAMBDA_FUNCTION_NAME' in process.env)) throw new Error('this is a laptop');
+    export default defineApp({ workflows: [] });`;
+  expect(load(onLambda)).toEqual(
+    unsure(/cannot be loaded: this is a laptop \(not refused: it asks for AWS_LAMBDA_FUNCTION_NAME, /),
+  );
+});
+
+test('an app whose server needs a secret that the functions will not have is not refused, and the secret is named', () => {
+  const config = `
+    import { secret } from 'outwait';
+    const reports = mcpServer({ url: 'https://reports.example.com/mcp', auth: { bearer: secret('REPORTS_TOKEN') } });
+    export default defineApp({ workflows: [], servers: { reports } });`;
+  expect(load(config)).toEqual(
+    unsure(/outwait\.config\.ts names secrets that the functions cannot read, .*: "environment" lacks REPORTS_TOKEN$/),
+  );
+});

@@ -1,0 +1,41 @@
+import { testsIn, type Mutant } from './mutant.js';
+
+const command = 'test/unit/cli/try.test.ts';
+
+export const tryingMutants: readonly Mutant[] = [
+  {
+    name: 'try-shows-credentials',
+    rule: 'what is shown of the wire holds no credential',
+    file: 'lib/remote/try/wire-tap.ts',
+    edits: [{ find: 'return scrubText(text, [...this.#secrets]);', replace: 'return text;' }],
+    caughtBy: testsIn(command, 'outwait try: one real call shows no credential'),
+  },
+  {
+    name: 'try-shows-token-requests',
+    rule: '... and nothing of requests for tokens',
+    file: 'lib/remote/try/wire-tap.ts',
+    edits: [{ find: 'const isPrivate = holdsCredentials(request);', replace: 'const isPrivate = false;' }],
+    caughtBy: testsIn(command, 'outwait try: one real call shows nothing of what is said to an authorization server'),
+  },
+  {
+    name: 'try-leaves-task',
+    rule: 'a task that nobody waits for any longer is cancelled',
+    file: 'lib/remote/try/call.ts',
+    edits: [{ find: 'const { kind } = await transport.cancel(handle);', replace: "const kind = 'done';" }],
+    caughtBy: testsIn(command, 'outwait try: one real call cancels the task when the time is over'),
+  },
+  {
+    name: 'try-error-is-success',
+    rule: 'a result that is an error is no success',
+    file: 'lib/remote/try/call.ts',
+    edits: [{ find: ' && !call.end.isError', replace: '' }],
+    caughtBy: testsIn(command, 'outwait try: one real call ends with 1 when a call of'),
+  },
+  {
+    name: 'plain-text-is-no-reply',
+    rule: 'a body that is the response is it, whatever its media type',
+    file: 'lib/remote/rpc/exchange.ts',
+    edits: [{ find: 'return isReply(read) || isJsonReply(head) ? read', replace: 'return isJsonReply(head) ? read' }],
+    caughtBy: testsIn('test/system/zoo/zoo.test.ts', 'servers of others, as they were recorded F60-F66, F70, F72: '),
+  },
+];

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleProgram, type Program } from '../processes.js';
+
+// The MCP conformance suite against our transport: the suite serves a scenario, runs our client and judges what it sent.
+
+const run = promisify(execFile);
+
+/** By revision: what must be printed at the end of each scenario. The suite skips and ends with 0 when it is asked amiss. */
+const scenarios = [
+  ['2026-07-28', 'tools_call', 2],
+  ['2026-07-28', 'request-metadata', 6],
+  ['2026-07-28', 'http-standard-headers', 3],
+  ['2026-07-28', 'http-custom-headers', 18],
+  ['2026-07-28', 'http-invalid-tool-headers', 12],
+  ['2026-07-28', 'json-schema-ref-no-deref', 1],
+  ['2026-07-28', 'sep-2322-client-request-state', 5],
+  ['2026-07-28', 'auth/client-credentials-basic', 6],
+  ['2026-07-28', 'auth/client-credentials-jwt', 6],
+  ['2025-11-25', 'initialize', 1],
+  ['2025-11-25', 'tools_call', 2],
+] as const;
+
+/** Those that are left out, with the reason. */
+const notApplicable = [
+  [
+    ['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'pre-registration']
+      .concat(['scope-from-www-authenticate', 'scope-from-scopes-supported', 'scope-omitted-when-undefined'])
+      .concat(['scope-step-up', 'scope-retry-limit', 'token-endpoint-auth-basic', 'token-endpoint-auth-post'])
+      .concat(['token-endpoint-auth-none', '2025-03-26-oauth-metadata-backcompat'])
+      .concat(['2025-03-26-oauth-endpoint-fallback', 'resource-mismatch', 'offline-access-scope'])
+      .concat(['offline-access-not-supported', 'authorization-server-migration', 'iss-supported'])
+      .concat(['iss-not-advertised', 'iss-supported-missing', 'iss-wrong-issuer', 'iss-unexpected'])
+      .concat(['iss-normalized', 'metadata-issuer-mismatch'])
+      .map((name) => `auth/${name}`),
+    'a person signs in with a browser (authorization code); here nobody is there to do so',
+  ],
+  [
+    ['enterprise-managed-authorization', 'dpop', 'dpop-nonce', 'wif-jwt-bearer'].map((name) => `auth/${name}`),
+    'grants and proofs that are not supported',
+  ],
+  [
+    ['elicitation-sep1034-client-defaults'],
+    'questions of 2025-11-25 servers are not answered, and elicitation is not declared',
+  ],
+  [['json-schema-2020-12-preservation'], 'schemas of tools are read for their headers and handed to nobody'],
+  [['sse-retry'], 'a stream that breaks is not taken up again: the start is ambiguous, and a read is repeated'],
+  [
+    ['no-prefetch', 'verify-digest', 'verify-size', 'verify-frontmatter'].map((name) => `sep-2640-client-${name}`),
+    'skills are not used',
+  ],
+] as const;
+
+// The suite imports `globSync`, which Node 20 has not, for a command that is not used here.
+const fsWithGlob = `export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = undefined;`;
+const hook = `export const resolve = (specifier, context, next) =>
+  specifier === 'fs' ? { url: ${JSON.stringify(moduleOf(fsWithGlob))}, shortCircuit: true } : next(specifier, context);`;
+const registration = `import { register } from 'node:module'; register(${JSON.stringify(moduleOf(hook))});`;
+const nodeOptions = ['--import', moduleOf(registration)];
+
+function moduleOf(source: string): string {
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+const require = createRequire(import.meta.url);
+const suite = require.resolve('@modelcontextprotocol/conformance/dist/index.js');
+
+let client: Program;
+let results: string;
+beforeAll(async () => {
+  client = await bundleProgram('../interop/conformance-client-process');
+  results = await mkdtemp(join(tmpdir(), 'outwait-conformance-'));
+});
+afterAll(async () => {
+  await client.remove();
+  await rm(results, { recursive: true, force: true });
+});
+
+async function conformance(...args: readonly string[]): Promise<string> {
+  const options = { timeout: 60_000, env: { ...process.env, NO_COLOR: '1' } };
+  // A scenario that fails ends with 1 and says why.
+  const { stdout, stderr } = await run(process.execPath, [...nodeOptions, suite, ...args], options).catch(
+    (error: unknown) => error as { readonly stdout: string; readonly stderr: string },
+  );
+  return `${stdout}${stderr}`;
+}
+
+describe('the MCP conformance suite', () => {
+  it.each(scenarios)(
+    '%s: the scenario %s passes',
+    async (revision, scenario, passed) => {
+      const version = ['--spec-version', revision, '--force'];
+      const command = ['--command', `${process.execPath} ${client.path}`];
+      const printed = await conformance('client', ...command, '--scenario', scenario, ...version, '-o', results);
+      expect(printed).toContain(`Passed: ${passed}/${passed}, 0 failed, 0 warnings`);
+    },
+    90_000,
+  );
+
+  it('has no scenario for clients that is neither run nor left out for a reason', async () => {
+    const listed = [...(await conformance('list', '--client')).matchAll(/^ {2}- (\S+)/gm)].map(([, name = '']) => name);
+    const known: readonly string[] = [
+      ...scenarios.map(([, name]) => name),
+      ...notApplicable.flatMap(([names]) => names),
+    ];
+    expect(listed.sort()).toEqual([...new Set(known)].sort());
+  });
+});

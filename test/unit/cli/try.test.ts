@@ -1,0 +1,309 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ServerConfig } from '../../../lib/workflow/app.js';
+import { closedPort, closeAll, json, result, serve, type Answer } from '../remote/loopback.js';
+import { recordingOf, serveAnimal } from '../../system/zoo/animal.js';
+import { zoo } from '../../system/zoo/zoo.js';
+import { run } from './in-process.js';
+
+const folders: string[] = [];
+afterEach(async () => {
+  await closeAll();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+/** A configuration with these servers. */
+async function configWith(servers: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-try-test-'));
+  folders.push(folder);
+  const file = join(folder, 'outwait.config.ts');
+  await writeFile(
+    file,
+    `import { a2aAgent, defineApp, mcpServer, secret } from 'outwait';
+     void [a2aAgent, mcpServer, secret];
+     export default defineApp({ workflows: [], servers: { ${servers} } });`,
+  );
+  return file;
+}
+
+/** What a person would type. */
+const placeOf = ({ url, ...more }: ServerConfig): string =>
+  url ?? ('card' in more && typeof more.card === 'string' ? more.card : '');
+
+/** The options that it says are to be set. */
+const optionsIn = (out: string): readonly string[] =>
+  [...out.matchAll(/^set +(.*?) {2}\(/gm)].map(([, line]) => line ?? '');
+
+/** An agent of 1.0 whose card is `more`, and whose tasks are answered by `task`. */
+const agent =
+  (more: object = {}, task: (method: string) => object = () => ({})): Answer =>
+  (request, response) => {
+    if (request.httpMethod === 'GET') {
+      const url = `http://${request.headers.host}/rpc`;
+      const supportedInterfaces = [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }];
+      json(response, { name: 'agent', supportedInterfaces, capabilities: {}, skills: [{ id: 'report' }], ...more });
+      return;
+    }
+    const { method } = request.body;
+    const isAnswered = method === 'SendMessage' || method === 'CancelTask' || request.body.params['id'] === 't1';
+    if (isAnswered) result(response, request, task(method));
+    else json(response, { jsonrpc: '2.0', id: request.body.id, error: { code: -32001, message: 'no such task' } });
+  };
+
+const working = (method: string) => {
+  const state = method === 'CancelTask' ? 'TASK_STATE_CANCELED' : 'TASK_STATE_WORKING';
+  const task = { id: 't1', contextId: 'c1', status: { state } };
+  return method === 'SendMessage' ? { task } : task;
+};
+
+describe('outwait try: a look at a server', () => {
+  it.each(zoo)('says what $name speaks, and the options that the table of docs/reference.md names', async (animal) => {
+    const server = await serveAnimal(animal);
+    const entry = animal.entry(server.origin);
+    const { code, out } = await run('try', placeOf(entry));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^speaks +(A2A|MCP) /m);
+    expect(out).toMatch(entry.protocol === 'a2a' ? /^skills +/m : /^tools +quick, /m);
+    expect(optionsIn(out)).toEqual(animal.options);
+    expect(out).toMatch(/^entry +server: (a2aAgent|mcpServer)\(\{ .* \}\),$/m);
+    expect(server.unknown.filter((operation) => !operation.endsWith('/.well-known/agent-card.json'))).toEqual([]);
+    expect(server.starts()).toBe(0);
+    const docs = await readFile(new URL('../../../docs/reference.md', import.meta.url), 'utf8');
+    const row = docs.split('\n').find((line) => line.startsWith(`| ${animal.title} | ${animal.version} |`));
+    for (const option of animal.options) expect(row).toContain(option);
+    expect(row).toContain(animal.recordedOn);
+  });
+
+  it('names the host that a card leads to, as the option that allows it', async () => {
+    const supportedInterfaces = [
+      { url: 'http://other.example:8443/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ];
+    const { url } = await serve(agent({ supportedInterfaces }));
+    const { code, out } = await run('try', new URL(url).origin);
+    expect(code).toBe(1);
+    expect(optionsIn(out)).toEqual(['allowedHosts: ["other.example:8443"]']);
+    expect(out).toContain('leads to the host other.example:8443');
+  });
+
+  it.each([401, 403])('says that auth is missing when a card is answered with %i', async (status) => {
+    const { url } = await serve((_, response) => {
+      json(response, {}, status);
+    });
+    const { code, out } = await run('try', new URL(url).origin);
+    expect(code).toBe(1);
+    expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
+    expect(out).toMatch(/^missing +as an agent \(A2A\): /m);
+  });
+
+  it('says that auth is missing when the card is public and the agent is not', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.httpMethod === 'GET')
+        agent({ securitySchemes: { main: { type: 'http', scheme: 'bearer' } } })(request, response);
+      else json(response, {}, 401);
+    });
+    const { code, out } = await run('try', new URL(url).origin);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^auth +none set; asked for: main \(http bearer\), and not satisfied$/m);
+    expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
+  });
+
+  it('says that a card leads to what is no agent', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.httpMethod === 'GET') agent()(request, response);
+      else json(response, '<h1>Not Found</h1>', 404, { 'content-type': 'text/html' });
+    });
+    const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^missing +a read of a task brought no answer of the protocol: the server answered with status 404$/m,
+    );
+  });
+
+  it('needs allowPrivateAddresses for an address that is not public', async () => {
+    const { code, out } = await run('try', 'http://10.1.2.3/mcp');
+    expect(code).toBe(1);
+    expect(optionsIn(out)).toEqual(['allowPrivateAddresses: true']);
+  });
+
+  it('shows the extended card and that an agent dedupes', async () => {
+    const uri = 'https://outwait.dev/a2a/extensions/idempotent-send/v1';
+    const { url } = await serve(agent({ capabilities: { extendedAgentCard: true, extensions: [{ uri }] } }));
+    const { code, out } = await run('try', new URL(url).origin);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^dedupes +yes, the card says so$/m);
+    expect(out).not.toContain('dedupes: true');
+    expect(optionsIn(out)).toEqual(['extendedCard: true']);
+  });
+
+  it('shows the first twenty skills', async () => {
+    const skills = Array.from({ length: 23 }, (_, index) => ({ id: `s${index + 1}` }));
+    const { url } = await serve(agent({ skills }));
+    const { out } = await run('try', new URL(url).origin);
+    expect(out).toMatch(/^skills +s1, .*s20 and 3 more$/m);
+  });
+
+  it('says what both protocols came to where there is neither', async () => {
+    const { code, out } = await run('try', `http://127.0.0.1:${await closedPort()}`);
+    expect(code).toBe(1);
+    expect(out).toMatch(/as an agent \(A2A\): .*no connection[^]*as a server of MCP: .*no connection/);
+  });
+});
+
+describe('outwait try: one real call', () => {
+  const callable = zoo.filter((animal) => animal.ends['quick']?.kind === 'completed');
+
+  it.each(callable)('calls $name, shows the wire and ends with 0', async (animal) => {
+    const server = await serveAnimal(animal);
+    const entry = animal.entry(server.origin);
+    const { request } = recordingOf(animal).scenes['quick'] ?? {};
+    const call = request?.kind === 'tool' ? ['--tool', request.tool] : ['--message', 'quick'];
+    const { code, out } = await run('try', placeOf(entry), ...call);
+    expect(out).toMatch(/^> POST http:\/\/127\.0\.0\.1:\d+/m);
+    expect(out).toMatch(/^< 200 [a-z/+-]+ \d+ ms$/m);
+    expect(out).toMatch(/^outcome +completed: .*three ?"?.*rows/m);
+    expect({ code, starts: server.starts() }).toEqual({ code: 0, starts: 1 });
+  });
+
+  it.each(zoo)('ends with 1 when a call of $name fails', async (animal) => {
+    const server = await serveAnimal(animal);
+    const entry = animal.entry(server.origin);
+    const call = entry.protocol === 'mcp' ? ['--tool', 'fail'] : ['--message', 'fail'];
+    const { code, out } = await run('try', placeOf(entry), ...call);
+    // BeeAI tells of a failure in a message like any other.
+    expect(code).toBe(animal.name === 'a2a-beeai' ? 0 : 1);
+    expect(out).toMatch(/^outcome +(failed|completed)/m);
+  });
+
+  it('shows no credential, wherever it is sent or comes back', async () => {
+    const { url, received } = await serve((request, response) => {
+      const { authorization = '' } = request.headers;
+      const [, token = ''] = authorization.split(' ');
+      const echo = { text: `${authorization} ${String(request.headers['x-key'])} ${encodeURIComponent(token)}` };
+      agent({ name: authorization, skills: [{ id: authorization }] }, () => ({
+        message: { messageId: 'm', role: 'ROLE_AGENT', parts: [echo] },
+      }))(request, response);
+    });
+    const { origin } = new URL(url);
+    const config = await configWith(
+      `shop: a2aAgent({ card: '${origin}/?key=canary-q', auth: { bearer: 'canary/b"1', headers: { 'x-key': 'canary-h' } } })`,
+    );
+    for (const more of [[], ['--json']]) {
+      const { code, out, err } = await run('try', 'shop', '--config', config, '--message', 'hi', ...more);
+      expect(code).toBe(0);
+      const wire = out.replace(/^outcome .*$|"call":.*$/gm, '');
+      expect(wire).toContain('[redacted]');
+      expect(wire + err).not.toMatch(/canary/);
+    }
+    expect(received.at(-1)?.headers.authorization).toBe('Bearer canary/b"1');
+  });
+
+  it('shows nothing of what is said to an authorization server', async () => {
+    const { url } = await serve((request, response) => {
+      if (request.path === '/token') json(response, { access_token: 'canary-token', token_type: 'Bearer' });
+      else
+        agent({}, () => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }))(
+          request,
+          response,
+        );
+    });
+    const { origin } = new URL(url);
+    const oauth = `{ clientId: 'us', clientSecret: 'canary-secret', tokenUrl: '${origin}/token' }`;
+    const config = await configWith(`shop: a2aAgent({ card: '${origin}', auth: { oauth: ${oauth} } })`);
+    const { code, out } = await run('try', 'shop', '--config', config, '--message', 'hi');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^auth +set: oauth; /m);
+    expect(out).toContain(`> POST ${origin}/token\n[not shown: it holds credentials]`);
+    expect(out).not.toContain('canary');
+  });
+
+  it('says so when a task brought nothing', async () => {
+    const task = { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_COMPLETED' } };
+    const { url } = await serve(agent({}, (method) => (method === 'SendMessage' ? { task } : task)));
+    const { out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(out).toMatch(/^outcome +completed, with neither text nor data in it: /m);
+  });
+
+  it('cancels the task when the time is over', async () => {
+    const { url, received } = await serve(agent({}, working));
+    const { code, out } = await run('try', new URL(url).origin, '--message', 'x', '--timeout', '{"milliseconds":1}');
+    expect(code).toBe(1);
+    expect(received.at(-1)?.body.method).toBe('CancelTask');
+    expect(out).toMatch(/^outcome +given up after --timeout; the server has cancelled the task/m);
+  });
+
+  it('cancels the task at Ctrl-C', async () => {
+    const { url, received } = await serve(
+      agent({}, (method) => {
+        if (method === 'GetTask') process.emit('SIGINT');
+        return working(method);
+      }),
+    );
+    const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(code).toBe(1);
+    expect(received.filter(({ body }) => body.method === 'CancelTask')).toHaveLength(1);
+    expect(out).toMatch(/^outcome +given up after Ctrl-C/m);
+  });
+
+  it('says that a start without an answer may be running, and does not repeat it', async () => {
+    const { url, received } = await serve((request, response) => {
+      if (request.body.method === 'SendMessage') json(response, 'oops', 502);
+      else agent()(request, response);
+    });
+    const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
+    expect(code).toBe(1);
+    expect(received.filter(({ body }) => body.method === 'SendMessage')).toHaveLength(1);
+    expect(out).toMatch(/^outcome +not known if anything was started: /m);
+  });
+
+  it('gives all of it as one line of JSON', async () => {
+    const { url } = await serve(
+      agent({}, () => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } })),
+    );
+    const { code, out } = await run(
+      'try',
+      new URL(url).origin,
+      '--skill',
+      'report',
+      '--arguments',
+      '{"month":"05"}',
+      '--json',
+    );
+    expect(code).toBe(0);
+    const answer = JSON.parse(out) as { wire: { method: string; body: string }[] };
+    expect(answer).toMatchObject({ callable: true, call: { kind: 'ended', end: { kind: 'completed' } } });
+    expect(answer.wire.at(-1)).toMatchObject({ method: 'POST', status: 200, mediaType: 'application/json' });
+    expect(answer.wire.at(-1)?.body).toContain('"skill":"report","arguments":{"month":"05"}');
+  });
+});
+
+describe('outwait try: wrong commands', () => {
+  it('names the servers that there are', async () => {
+    const config = await configWith(`shop: mcpServer({ url: 'https://shop.example/mcp' })`);
+    const { code, err } = await run('try', 'shoe', '--config', config);
+    expect(code).toBe(1);
+    expect(err).toContain(`no server is named "shoe"; ${config} has shop.`);
+  });
+
+  it.each([
+    [['http://127.0.0.1:1', '--arguments', '{}'], '--arguments needs --tool or --skill'],
+    [['http://127.0.0.1:1', '--tool', 'x', '--arguments', '[]'], '--arguments must be a JSON object'],
+    [['http://127.0.0.1:1', '--tool', 'x', '--message', 'y'], 'cannot be used with'],
+    [['shop', '--protocol', 'mcp'], '--protocol is for a URL'],
+    [['http://user:word@127.0.0.1:1'], 'user info is not taken'],
+  ])('%j is a usage error', async (args, problem) => {
+    const { code, err } = await run('try', ...args);
+    expect(code).toBe(2);
+    expect(err).toContain(problem);
+    expect(err).not.toContain('word@');
+  });
+
+  it('a tool is nothing for an agent', async () => {
+    const { url, received } = await serve(agent());
+    const { code, err } = await run('try', new URL(url).origin, '--tool', 'x');
+    expect(code).toBe(1);
+    expect(err).toContain('speaks A2A, which takes a skill or a message, not a tool');
+    expect(received.some(({ body }) => body.method === 'SendMessage')).toBe(false);
+  });
+});

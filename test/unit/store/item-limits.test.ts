@@ -1,0 +1,436 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import type { StoredError } from '../../../lib/base/errors.js';
+import type { JsonValue } from '../../../lib/base/json.js';
+import {
+  chunkBytes,
+  dueShardsMax,
+  formMaxBytes,
+  itemMaxBytes,
+  payloadMaxBytes,
+  questionsMax,
+  signalMaxBytes,
+  stepProgressMaxBytes,
+} from '../../../lib/base/limits.js';
+import type { RemoteTaskHandle } from '../../../lib/history/event.js';
+import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
+import { createCipher, type PayloadCipher } from '../../../lib/store/cipher.js';
+import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/store/item-limits.js';
+import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
+import { namedKeyring } from '../../../lib/store/payload-keyring.js';
+import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
+import { RunStore } from '../../../lib/store/run-store.js';
+import { SealedTable } from '../../../lib/store/sealed-table.js';
+import type { Item, Table } from '../../../lib/store/table.js';
+import { itemBytes } from '../../../lib/store/write-rules.js';
+import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
+import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
+
+const limits: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
+/** Of the two parts of a key: run ids and wait ids are shorter, and ids of requests are the longest. */
+const keyBytes = 2 * 2 + 40 + 1_024;
+const numberBytes = 21;
+
+/** What the attributes of a kind take at most, names and all, but for the payloads that are left out. */
+function mostBytes(kind: ItemKind, leftOut: readonly string[] = []): number {
+  return Object.entries(limits[kind])
+    .filter(([name]) => !leftOut.includes(name))
+    .reduce((sum, [name, room]) => sum + name.length + roomBytes(room), keyBytes);
+}
+
+function roomBytes(room: Room): number {
+  if (room === 'number') return numberBytes;
+  return 'maxBytes' in room ? room.maxBytes : room.inlineBytes;
+}
+
+const payloadsIn = (kind: ItemKind): readonly string[] =>
+  Object.entries(limits[kind]).flatMap(([name, room]) =>
+    typeof room === 'object' && 'inlineBytes' in room ? [name] : [],
+  );
+
+describe('F01 the room of attributes', () => {
+  it.each(Object.keys(limits) as ItemKind[])('all together fit into an item, and a quarter beside: %s', (kind) => {
+    expect(mostBytes(kind)).toBeLessThan(itemMaxBytes - 32 * 1_024);
+  });
+
+  // Earlier versions gave each payload 300 KiB. Those that a later write may add to such an item:
+  it.each<[ItemKind, old: string, added: readonly string[]]>([
+    ['head', 'input', ['blocked']],
+    ['token', 'questions', ['handle', 'outcome']],
+    ['token', 'outcome', ['handle']],
+    ['token', 'form', ['outcome']],
+    ['token', 'stepProgress', ['stepError', 'outcome']],
+    ['token', 'stepError', ['stepProgress', 'outcome']],
+  ])('of a %s lets an old %s stand beside %j', (kind, old, added) => {
+    const others = payloadsIn(kind).filter((name) => !added.includes(name));
+    expect(mostBytes(kind, others) + old.length + chunkBytes).toBeLessThan(itemMaxBytes);
+  });
+});
+
+test('F01 room: each write is held to it: a text that has none, and an attribute that nobody counted, are refused', async () => {
+  const table = new SealedTable(new MemoryTable());
+  const key = { pk: 'run#1', sk: 't#1' };
+  const update = (set: Record<string, string | number>) => table.write({ kind: 'update', key, set, conditions: [] });
+  await expect(update({ server: 'x'.repeat(65) })).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: '"server" of a token holds 64 bytes, got 65',
+  });
+  await expect(update({ note: 'x' })).rejects.toMatchObject({ code: 'INTERNAL' });
+  await expect(update({ attempt: '1' })).rejects.toMatchObject({ code: 'INTERNAL' });
+  await expect(table.write({ kind: 'update', key, increment: { notes: 1 }, conditions: [] })).rejects.toMatchObject({
+    code: 'INTERNAL',
+  });
+  await expect(table.write({ kind: 'put', item: { pk: 'x', sk: 'y' }, conditions: [] })).rejects.toMatchObject({
+    code: 'INTERNAL',
+  });
+});
+
+describe('F01 the memory table refuses what DynamoDB refuses', () => {
+  it.each([
+    ['a partition of a key', { pk: 'p'.repeat(2_049), sk: 's' }],
+    ['the sort part of a key', { pk: 'p', sk: 's'.repeat(1_025) }],
+    ['the sort part of the key of an index', { pk: 'p', sk: 's', listPartition: 'l', listSort: 's'.repeat(1_025) }],
+    ['a number', { pk: 'p', sk: 's', n: 1e126 }],
+    ['a small number', { pk: 'p', sk: 's', n: 1e-131 }],
+  ])('%s', async (_, item) => {
+    await expect(new MemoryTable().write({ kind: 'put', item, conditions: [] })).rejects.toMatchObject({
+      code: 'INTERNAL',
+    });
+  });
+});
+
+// ----- every write of the store, with as much as each limit allows -----
+
+const runId = 'f'.repeat(32);
+const waitId = '999999999';
+const writerId = `${'e'.repeat(32)}/${waitId}/99`;
+const wide = (chars: number): string => '€'.repeat(chars);
+const atMs = 1_795_000_000_000.5;
+
+/** Printable, and as random as that can be: compression makes it no shorter. */
+const noise = Buffer.from(randomBytes(payloadMaxBytes).map((byte) => 35 + (byte % 57))).toString('latin1');
+
+/** A text for a payload of which validation lets so many bytes be. */
+type Filling = (name: string, limitBytes: number) => string;
+
+/** Around it are names, the other fields of its object, and what sealing adds. */
+const inline =
+  (isEncrypted: boolean): Filling =>
+  (name, limitBytes) => {
+    const inlineBytes = inlineBytesOf.get(name) ?? 0;
+    return noise.slice(0, Math.min(limitBytes, (isEncrypted ? (inlineBytes * 3) / 4 : inlineBytes) - 500));
+  };
+
+const inlineBytesOf = new Map(
+  Object.values(limits)
+    .flatMap((ofKind) => Object.entries(ofKind))
+    .flatMap(([name, room]) => (typeof room === 'object' && 'inlineBytes' in room ? [[name, room.inlineBytes]] : [])),
+);
+
+const cipher = createCipher(namedKeyring([{ keyId: 'k'.repeat(32), secret: new Uint8Array(32) }]));
+
+test('F01 every write: payloads as large as validation lets them be, encrypted, make items that the table takes', async () => {
+  await everyWrite(new MemoryTable(), cipher, (_, limitBytes) => noise.slice(0, limitBytes));
+});
+
+test('F01 every write: payloads as large as fits without chunks make items that the table takes', async () => {
+  await everyWrite(new MemoryTable(), undefined, inline(false));
+});
+
+test('F01 every write: payloads as large as fits without chunks, encrypted, make items that the table takes', async () => {
+  await everyWrite(new MemoryTable(), cipher, inline(true));
+});
+
+describe('F01 every write makes items that the table takes, with payloads', () => {
+  describeWithDynoxide('as large as fits without chunks, on dynoxide', () => {
+    let dynoxide: Dynoxide;
+    let opened: OpenedTable;
+    beforeAll(async () => {
+      dynoxide = await startDynoxide();
+      opened = await openDynamoDbTable(dynoxide.endpoint, 'limits');
+    });
+    afterAll(async () => {
+      opened.client.destroy();
+      await dynoxide.stop();
+    });
+
+    it('encrypted', async () => {
+      await everyWrite(opened.table, cipher, inline(true));
+    });
+  });
+});
+
+async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, filling: Filling): Promise<void> {
+  const seen = new Map<ItemKind, Set<string>>();
+  const called = new Set<string>();
+  let largest = 0;
+  const look = async (written: Item | undefined): Promise<void> => {
+    if (written === undefined || written.pk.startsWith('blob#')) return;
+    const item = await table.get(written);
+    if (item === undefined) return;
+    largest = Math.max(largest, itemBytes(item));
+    const kind = itemKindOf(item);
+    const names = seen.get(kind) ?? new Set<string>();
+    for (const name of Object.keys(item)) names.add(name);
+    seen.set(kind, names);
+  };
+  const watched: Table = {
+    write: async (write) => {
+      const result = await table.write(write);
+      await look(write.kind === 'put' ? write.item : { ...write.key });
+      return result;
+    },
+    transact: async (writes) => {
+      const result = await table.transact(writes);
+      for (const write of writes) await look(write.kind === 'put' ? write.item : { ...write.key });
+      return result;
+    },
+    get: (key) => table.get(key),
+    queryPartition: (...given) => table.queryPartition(...given),
+    queryIndex: (query) => table.queryIndex(query),
+  };
+  const plain = new RunStore(new SealedTable(watched, ofKey), { dueShards: dueShardsMax });
+  const store = new Proxy(plain, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      called.add(String(name));
+      return (...given: unknown[]) => (value as (...all: unknown[]) => unknown).apply(target, given);
+    },
+  });
+
+  const error = (name: 'blocked' | 'stepError' | 'startHeld' | 'startCame', limitBytes: number): StoredError => ({
+    code: 'STEP_FAILED',
+    message: filling(name, limitBytes),
+  });
+  const tags = Object.fromEntries(
+    Array.from({ length: 10 }, (_, n) => [`${n}${'\u0001'.repeat(63)}`, '\u0001'.repeat(256)]),
+  );
+  const head = (id: string): RunHead => ({
+    runId: id,
+    workflow: 'w'.repeat(64),
+    version: wide(64),
+    status: 'running',
+    input: filling('input', payloadMaxBytes),
+    seed: 'd'.repeat(32),
+    createdAtMs: atMs,
+    key: wide(85),
+    deadlineAtMs: atMs,
+    startAtMs: atMs,
+    parent: { runId, waitId },
+    previousRunId: runId,
+    afterRunId: runId,
+    sentDigest: 'd'.repeat(64),
+    inputError: { code: 'INPUT_INVALID', message: wide(1000) },
+    tags,
+    inboxCount: 0,
+    dueSeq: 0,
+    blocks: 0,
+    publishedSeq: 0,
+    dueAtMs: atMs,
+  });
+  const signal = (id: string, key: string): InboxRecord => ({
+    runId: id,
+    inboxId: `signal-128-${wide(128)}-${wide(127)}${key}`,
+    kind: 'signal',
+    name: wide(128),
+    payload: filling('payload', signalMaxBytes),
+    atMs,
+    order: Number.MAX_SAFE_INTEGER,
+    dueAtMs: atMs,
+  });
+
+  // Heads, ids, inbox.
+  expect((await store.createRun(head(runId), writerId)).created).toBe(true);
+  expect(await store.createRunWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject({
+    created: true,
+  });
+  const name = { nameKey: 'a'.repeat(64), generation: 0 };
+  expect(await store.createNamedRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  await store.seedInbox(signal('2'.repeat(32), '2'));
+  expect(await store.putInbox(signal(runId, '3'))).toBe('accepted');
+  const cancel = {
+    runId,
+    inboxId: `cancel-${wide(128)}`,
+    kind: 'cancel',
+    reason: wide(1_365),
+    atMs,
+    dueAtMs: atMs,
+  } as const;
+  expect(await store.putInbox(cancel)).toBe('accepted');
+  await store.clearInboxMarker(runId, cancel.inboxId, atMs);
+  const blocked = { seq: 0, dueAtMs: atMs, publishedSeq: 1, blocked: error('blocked', payloadMaxBytes) };
+  expect(await store.setBlocked(runId, blocked)).toBe(true);
+  await store.setPublished(runId, 2);
+  expect(await store.setHeadMarker(runId, { seq: 0, dueAtMs: atMs, publishedSeq: 3, blocks: 1 })).toBe(true);
+  expect(await store.setBlocked(runId, blocked)).toBe(true);
+
+  // Tokens: all that there is, on one item.
+  const text = filling('questions', questionsMax * formMaxBytes);
+  const asked: readonly RemoteQuestion[] = Array.from({ length: Math.ceil(text.length / formMaxBytes) }, (_, n) => {
+    const title = text.slice(n * formMaxBytes, (n + 1) * formMaxBytes);
+    return { key: String(n), kind: 'form', message: 'x', schema: { title } };
+  });
+  const token: TokenRecord = {
+    runId,
+    waitId,
+    server: 's'.repeat(64),
+    attempt: 1,
+    writerId,
+    createdAtMs: atMs,
+    deadlineAtMs: atMs,
+    child: { runId, parentClose: 'terminate' },
+    pollErrors: 1,
+    onCancel: 'cancel',
+    onTimeout: 'cancel',
+    answersQuestions: true,
+    form: { message: 'x', schema: { title: filling('form', formMaxBytes) } },
+    step: {
+      failedAttempts: 1,
+      strikes: 1,
+      sinceMs: atMs,
+      lastError: error('stepError', payloadMaxBytes),
+      progress: filling('stepProgress', stepProgressMaxBytes),
+    },
+    dueAtMs: atMs,
+  };
+  expect((await store.putToken(token)).put).toBe(true);
+  expect((await store.claimStartAttempt(runId, waitId, { attempt: 2, writerId })).claimed).toBe(true);
+  const handedOver = { attempt: 3, writerId, workerDueAtMs: atMs };
+  expect((await store.claimStartAttempt(runId, waitId, handedOver)).claimed).toBe(true);
+  const held = error('startHeld', payloadMaxBytes);
+  expect(await store.moveStart(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs, held })).toBe(true);
+  const start = { attempt: 3, seenDueAtMs: atMs, writerId, untilMs: atMs, dueAtMs: atMs };
+  expect((await store.claimStart(runId, waitId, start)).claimed).toBe(true);
+  const failed = { type: 'RemoteTaskStartFailed', atMs, waitId, attempt: 3, retryAtMs: atMs } as const;
+  const came = { ...failed, error: error('startCame', payloadMaxBytes) };
+  expect((await store.recordStart(runId, waitId, { claim: writerId, came, dueAtMs: atMs }))?.workerStart?.came).toEqual(
+    came,
+  );
+  const first = { list: asked, state: 'x', round: 1 };
+  await store.recordStartQuestions(runId, waitId, { attempt: 3, questions: first });
+  const id = noise.slice(0, 1_024);
+  const handle: RemoteTaskHandle = {
+    server: 's'.repeat(64),
+    protocol: 'mcp',
+    wire: '2026-07-28',
+    taskId: id,
+    contextId: id,
+    tenant: id,
+    session: id,
+    ttlMs: atMs,
+    binding: 'HTTP+JSON',
+    answersQuestions: true,
+  };
+  const started = { handle, startedAtMs: atMs, dueAtMs: atMs, pollHintMs: atMs, questions: { list: asked } };
+  expect((await store.storeHandle(runId, waitId, started)).stored).toBe(true);
+  const claim = { seenDueAtMs: atMs, dueAtMs: atMs + 1 };
+  expect((await store.claimPoll(runId, waitId, claim)).claimed).toBe(true);
+  const poll = {
+    claimedDueAtMs: atMs + 1,
+    dueAtMs: atMs,
+    pollErrors: 2,
+    pollHintMs: atMs,
+    ttlMs: atMs,
+    sightings: { of: 'missing', count: 2, atMs },
+  } as const;
+  expect(await store.recordPoll(runId, waitId, poll)).toBe(true);
+  const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
+  expect(await store.recordQuestions(runId, waitId, record)).toBe(true);
+  expect(await store.recordPoll(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
+  await store.takeQuestions(runId, waitId, 100);
+  const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
+  expect(await store.claimStep(runId, waitId, attempt)).toBe(true);
+  const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
+  expect(await store.beatStep(runId, waitId, { writerId, leaseUntilMs: atMs, progress })).toBe(true);
+  const failure = { claim: writerId, writerId, step: token.step!, dueAtMs: atMs };
+  expect(await store.recordStepFailure(runId, waitId, failure)).toBe(true);
+  expect(await store.moveStep(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs })).toBe(true);
+  expect((await store.moveDeadline(runId, waitId, { deadlineAtMs: atMs, nowMs: 0 })).moved).toBe(true);
+  const settlement: Settlement = {
+    writerId,
+    atMs,
+    by: 'operator',
+    outcome: {
+      kind: 'completed',
+      result: filling('outcome', payloadMaxBytes),
+      isError: false,
+      taskId: wide(340),
+    },
+  };
+  expect((await store.settle(runId, waitId, settlement)).settled).toBe(true);
+  await store.leaveHandle(runId, waitId, handle, { atMs, forCancel: true });
+  await store.leaveHandle(runId, waitId, handle, { atMs, forCancel: false });
+  await store.recordCancel(runId, waitId, { kind: 'refused', atMs });
+  const stopped = { cancel: { kind: 'gaveUp', atMs }, orphanedAtMs: atMs } as const;
+  expect(await store.clearTokenMarker(runId, waitId, { dueAtMs: atMs, hasHandle: true }, stopped)).toBe(true);
+  expect(await store.close(runId, '2', { writerId, atMs, outcome: 'run_ended' })).toBeDefined();
+  expect(await store.claimLook(runId, '2', { seenDueAtMs: atMs, untilMs: atMs })).toBe(true);
+
+  await store.noteLaterRun(runId, 'a'.repeat(32));
+  await store.noteFailedTurn(runId, { cause: 'c'.repeat(16), count: 3, atMs });
+
+  // The log.
+  const events = [
+    { type: 'StepCompleted', atMs, waitId, attempt: 1, result: filling('events', payloadMaxBytes) },
+  ] as const;
+  expect(await store.commit(runId, { seq: 1, writerId, events })).toBe(true);
+  expect(
+    await store.commitEnding(runId, { seq: 2, writerId, events }, 2, { status: 'continued', nextRunId: runId }),
+  ).toBe(true);
+  const end = {
+    outcome: { status: 'continued', nextRunId: runId },
+    endedAtMs: atMs,
+    seen: { status: 'ending' },
+    markAtMs: atMs,
+  } as const;
+  expect(await store.commitEnd({ runId, createdAtMs: atMs }, { seq: 3, writerId, events }, end)).toBe(true);
+  await store.markEndedHead(runId, atMs);
+  await store.clearHeadMarker(runId, atMs, 4);
+
+  // What belongs to no run.
+  await store.saveSchedule('s'.repeat(64), {
+    revision: 0,
+    fromMs: atMs,
+    tickAtMs: atMs,
+    runId,
+    starting: { tickAtMs: atMs, sinceMs: atMs },
+    waitingTickAtMs: atMs,
+    pausedAtMs: atMs,
+  });
+  const server = 's'.repeat(64);
+  const { servers } = plain;
+  const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
+  await servers.open(server, { atMs, untilMs: atMs });
+  await servers.claimProbe(server, { atMs, untilMs: atMs });
+  await servers.hold(server, atMs);
+  await servers.notePrompt(server, true);
+  await servers.noteWord(server, 'w'.repeat(512));
+  await servers.takePermit(server, { atMs, perMinute: 1 });
+  const number = await servers.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
+  await servers.freeSlot(server, number ?? 0, 'h'.repeat(32));
+  await servers.noteSuccess(server);
+  expect(seenHealth.failures).toBe(1);
+
+  // Nothing is left out: every method that writes, and every attribute.
+  const writes = Object.getOwnPropertyNames(RunStore.prototype).filter(
+    (method) => !/^(constructor|read|list|glance|is|known)/.test(method),
+  );
+  expect(writes.filter((method) => !called.has(method))).toEqual([]);
+  for (const [kind, attributes] of Object.entries(limits)) {
+    const missing = Object.keys(attributes).filter((attribute) => seen.get(kind as ItemKind)?.has(attribute) !== true);
+    expect([kind, missing.filter((attribute) => !unused.has(attribute))]).toEqual([kind, []]);
+  }
+  expect(largest).toBeLessThan(itemMaxBytes);
+
+  // All of it is read back as it was given.
+  const records = await plain.readRun(runId);
+  expect(records?.head.input === undefined).toBe(false);
+  const read = records?.tokens.find((one) => one.waitId === waitId);
+  expect(read?.settlement?.outcome).toEqual(settlement.outcome);
+  expect(read?.step?.progress).toEqual(token.step?.progress);
+  expect(read?.questions?.list).toEqual(asked);
+}
+
+/** Written by no method of this version. */
+const unused = new Set(['format', 'sentDigest']);
