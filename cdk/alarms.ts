@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
@@ -144,7 +145,7 @@ function createAlarm(scope: Construct, rule: AlarmRule, topic: ITopic | undefine
     threshold: rule.above,
     comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
     evaluationPeriods: rule.periods,
-    ...(rule.breaching === undefined ? {} : { datapointsToAlarm: rule.breaching }),
+    ...defined({ datapointsToAlarm: rule.breaching }),
     treatMissingData: rule.missing,
   });
   if (topic !== undefined) {

@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -82,7 +83,7 @@ export class FunctionBundles {
     const outDir = mkdtempSync(join(tmpdir(), 'outwait-bundles-'));
     const { load, maxMs = bundlingMaxMs } = this.#options;
     const request = { configFile: this.#configFile, outDir, names: [...this.#left] };
-    const outcome = runProgram({ ...request, ...(load === undefined ? {} : { load }) }, maxMs);
+    const outcome = runProgram({ ...request, ...defined({ load }) }, maxMs);
     if (outcome.kind === 'unsure') this.#options.onUnsure?.(outcome.message);
     if (outcome.kind !== 'refused') return outDir;
     rmSync(outDir, { recursive: true });

@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { Annotations, Duration, RemovalPolicy, Token } from 'aws-cdk-lib';
 import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -21,7 +22,7 @@ export function createFunctions(
   environmentOf: (name: FunctionName) => Record<string, string>,
 ): OutwaitFunctions {
   const bundles = new FunctionBundles(props.app, {
-    ...(props.checkApp === false ? {} : { load: variablesOf(environmentOf('turn'), props) }),
+    ...defined({ load: props.checkApp === false ? undefined : variablesOf(environmentOf('turn'), props) }),
     onUnsure: (message) => {
       Annotations.of(scope).addWarningV2('outwait:app-not-checked', message);
     },
@@ -48,8 +49,10 @@ function variablesOf(
   return {
     environment,
     unknown: Object.keys(environment).filter((name) => Token.isUnresolved(environment[name])),
-    ...(secrets.some((name) => Token.isUnresolved(name)) ? {} : { secrets }),
-    ...(parameters.some((name) => Token.isUnresolved(name)) ? {} : { parameters }),
+    ...defined({
+      secrets: secrets.some((name) => Token.isUnresolved(name)) ? undefined : secrets,
+      parameters: parameters.some((name) => Token.isUnresolved(name)) ? undefined : parameters,
+    }),
   };
 }
 
@@ -86,14 +89,18 @@ function createFunction(scope: Construct, { id, name, props, environment, bundle
     logGroup,
     role: createRole(scope, `${id}Role`, logGroup, vpc !== undefined),
     recursiveLoop: recursiveLoop === 'allow' ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
-    ...(props.rollout === undefined ? {} : { currentVersionOptions: keptVersions }),
-    ...(own?.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: own.reservedConcurrency }),
+    ...defined({
+      currentVersionOptions: props.rollout === undefined ? undefined : keptVersions,
+      reservedConcurrentExecutions: own?.reservedConcurrency === undefined ? undefined : own.reservedConcurrency,
+    }),
     ...(vpc === undefined
       ? {}
       : {
           vpc: vpc.vpc,
-          ...(vpc.subnets === undefined ? {} : { vpcSubnets: vpc.subnets }),
-          ...(vpc.securityGroups === undefined ? {} : { securityGroups: [...vpc.securityGroups] }),
+          ...defined({
+            vpcSubnets: vpc.subnets,
+            securityGroups: vpc.securityGroups === undefined ? undefined : [...vpc.securityGroups],
+          }),
         }),
   });
 }

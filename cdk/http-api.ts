@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
@@ -48,7 +49,7 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
       ),
       format: accessLogFormat,
     },
-    ...(domain === undefined ? {} : { domainMapping: { domainName: domain } }),
+    ...defined({ domainMapping: domain === undefined ? undefined : { domainName: domain } }),
   });
   const integration = new HttpLambdaIntegration('Integration', handler, {
     // One permission for the API, since the policy of a function has room for some 50 of single routes.

@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { DomainName, HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
@@ -124,12 +125,13 @@ export class Outwait extends Construct {
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.startQueueUrl]: this.queues.start.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
-      ...(props.payloadKey === undefined ? {} : { [envNames.payloadKmsKey]: props.payloadKey.keyArn }),
-      ...(props.plainPayloads === undefined ? {} : { [envNames.plainPayloads]: props.plainPayloads }),
-      ...(props.dueShards === undefined ? {} : { [envNames.dueShards]: String(props.dueShards) }),
-      ...(props.eventBus !== undefined && busUsers.includes(name)
-        ? { [envNames.eventBus]: props.eventBus.eventBusArn }
-        : {}),
+      ...defined({
+        [envNames.payloadKmsKey]: props.payloadKey?.keyArn,
+        [envNames.plainPayloads]: props.plainPayloads,
+        [envNames.dueShards]: props.dueShards === undefined ? undefined : String(props.dueShards),
+        [envNames.eventBus]:
+          props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
+      }),
       ...(name === 'api' ? this.#managementEnvironment(props) : {}),
     };
   }
@@ -166,7 +168,7 @@ export class Outwait extends Construct {
     this.#receiver(receiver).addEventSource(
       new SqsEventSource(this.queues[queue], {
         batchSize,
-        ...(batchingWindowMs === 0 ? {} : { maxBatchingWindow: Duration.millis(batchingWindowMs) }),
+        ...defined({ maxBatchingWindow: batchingWindowMs === 0 ? undefined : Duration.millis(batchingWindowMs) }),
         maxConcurrency:
           (queue === 'start' ? props.startsMaxConcurrency : props.functions?.[receiver]?.maxConcurrency) ??
           maxConcurrency,

@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
@@ -32,7 +33,7 @@ export function createQueues(scope: Construct): OutwaitQueues {
 function createQueue(scope: Construct, id: string, name: QueueName, deadLetters: Queue): Queue {
   const { fifo, visibilityMs, maxReceiveCount } = queues[name];
   return new Queue(scope, id, {
-    ...(fifo ? { fifo } : {}),
+    ...defined({ fifo: fifo ? fifo : undefined }),
     enforceSSL: true,
     visibilityTimeout: Duration.millis(visibilityMs),
     deadLetterQueue: { queue: deadLetters, maxReceiveCount },
@@ -41,7 +42,7 @@ function createQueue(scope: Construct, id: string, name: QueueName, deadLetters:
 
 function createDeadLetters(scope: Construct, name: string, retentionDays: number, fifo: boolean): Queue {
   return new Queue(scope, `${name}DeadLetters`, {
-    ...(fifo ? { fifo } : {}),
+    ...defined({ fifo: fifo ? fifo : undefined }),
     enforceSSL: true,
     retentionPeriod: Duration.days(retentionDays),
   });

@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
@@ -148,34 +149,36 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   } = others;
   return {
     ...plain,
-    ...(removalPolicy === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
-    ...(tableName === undefined ? {} : { table: TableV2.fromTableName(scope, 'Table', tableName) }),
-    ...(alarmsTopicArn === undefined ? {} : { alarmsTopic: Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn) }),
-    ...(logRetentionDays === undefined ? {} : { logRetention: retentionOf(logRetentionDays) }),
-    ...(domain === undefined
-      ? {}
-      : {
-          domain: {
-            name: domain.name,
-            certificate: Certificate.fromCertificateArn(scope, 'Certificate', domain.certificateArn),
-          },
-        }),
-    ...(tokenKeysSecretArn === undefined
-      ? {}
-      : { tokenKeys: Secret.fromSecretCompleteArn(scope, 'TokenKeys', tokenKeysSecretArn) }),
-    ...(managementTokenSecretArn === undefined
-      ? {}
-      : { managementToken: Secret.fromSecretCompleteArn(scope, 'ManagementToken', managementTokenSecretArn) }),
-    ...(otherManagementTokenSecretArns === undefined
-      ? {}
-      : {
-          otherManagementTokens: otherManagementTokenSecretArns.map((arn, at) =>
-            Secret.fromSecretCompleteArn(scope, `OtherManagementToken${at + 1}`, arn),
-          ),
-        }),
-    ...(payloadKeyArn === undefined ? {} : { payloadKey: Key.fromKeyArn(scope, 'PayloadKey', payloadKeyArn) }),
-    ...(eventBus === undefined ? {} : { eventBus: busOf(scope, eventBus) }),
-    ...(vpc === undefined ? {} : { vpc: vpcOf(scope, vpc) }),
+    ...defined({
+      removalPolicy: removalPolicy === 'destroy' ? RemovalPolicy.DESTROY : undefined,
+      table: tableName === undefined ? undefined : TableV2.fromTableName(scope, 'Table', tableName),
+      alarmsTopic: alarmsTopicArn === undefined ? undefined : Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn),
+      logRetention: logRetentionDays === undefined ? undefined : retentionOf(logRetentionDays),
+      domain:
+        domain === undefined
+          ? undefined
+          : {
+              name: domain.name,
+              certificate: Certificate.fromCertificateArn(scope, 'Certificate', domain.certificateArn),
+            },
+      tokenKeys:
+        tokenKeysSecretArn === undefined
+          ? undefined
+          : Secret.fromSecretCompleteArn(scope, 'TokenKeys', tokenKeysSecretArn),
+      managementToken:
+        managementTokenSecretArn === undefined
+          ? undefined
+          : Secret.fromSecretCompleteArn(scope, 'ManagementToken', managementTokenSecretArn),
+      otherManagementTokens:
+        otherManagementTokenSecretArns === undefined
+          ? undefined
+          : otherManagementTokenSecretArns.map((arn, at) =>
+              Secret.fromSecretCompleteArn(scope, `OtherManagementToken${at + 1}`, arn),
+            ),
+      payloadKey: payloadKeyArn === undefined ? undefined : Key.fromKeyArn(scope, 'PayloadKey', payloadKeyArn),
+      eventBus: eventBus === undefined ? undefined : busOf(scope, eventBus),
+      vpc: vpc === undefined ? undefined : vpcOf(scope, vpc),
+    }),
   };
 }
 
@@ -190,14 +193,15 @@ function vpcOf(scope: Construct, { id, subnetIds, availabilityZones, securityGro
   return {
     vpc: Vpc.fromVpcAttributes(scope, 'Vpc', { vpcId: id, availabilityZones }),
     subnets: { subnets: subnetIds.map((subnetId, at) => Subnet.fromSubnetId(scope, `Subnet${at + 1}`, subnetId)) },
-    ...(securityGroupIds === undefined
-      ? {}
-      : {
-          securityGroups: securityGroupIds.map((groupId, at) =>
-            // Its rules are left to whoever made it.
-            SecurityGroup.fromSecurityGroupId(scope, `SecurityGroup${at + 1}`, groupId, { mutable: false }),
-          ),
-        }),
+    ...defined({
+      securityGroups:
+        securityGroupIds === undefined
+          ? undefined
+          : securityGroupIds.map((groupId, at) =>
+              // Its rules are left to whoever made it.
+              SecurityGroup.fromSecurityGroupId(scope, `SecurityGroup${at + 1}`, groupId, { mutable: false }),
+            ),
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { lateEventBridge } from '../bus/late-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
@@ -46,7 +47,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       states: store.servers,
       log,
     }),
-    ...(env.eventBus === undefined ? {} : { bus: lateEventBridge({ ...system, bus: env.eventBus }) }),
+    ...defined({ bus: env.eventBus === undefined ? undefined : lateEventBridge({ ...system, bus: env.eventBus }) }),
     metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };

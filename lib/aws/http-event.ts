@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { EngineError } from '../base/errors.js';
 
@@ -20,7 +21,7 @@ export function toRequest(event: APIGatewayProxyEventV2): Request {
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(event);
   const headers = toHeaders(event);
   if (body !== undefined) headers.set('content-length', String(body.length));
-  return new Request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+  return new Request(url, { method, headers, ...defined({ body }) });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { isRunId, isWaitId, type RunId, type WaitId } from '../base/ids.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -25,8 +26,7 @@ export function parseTurnMessage(body: string): TurnMessage | undefined {
   const starts = listOf(unharmed, toUnharmedStart);
   return {
     runId,
-    ...(knownNews === undefined ? {} : { news: knownNews }),
-    ...(starts === undefined ? {} : { unharmed: starts }),
+    ...defined({ news: knownNews, unharmed: starts }),
   };
 }
 
@@ -34,7 +34,7 @@ export function parseTurnMessage(body: string): TurnMessage | undefined {
 export function parseStepMessage(body: string): StepMessage | undefined {
   const { runId, waitId, dueAtMs, unharmed } = fieldsIn(body);
   if (!isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
-  return { runId, waitId, dueAtMs, ...(isText(unharmed) ? { unharmed } : {}) };
+  return { runId, waitId, dueAtMs, ...defined({ unharmed: isText(unharmed) ? unharmed : undefined }) };
 }
 
 /** Returns undefined for a body that is no message of the queue of starts. */
@@ -42,7 +42,7 @@ export function parseStartMessage(body: string): StartMessage | undefined {
   const { kind, runId, waitId, dueAtMs, forCancel } = fieldsIn(body);
   if (kind !== 'start' || !isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
   if (forCancel !== undefined && forCancel !== true) return undefined;
-  return { kind, runId, waitId, dueAtMs, ...(forCancel === undefined ? {} : { forCancel }) };
+  return { kind, runId, waitId, dueAtMs, ...defined({ forCancel }) };
 }
 
 /** Returns undefined for a body that is no work message. */
@@ -67,9 +67,7 @@ function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessag
     kind: 'poll',
     runId,
     waitId,
-    ...(server === undefined ? {} : { server }),
-    ...(dueAtMs === undefined ? {} : { dueAtMs }),
-    ...(knownHop === undefined ? {} : { hop: knownHop }),
+    ...defined({ server, dueAtMs, hop: knownHop }),
   };
 }
 

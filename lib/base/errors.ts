@@ -1,3 +1,4 @@
+import { defined } from './defined.js';
 import type { JsonObject } from './json.js';
 import { cutUtf8, toJson, utf8Bytes } from './json.js';
 import { errorDetailsMaxBytes, failureTextBytes } from './limits.js';
@@ -167,7 +168,7 @@ export function fromStoredError(stored: StoredError): EngineError {
 }
 
 export function storedError(code: EngineErrorCode, message: string, details?: JsonObject): StoredError {
-  return { code, message: cutUtf8(message, failureTextBytes), ...(details === undefined ? {} : { details }) };
+  return { code, message: cutUtf8(message, failureTextBytes), ...defined({ details }) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { Problem } from '../http/problem.js';
 import { CliError, exitCodes } from './cli-error.js';
 
@@ -49,12 +50,14 @@ export class ApiClient {
         method,
         headers: {
           accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+          ...defined({
+            'content-type': body === undefined ? undefined : 'application/json',
+            authorization: token === '' ? undefined : `Bearer ${token}`,
+          }),
         },
         redirect: 'manual',
         signal: AbortSignal.timeout(requestTimeoutMs),
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
       });
       text = await response.text();
     } catch (error) {

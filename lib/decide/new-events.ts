@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { WaitId } from '../base/ids.js';
 import { commitHandlesMaxBytes, commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
 import { jsonBytes } from '../base/json-limit.js';
@@ -166,7 +167,7 @@ export function newQuestions(
     if (wait.kind !== 'remoteTask' || token?.questions === undefined || token.settlement !== undefined) continue;
     const { list, round } = token.questions;
     for (const question of list) {
-      const one = { question, ...(round === undefined ? {} : { round }) };
+      const one = { question, ...defined({ round }) };
       if (wait.asked.has(questionIdOf(one)) || wait.asked.size >= questionsMax) continue;
       bytes += jsonBytes(question as unknown as JsonValue);
       if (asked.length > 0 && bytes > commitTargetBytes) return asked;
@@ -207,13 +208,13 @@ function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
   const { inboxId } = item;
   switch (item.kind) {
     case 'cancel':
-      return { type: 'CancelRequested', atMs, inboxId, ...(item.reason === undefined ? {} : { reason: item.reason }) };
+      return { type: 'CancelRequested', atMs, inboxId, ...defined({ reason: item.reason }) };
     case 'terminate':
       return {
         type: 'TerminateRequested',
         atMs,
         inboxId,
-        ...(item.reason === undefined ? {} : { reason: item.reason }),
+        ...defined({ reason: item.reason }),
       };
     case 'signal':
       return { type: 'SignalReceived', atMs, inboxId, name: item.name };

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { storedError } from '../base/errors.js';
 import { cutUtf8 } from '../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
@@ -19,7 +20,7 @@ export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run'
   }
   const error = jsonOverLimit(`the result of the remote task on "${server}" is`, jsonBytes(end.result));
   if (error === undefined) return end.isError && phase === 'start' ? { ...end, phase } : end;
-  const details = { server, ...error.details, ...(end.taskId === undefined ? {} : { taskId: end.taskId }) };
+  const details = { server, ...error.details, ...defined({ taskId: end.taskId }) };
   return { kind: 'failed', error: { ...error, details } };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { cutUtf8 } from '../base/json.js';
 import { remoteErrorTextBytes } from '../base/limits.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
@@ -28,8 +29,10 @@ export function startTimedOut(
   return {
     kind: 'timed_out',
     phase: 'start',
-    ...(reason === undefined ? {} : { reason: cutUtf8(reason, remoteErrorTextBytes) }),
-    ...(mayRun ? { mayRun } : {}),
+    ...defined({
+      reason: reason === undefined ? undefined : cutUtf8(reason, remoteErrorTextBytes),
+      mayRun: mayRun ? mayRun : undefined,
+    }),
   };
 }
 

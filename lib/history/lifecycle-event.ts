@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { EngineErrorCode } from '../base/errors.js';
 import { inputIdOf, type RunId, type WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
@@ -159,7 +160,7 @@ function ofRun({ runId, workflow, version, tags }: RunIdentity, seq: number, atM
     runId,
     workflow,
     version,
-    ...(tags === undefined ? {} : { tags }),
+    ...defined({ tags }),
     seq,
     atMs,
   };
@@ -167,8 +168,7 @@ function ofRun({ runId, workflow, version, tags }: RunIdentity, seq: number, atM
 
 function originOf({ parent, previousRunId }: RunIdentity): Pick<RunStartedEvent, 'parentRunId' | 'previousRunId'> {
   return {
-    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
-    ...(previousRunId === undefined ? {} : { previousRunId }),
+    ...defined({ parentRunId: parent?.runId, previousRunId }),
   };
 }
 
@@ -208,8 +208,7 @@ function eventsOfWait(
         ...base,
         inputId: inputIdOf(base.runId, waitId),
         waitId,
-        ...(form.server === undefined ? {} : { server: form.server }),
-        ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+        ...defined({ server: form.server, deadlineAtMs }),
       },
     ];
   }
@@ -228,8 +227,10 @@ function settledOf(base: OfRun, wait: OpenWait, settlement: Settlement | undefin
       server,
       name,
       outcome: outcome.kind,
-      ...(outcome.kind === 'completed' ? { isError: outcome.isError } : {}),
-      ...(outcome.kind === 'failed' ? { code: outcome.error.code } : {}),
+      ...defined({
+        isError: outcome.kind === 'completed' ? outcome.isError : undefined,
+        code: outcome.kind === 'failed' ? outcome.error.code : undefined,
+      }),
       settledBy: by,
     },
   ];

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
@@ -164,7 +165,7 @@ export class RunState {
           kind: 'external',
           ...openOf(event, event.name),
           issued: false,
-          ...(event.form === undefined ? {} : { form: event.form }),
+          ...defined({ form: event.form }),
           ...deadlineOf(event),
         });
         break;
@@ -195,7 +196,7 @@ export class RunState {
           failedAttempts: event.attempt,
           retryAtMs: event.retryAtMs,
           lastError: event.error,
-          ...(event.progress === undefined ? {} : { progress: event.progress }),
+          ...defined({ progress: event.progress }),
         }));
         break;
       case 'RemoteTaskStarted':
@@ -208,7 +209,7 @@ export class RunState {
           failedAttempts: event.attempt,
           retryAtMs: event.retryAtMs,
           lastError: event.error,
-          ...(event.sent === undefined ? {} : { mayRun: event.sent }),
+          ...defined({ mayRun: event.sent }),
           // No attempt was made.
           isHeld: event.attempt === wait.failedAttempts,
         }));

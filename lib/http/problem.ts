@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { type EngineErrorCode, isEngineError } from '../base/errors.js';
 import { type JsonObject, toJson } from '../base/json.js';
 import type { Log } from '../base/log.js';
@@ -105,7 +106,13 @@ interface ThrownProblem {
 }
 
 function problemOf({ code, message, details }: ThrownProblem): Problem {
-  return { error: { code, message, ...(details === undefined ? {} : { details: toJson(details) as JsonObject }) } };
+  return {
+    error: {
+      code,
+      message,
+      ...defined({ details: details === undefined ? undefined : (toJson(details) as JsonObject) }),
+    },
+  };
 }
 
 /** A JSON answer that no cache keeps and no browser takes for anything else. */

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
@@ -10,7 +11,7 @@ import { settleWait } from '../operations/requests/settle-wait.js';
 import { counted } from './access.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
-import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
+import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settleBody } from './requests.js';
 
 // Handlers of the routes that settle waits: by whoever holds the token, and by an operator.
@@ -71,7 +72,7 @@ function failedWith({
   error: string;
   retryable?: boolean | undefined;
 }): SettleRequest['outcome'] {
-  return { kind: 'failed', message: error, ...given({ retryable }) };
+  return { kind: 'failed', message: error, ...defined({ retryable }) };
 }
 
 /** The token of the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */

@@ -1,16 +1,17 @@
+import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
 import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../operations/views/remote-tasks.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
-import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
+import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { emptyBody, remoteTasksQuery } from './requests.js';
 
 // Handlers of the routes that look after tasks on remote servers.
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
   const { limit, orphaned, ...page } = parseQuery(remoteTasksQuery, queryOf(context));
-  return json(200, await listRemoteTasks(deps, { limit, orphaned: orphaned === 'true', ...given(page) }));
+  return json(200, await listRemoteTasks(deps, { limit, orphaned: orphaned === 'true', ...defined(page) }));
 }
 
 export async function cancel(deps: Deps, context: Context): Promise<Response> {

@@ -30,11 +30,3 @@ export async function bodyIn<Schema extends z.ZodMiniType>(
 ): Promise<z.infer<Schema>> {
   return parseAs(schema, await readJsonBody(context.req.raw, { maxBytes: inboundMaxBytes, ...rule }), 'the body');
 }
-
-/** `object` without its undefined properties: what was not given is not there. */
-export function given<Given extends object>(object: Given): GivenOnly<Given> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as GivenOnly<Given>;
-}
-type GivenOnly<Given> = { [Name in keyof Given as undefined extends Given[Name] ? never : Name]: Given[Name] } & {
-  [Name in keyof Given as undefined extends Given[Name] ? Name : never]?: Exclude<Given[Name], undefined>;
-};

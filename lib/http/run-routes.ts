@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
 import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
@@ -14,7 +15,7 @@ import { startNamedRun } from '../operations/requests/start-named-run.js';
 import { type StartedRun, startOrSignal, startRun } from '../operations/requests/start-run.js';
 import { parseAs, parseQuery } from './parse.js';
 import { json } from './problem.js';
-import { bodyIn, given, noQueryIn, queryOf, runIdIn } from './request-parts.js';
+import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import {
   durationFrom,
   emptyBody,
@@ -43,7 +44,7 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
     throw new EngineError('INPUT_INVALID', 'a start has a key, or a delay, not both');
   const request = {
     workflow: body.workflow,
-    ...given({
+    ...defined({
       input: body.input,
       delayMs: body.delay === undefined ? undefined : durationFrom(body.delay, 'delay'),
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
@@ -55,14 +56,14 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       throw new EngineError('INPUT_INVALID', 'a start has an id, or a key (with or without a signal), not both');
     }
     const { id, whenRunning, whenEnded } = body;
-    return started(await startNamedRun(deps, { ...request, id, ...given({ whenRunning, whenEnded }) }));
+    return started(await startNamedRun(deps, { ...request, id, ...defined({ whenRunning, whenEnded }) }));
   }
   if (body.whenRunning !== undefined || body.whenEnded !== undefined) {
     throw new EngineError('INPUT_INVALID', 'whenRunning and whenEnded go with an id');
   }
-  if (signal === undefined) return started(await startRun(deps, { ...request, ...given({ key }) }));
+  if (signal === undefined) return started(await startRun(deps, { ...request, ...defined({ key }) }));
   if (key === undefined) throw new EngineError('INPUT_INVALID', 'a start with a signal needs a key');
-  return started(await startOrSignal(deps, { ...request, key, signal: given(signal) }));
+  return started(await startOrSignal(deps, { ...request, key, signal: defined(signal) }));
 }
 
 function started({ runId, deduplicated }: StartedRun): Response {
@@ -80,7 +81,7 @@ function keyOf(header: string | undefined, inBody: string | undefined): string |
 export async function list(deps: Deps, context: Context): Promise<Response> {
   const { limit, tag, ...filter } = parseQuery(listQuery, queryOf(context), ['tag']);
   const tags = tag === undefined ? undefined : tagsFrom(tag);
-  return json(200, await listRuns(deps, { limit, ...given({ ...filter, tags }) }));
+  return json(200, await listRuns(deps, { limit, ...defined({ ...filter, tags }) }));
 }
 
 export async function show(deps: Deps, context: Context): Promise<Response> {
@@ -95,7 +96,7 @@ export async function why(deps: Deps, context: Context): Promise<Response> {
 
 export async function history(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
-  return json(200, await pageHistory(deps, runId, given(parseQuery(historyQuery, queryOf(context)))));
+  return json(200, await pageHistory(deps, runId, defined(parseQuery(historyQuery, queryOf(context)))));
 }
 
 /** 204 while the run, or what it goes on as, is under way; `Retry-After` says when to ask again. */
@@ -104,7 +105,7 @@ export async function result(deps: Deps, context: Context): Promise<Response> {
   const { wait = 0 } = parseQuery(resultQuery, queryOf(context));
   const ended = await awaitOutcome(deps, runId, wait * 1_000);
   if (ended === undefined) return new Response(null, { status: 204, headers: { 'retry-after': '5' } });
-  return json(200, { runId, outcome: ended.outcome, ...given({ lastRunId: otherThan(runId, ended.runId) }) });
+  return json(200, { runId, outcome: ended.outcome, ...defined({ lastRunId: otherThan(runId, ended.runId) }) });
 }
 
 /** The run that the one which was asked for has gone on as; undefined if it has not. */
@@ -116,7 +117,7 @@ export async function events(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const { after, wait } = parseQuery(eventsQuery, queryOf(context));
   const waitMs = wait === undefined ? undefined : wait * 1_000;
-  return json(200, await followRun(deps, runId, given({ after, waitMs })));
+  return json(200, await followRun(deps, runId, defined({ after, waitMs })));
 }
 
 export function stop(kind: 'cancel' | 'terminate'): Handler {
@@ -124,7 +125,7 @@ export function stop(kind: 'cancel' | 'terminate'): Handler {
     noQueryIn(context);
     const runId = runIdIn(context);
     const body = await bodyIn(context, stopBody, { emptyAllowed: true });
-    return json(202, await requestStop(deps, { runId, kind, ...given(body) }));
+    return json(202, await requestStop(deps, { runId, kind, ...defined(body) }));
   };
 }
 
@@ -142,7 +143,7 @@ export async function signal(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const name = nameIn(context, 'signal');
   const body = await bodyIn(context, signalBody, { emptyAllowed: true });
-  return json(202, await signalRun(deps, runId, { name, ...given(body) }));
+  return json(202, await signalRun(deps, runId, { name, ...defined(body) }));
 }
 
 export async function query(deps: Deps, context: Context): Promise<Response> {
@@ -153,7 +154,7 @@ export async function query(deps: Deps, context: Context): Promise<Response> {
   // Loaded late: it brings all that runs a workflow.
   const { queryRun } = await import('../operations/views/query-run.js');
   const answer = await queryRun(deps, runId, name, input);
-  return json(200, given({ result: answer.result, lastRunId: otherThan(runId, answer.runId) }));
+  return json(200, defined({ result: answer.result, lastRunId: otherThan(runId, answer.runId) }));
 }
 
 /** @throws EngineError `INPUT_INVALID` */

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
@@ -70,9 +71,9 @@ export function toEvent(request: IncomingMessage, body: Buffer): APIGatewayProxy
     routeKey: '$default',
     rawPath: path,
     rawQueryString: query,
-    ...(cookie === undefined ? {} : { cookies: cookie.split(';').map((part) => part.trim()) }),
+    ...defined({ cookies: cookie === undefined ? undefined : cookie.split(';').map((part) => part.trim()) }),
     headers: otherHeaders,
-    ...(query === '' ? {} : { queryStringParameters: joinedQuery(query) }),
+    ...defined({ queryStringParameters: query === '' ? undefined : joinedQuery(query) }),
     requestContext: {
       accountId: '000000000000',
       apiId: 'local',
@@ -91,7 +92,7 @@ export function toEvent(request: IncomingMessage, body: Buffer): APIGatewayProxy
       time: new Date(nowMs).toUTCString(),
       timeEpoch: nowMs,
     },
-    ...(body.length === 0 ? {} : { body: body.toString(asText ? 'utf8' : 'base64') }),
+    ...defined({ body: body.length === 0 ? undefined : body.toString(asText ? 'utf8' : 'base64') }),
     isBase64Encoded: body.length > 0 && !asText,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { join, resolve } from 'node:path';
 import { readManagementToken, readPayloadKeySources } from '../topology/env.js';
 import { createPayloadCipher } from '../aws/keys.js';
@@ -59,20 +60,17 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       folder,
       log,
       onLost,
-      ...(options.store === undefined ? {} : { kind: options.store }),
-      ...(options.dynamodbEndpoint === undefined ? {} : { endpoint: options.dynamodbEndpoint }),
+      ...defined({ kind: options.store, endpoint: options.dynamodbEndpoint }),
     });
     closers.push(() => store.close());
     const engine = await startLocalEngine({
       app,
       table: store.table,
       tokens,
-      ...(cipher === undefined ? {} : { cipher }),
-      ...(options.bus === undefined ? {} : { bus: options.bus }),
+      ...defined({ cipher, bus: options.bus }),
       log,
       port: options.port,
-      ...(managementToken === undefined ? {} : { managementToken }),
-      ...(options.allowedOrigins === undefined ? {} : { allowedOrigins: options.allowedOrigins }),
+      ...defined({ managementToken, allowedOrigins: options.allowedOrigins }),
     });
     closers.push(() => engine.stop());
     return { ready: `outwait dev ready at ${engine.url} (store: ${store.description})`, lost, stop };

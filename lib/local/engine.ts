@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiHandler } from '../aws/api-handler.js';
@@ -84,7 +85,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   const api = apiHandler(getDeps, {
     loopbackOnly: true,
     allowedOrigins,
-    ...(managementToken === undefined ? {} : { managementTokens: () => [managementToken] }),
+    ...defined({ managementTokens: managementToken === undefined ? undefined : () => [managementToken] }),
   });
   const server = createGateway(
     withStats(lambda, { log, allowedOrigins }, (event) => lambda.invoke('api', () => api(event))),
@@ -165,7 +166,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     tokens,
     queues,
     store,
-    ...(bus === undefined ? {} : { bus }),
+    ...defined({ bus }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { createHash } from 'node:crypto';
 import type { SQSEvent } from 'aws-lambda';
 import type { ReceivedMessage } from '../queue/memory-queue.js';
@@ -14,7 +15,7 @@ export function toSqsEvent(queueName: string, messages: readonly ReceivedMessage
         SentTimestamp: String(message.sentAtMs),
         SenderId: 'local',
         ApproximateFirstReceiveTimestamp: String(message.sentAtMs),
-        ...(message.groupId === undefined ? {} : { MessageGroupId: message.groupId }),
+        ...defined({ MessageGroupId: message.groupId }),
       },
       messageAttributes: {},
       md5OfBody: createHash('md5').update(message.body).digest('hex'),

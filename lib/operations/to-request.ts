@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { EpochMs } from '../base/time.js';
 import type { Command } from '../replay/command.js';
 import type { RequestEvent } from '../replay/mismatch.js';
@@ -52,7 +53,7 @@ export function toRequest(command: Command, atMs: EpochMs): RequestEvent {
         atMs,
         waitId,
         name: command.name,
-        ...(command.form === undefined ? {} : { form: command.form }),
+        ...defined({ form: command.form }),
         ...deadline(command, atMs),
       };
     case 'startChild': {

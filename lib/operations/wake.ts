@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { RunId } from '../base/ids.js';
 import { delayedMessageMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
@@ -29,12 +30,19 @@ export async function wakeRunFor(deps: Notifier, runId: RunId, news: News): Prom
 
 /** Asks for a turn in place of this one, which has too little time; `unharmed`: what it began in the log and not at all. */
 export async function wakeForRest(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
-  await sendTurn(deps, { runId, ...(unharmed.length === 0 ? {} : { unharmed }) }, deps.random.hex(16));
+  await sendTurn(
+    deps,
+    { runId, ...defined({ unharmed: unharmed.length === 0 ? undefined : unharmed }) },
+    deps.random.hex(16),
+  );
 }
 
 /** The same for a turn that gives up. @throws what the queue says: then the message of this turn must come again */
 export async function handOver(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
-  await deps.queues.sendTurn({ runId, ...(unharmed.length === 0 ? {} : { unharmed }) }, deps.random.hex(16));
+  await deps.queues.sendTurn(
+    { runId, ...defined({ unharmed: unharmed.length === 0 ? undefined : unharmed }) },
+    deps.random.hex(16),
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../base/log.js';
 import type { LogLevel } from '../topology/env.js';
@@ -70,10 +71,12 @@ function redactError(error: Error, depth: number): object {
   const { code } = error as { code?: unknown };
   return {
     name: error.name,
-    ...(typeof code === 'string' ? { code } : {}),
+    ...defined({ code: typeof code === 'string' ? code : undefined }),
     message: redactText(error.message),
-    ...(error.stack === undefined ? {} : { stack: redactText(error.stack) }),
-    ...(error.cause === undefined || depth >= depthMax ? {} : { cause: redact(error.cause, depth + 1) }),
+    ...defined({
+      stack: error.stack === undefined ? undefined : redactText(error.stack),
+      cause: error.cause === undefined || depth >= depthMax ? undefined : redact(error.cause, depth + 1),
+    }),
   };
 }
 

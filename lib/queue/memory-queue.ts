@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
@@ -159,7 +160,7 @@ export class MemoryQueue {
         body: message.body,
         receiveCount: message.receiveCount,
         sentAtMs: message.sentAtMs,
-        ...(message.groupId === undefined ? {} : { groupId: message.groupId }),
+        ...defined({ groupId: message.groupId }),
       });
     }
   }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import { MemoryQueue } from './memory-queue.js';
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from './queue.js';
@@ -30,7 +31,7 @@ export class MemoryQueues implements Queues {
   readonly startDeadLetters: MemoryQueue;
 
   constructor({ turn, work, step, start = step, clock, onChange }: MemoryQueuesOptions) {
-    const shared = { clock, ...(onChange === undefined ? {} : { onChange }) };
+    const shared = { clock, ...defined({ onChange }) };
     const deadLetters = { clock, visibilityMs: 30_000, maxReceiveCount: Infinity };
     this.turnDeadLetters = new MemoryQueue({ name: 'turn-dead-letters', kind: 'fifo', ...deadLetters });
     this.workDeadLetters = new MemoryQueue({ name: 'work-dead-letters', kind: 'standard', ...deadLetters });

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { TurnMessage } from './queue.js';
 
 /** One turn does for all messages of a run that are there before it begins: it is asked for what any of them is about. */
@@ -9,7 +10,9 @@ export function oneTurnFor(messages: readonly TurnMessage[]): TurnMessage | unde
   const unharmed = messages.flatMap((message) => message.unharmed ?? []);
   return {
     runId,
-    ...(news.every((some) => some !== undefined) ? { news: news.flat() } : {}),
-    ...(unharmed.length === 0 ? {} : { unharmed }),
+    ...defined({
+      news: news.every((some) => some !== undefined) ? news.flat() : undefined,
+      unharmed: unharmed.length === 0 ? undefined : unharmed,
+    }),
   };
 }

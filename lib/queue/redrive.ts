@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { randomUUID } from 'node:crypto';
 import {
   DeleteMessageBatchCommand,
@@ -79,6 +80,6 @@ function again({ Body, Attributes }: Message): OutgoingMessage {
   return {
     MessageBody: Body,
     // A fresh one: under that of its first sending SQS would drop it.
-    ...(groupId === undefined ? {} : { MessageGroupId: groupId, MessageDeduplicationId: randomUUID() }),
+    ...defined({ MessageGroupId: groupId, MessageDeduplicationId: groupId === undefined ? undefined : randomUUID() }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import {
   EngineError,
   ExternalWaitFailed,
@@ -120,7 +121,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     let asked = '';
     const outcome = waits.ask<{ readonly result: JsonValue; readonly isError: boolean }>(scope, (waitId) => {
       asked = waitId;
-      return { kind: 'issueToken', waitId, name, ...(form === undefined ? {} : { form }), ...timeout };
+      return { kind: 'issueToken', waitId, name, ...defined({ form }), ...timeout };
     });
     // A wait that was closed before its token was issued has no token.
     const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
@@ -157,10 +158,10 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       request,
       // A call with another key is another call: its repeat would be a second task.
       digest: host.digest(`${server}\n${requestText}${key === undefined ? '' : `\n${key}`}`),
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       timeoutMs,
       retrySafe,
-      ...(key === undefined ? {} : { key }),
+      ...defined({ key }),
       onCancel,
       onTimeout,
       answersQuestions: onInput !== undefined,
@@ -337,7 +338,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
 
     ask: handled(async (options: AskOptions) => {
       const { timeout, name = 'question', ...form } = options;
-      const { outcome } = await token({ name, ...(timeout === undefined ? {} : { timeout }) }, 'ask', toForm(form));
+      const { outcome } = await token({ name, ...defined({ timeout }) }, 'ask', toForm(form));
       return toAnswer((await outcome).result);
     }),
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import {
   ChildFailed,
   EngineError,
@@ -467,7 +468,7 @@ export class Execution {
     if (error instanceof ContinueAsNew) {
       // Of the seed, which nobody outside knows: the next run's id may be a task id.
       const nextRunId = this.#options.digest(`next ${this.#options.seed}`).slice(0, 32);
-      return { status: 'continued', nextRunId, ...(error.input === undefined ? {} : { input: error.input }) };
+      return { status: 'continued', nextRunId, ...defined({ input: error.input }) };
     }
     // The cancel came through, as itself or as the cause of what cleanup threw. What was not undone must be heard of.
     const isCancel = this.#cancelError !== undefined && isOrWraps(error, this.#cancelError);
@@ -624,7 +625,7 @@ function completed(result: unknown): RunOutcome {
   }
   const error = jsonOverLimit('the result of the workflow is', jsonBytes(json));
   if (error !== undefined) return { status: 'failed', error };
-  return { status: 'completed', ...(json === undefined ? {} : { result: json }) };
+  return { status: 'completed', ...defined({ result: json }) };
 }
 
 type Given = { readonly value: unknown } | Error;
@@ -638,8 +639,7 @@ function remoteResult(command: StartRemoteTask, outcome: TokenOutcome): Given {
         result,
         isError,
         server,
-        ...(taskId === undefined ? {} : { taskId }),
-        ...(phase === undefined ? {} : { phase }),
+        ...defined({ taskId, phase }),
       };
       return { value };
     }
@@ -668,10 +668,9 @@ function remoteTimedOut(
   return new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', message, {
     details: {
       server,
-      ...(taskId === undefined ? {} : { taskId }),
+      ...defined({ taskId }),
       timeoutMs,
-      ...(phase === undefined ? {} : { phase }),
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ phase, reason }),
     },
   });
 }

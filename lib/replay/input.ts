@@ -1,5 +1,6 @@
 // What people and servers ask, and what they are answered: arguments of the author's, checked.
 
+import { defined } from '../base/defined.js';
 import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 import { answerMaxBytes, formMaxBytes } from '../base/limits.js';
@@ -35,8 +36,10 @@ export function toForm(given: InputForm): InputForm {
   checkJsonBytes('a question is', jsonBytes(form), formMaxBytes);
   return {
     message,
-    ...(schema === undefined ? {} : { schema }),
-    ...(url === undefined ? {} : { url: text(url, 'the url of a question') }),
-    ...(server === undefined ? {} : { server: text(server, 'the server of a question') }),
+    ...defined({
+      schema,
+      url: url === undefined ? undefined : text(url, 'the url of a question'),
+      server: server === undefined ? undefined : text(server, 'the server of a question'),
+    }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, fromStoredError, hasCode, RemoteResultInvalid, type EngineErrorCode } from '../base/errors.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../base/json.js';
@@ -30,7 +31,7 @@ export function toAttachRequest({ server, taskId, contextId }: AttachCall): Atta
   return {
     kind: 'attach',
     taskId: remoteId(taskId, 'taskId'),
-    ...(contextId === undefined ? {} : { contextId: remoteId(contextId, 'contextId') }),
+    ...defined({ contextId: contextId === undefined ? undefined : remoteId(contextId, 'contextId') }),
   };
 }
 
@@ -55,7 +56,7 @@ export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
       return request.parts;
     case 'attach': {
       const { taskId, contextId } = request;
-      return { taskId, ...(contextId === undefined ? {} : { contextId }) };
+      return { taskId, ...defined({ contextId }) };
     }
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { propertyOf } from '../base/errors.js';
 import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
 import type { RetryPolicy, StepOptions } from '../workflow/context.js';
@@ -35,8 +36,10 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
     jitter,
     long,
     timeoutMs,
-    ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
-    ...(options.deadline === undefined ? {} : { deadlineMs: toMs(options.deadline, what('deadline')) }),
+    ...defined({
+      heartbeatTimeoutMs,
+      deadlineMs: options.deadline === undefined ? undefined : toMs(options.deadline, what('deadline')),
+    }),
     atMostOnce: options.atMostOnce === true,
     isRetryable: (error) => !isNonRetryable(error) && !matches(retry.nonRetryable, error),
   };

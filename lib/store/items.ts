@@ -1,5 +1,6 @@
 // Records ⇄ items of the table: keys, attribute names, stored forms. Pure.
 
+import { defined } from '../base/defined.js';
 import { EngineError, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
@@ -79,20 +80,22 @@ export function headItem(head: RunHead, writerId: string): Item {
     workflow: head.workflow,
     version: head.version,
     status: head.status,
-    ...(head.input === undefined ? {} : { input: encodePayload(head.input) }),
+    ...defined({ input: head.input === undefined ? undefined : encodePayload(head.input) }),
     seed: head.seed,
     createdAtMs: head.createdAtMs,
-    ...(head.key === undefined ? {} : { key: head.key }),
-    ...(head.sentDigest === undefined ? {} : { sentDigest: head.sentDigest }),
+    ...defined({ key: head.key, sentDigest: head.sentDigest }),
     ...conditionsOf(head),
-    ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
-    ...(head.startAtMs === undefined ? {} : { startAtMs: head.startAtMs }),
-    ...(head.parent === undefined ? {} : { parentRunId: head.parent.runId, parentWaitId: head.parent.waitId }),
-    ...(head.previousRunId === undefined ? {} : { previousRunId: head.previousRunId }),
-    ...(head.tags === undefined ? {} : { tags: JSON.stringify(head.tags) }),
+    ...defined({
+      deadlineAtMs: head.deadlineAtMs,
+      startAtMs: head.startAtMs,
+      parentRunId: head.parent?.runId,
+      parentWaitId: head.parent?.waitId,
+      previousRunId: head.previousRunId,
+      tags: head.tags === undefined ? undefined : JSON.stringify(head.tags),
+    }),
     inboxCount: head.inboxCount,
     dueSeq: head.dueSeq,
-    ...(head.publishedSeq === undefined ? {} : { publishedSeq: head.publishedSeq }),
+    ...defined({ publishedSeq: head.publishedSeq }),
     ...(head.dueAtMs === undefined ? {} : marker(head.runId, head.dueAtMs)),
     ...listKeys(head.runId, head.status, head.createdAtMs),
   };
@@ -102,8 +105,10 @@ function conditionsOf({ afterRunId, inputError }: RunHead): Record<string, Scala
   if (afterRunId === undefined && inputError === undefined) return {};
   return {
     format: headWithConditions,
-    ...(afterRunId === undefined ? {} : { afterRunId }),
-    ...(inputError === undefined ? {} : { inputError: encodePayload(inputError as unknown as JsonValue) }),
+    ...defined({
+      afterRunId,
+      inputError: inputError === undefined ? undefined : encodePayload(inputError as unknown as JsonValue),
+    }),
   };
 }
 
@@ -186,19 +191,24 @@ export function toCommit(item: Item): Commit {
 export function tokenItem(token: TokenRecord): Item {
   return {
     ...tokenKey(token.runId, token.waitId),
-    ...(token.server === undefined ? {} : { server: token.server }),
+    ...defined({ server: token.server }),
     attempt: token.attempt,
     writerId: token.writerId,
     createdAtMs: token.createdAtMs,
-    ...(token.deadlineAtMs === undefined ? {} : { deadlineAtMs: token.deadlineAtMs }),
-    ...(token.child === undefined ? {} : { childRunId: token.child.runId, parentClose: token.child.parentClose }),
+    ...defined({
+      deadlineAtMs: token.deadlineAtMs,
+      childRunId: token.child?.runId,
+      parentClose: token.child?.parentClose,
+    }),
     pollErrors: token.pollErrors,
-    ...(token.onCancel === undefined ? {} : { onCancel: token.onCancel }),
-    ...(token.onTimeout === undefined ? {} : { onTimeout: token.onTimeout }),
-    ...(token.answersQuestions === true ? { answersQuestions: 1 } : {}),
+    ...defined({
+      onCancel: token.onCancel,
+      onTimeout: token.onTimeout,
+      answersQuestions: token.answersQuestions === true ? 1 : undefined,
+    }),
     ...(token.form === undefined ? {} : formAttributes(token, token.form)),
     ...(token.step === undefined ? {} : stepAttributes(token.step)),
-    ...(token.workerStart === undefined ? {} : { startAttempt: token.workerStart.attempt }),
+    ...defined({ startAttempt: token.workerStart?.attempt }),
     ...(token.dueAtMs === undefined ? {} : marker(token.runId, token.dueAtMs)),
   };
 }
@@ -231,7 +241,9 @@ export const stepAttributes = (step: LongStepRecord): Record<string, Scalar> => 
   stepFailures: step.failedAttempts,
   stepStrikes: step.strikes,
   stepSinceMs: step.sinceMs,
-  ...(step.lastError === undefined ? {} : { stepError: encodePayload(step.lastError as unknown as JsonValue) }),
+  ...defined({
+    stepError: step.lastError === undefined ? undefined : encodePayload(step.lastError as unknown as JsonValue),
+  }),
   ...(step.progress === undefined ? {} : progressAttribute(step.progress)),
 });
 
@@ -276,7 +288,7 @@ export function toToken(item: Item): TokenRecord {
     ...optional('child', childOf(item)),
     ...optional('step', stepOf(item)),
     ...optional('handle', payload(item, 'handle') as RemoteTaskHandle | undefined),
-    ...(item['answersQuestions'] === undefined ? {} : { answersQuestions: true }),
+    ...defined({ answersQuestions: item['answersQuestions'] === undefined ? undefined : true }),
     ...optional('questions', questionsOf(item)),
     ...optional('form', payload(item, 'form') as InputForm | undefined),
     ...optional('workerStart', workerStartOf(item)),
@@ -291,17 +303,18 @@ export function toToken(item: Item): TokenRecord {
     ...optional('onTimeout', optionalText(item, 'onTimeout') as RemoteClosePolicy | undefined),
     ...optional('cancel', cancelOf(item)),
     ...optional('dueAtMs', optionalNumber(item, 'dueAtMs')),
-    ...(settledAtMs === undefined
-      ? {}
-      : {
-          settlement: {
-            writerId: text(item, 'settledBy'),
-            atMs: settledAtMs,
-            by: text(item, 'settledFrom') as Settlement['by'],
-            // Missing where it cannot be read.
-            outcome: (payload(item, 'outcome') ?? { kind: 'abandoned' }) as TokenOutcome,
-          },
-        }),
+    ...defined({
+      settlement:
+        settledAtMs === undefined
+          ? undefined
+          : {
+              writerId: text(item, 'settledBy'),
+              atMs: settledAtMs,
+              by: text(item, 'settledFrom') as Settlement['by'],
+              // Missing where it cannot be read.
+              outcome: (payload(item, 'outcome') ?? { kind: 'abandoned' }) as TokenOutcome,
+            },
+    }),
   };
 }
 
@@ -318,9 +331,7 @@ export function inboxItem(record: InboxRecord): Item {
     kind: record.kind,
     ...requestAttributes(record),
     atMs: record.atMs,
-    ...(record.sentDigest === undefined ? {} : { sentDigest: record.sentDigest }),
-    ...(record.position === undefined ? {} : { position: record.position }),
-    ...(record.order === undefined ? {} : { order: record.order }),
+    ...defined({ sentDigest: record.sentDigest, position: record.position, order: record.order }),
     ...(record.dueAtMs === undefined ? {} : marker(record.runId, record.dueAtMs)),
   };
 }
@@ -337,7 +348,7 @@ function requestAttributes(request: InboxRequest): Record<string, Scalar> {
     case 'signal':
       return {
         name: request.name,
-        ...(request.payload === undefined ? {} : { payload: encodePayload(request.payload) }),
+        ...defined({ payload: request.payload === undefined ? undefined : encodePayload(request.payload) }),
       };
   }
 }
@@ -393,7 +404,7 @@ export function scheduleItem(name: string, state: ScheduleState): Item {
   return {
     ...scheduleKey(name),
     ...fields,
-    ...(starting === undefined ? {} : { startingTickAtMs: starting.tickAtMs, startingSinceMs: starting.sinceMs }),
+    ...defined({ startingTickAtMs: starting?.tickAtMs, startingSinceMs: starting?.sinceMs }),
   };
 }
 
@@ -404,9 +415,12 @@ export function toSchedule(item: Item): ScheduleState {
     ...optional('fromMs', optionalNumber(item, 'fromMs')),
     ...optional('tickAtMs', optionalNumber(item, 'tickAtMs')),
     ...optional('runId', optionalText(item, 'runId')),
-    ...(startingTickAtMs === undefined
-      ? {}
-      : { starting: { tickAtMs: startingTickAtMs, sinceMs: number(item, 'startingSinceMs') } }),
+    ...defined({
+      starting:
+        startingTickAtMs === undefined
+          ? undefined
+          : { tickAtMs: startingTickAtMs, sinceMs: number(item, 'startingSinceMs') },
+    }),
     ...optional('waitingTickAtMs', optionalNumber(item, 'waitingTickAtMs')),
     ...optional('pausedAtMs', optionalNumber(item, 'pausedAtMs')),
   };
@@ -477,7 +491,7 @@ export const questionAttributes = (
 ): Record<string, Scalar> => ({
   questions: encodePayload(asked as unknown as JsonValue),
   questionsRecorded: recorded,
-  ...(asked.round === undefined ? {} : { questionsRound: asked.round }),
+  ...defined({ questionsRound: asked.round }),
 });
 
 function questionsOf(item: Item): TokenQuestions | undefined {

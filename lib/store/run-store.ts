@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import pLimit from 'p-limit';
 import { isUnreadable, type StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
@@ -312,7 +313,7 @@ export class RunStore {
       set: {
         status: 'ending',
         dueSeq: commit.seq,
-        ...(outcome.status === 'continued' ? { nextRunId: outcome.nextRunId } : {}),
+        ...defined({ nextRunId: outcome.status === 'continued' ? outcome.nextRunId : undefined }),
       },
       conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
     });
@@ -335,7 +336,7 @@ export class RunStore {
     return this.#commitWithHead(run.runId, commit, {
       set: {
         status: end.outcome.status,
-        ...(end.outcome.status === 'continued' ? { nextRunId: end.outcome.nextRunId } : {}),
+        ...defined({ nextRunId: end.outcome.status === 'continued' ? end.outcome.nextRunId : undefined }),
         endedAtMs: end.endedAtMs,
         dueSeq: commit.seq,
         ...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),
@@ -382,7 +383,7 @@ export class RunStore {
         writerId,
         ...(workerDueAtMs === undefined ? {} : { startAttempt: attempt, ...items.marker(runId, workerDueAtMs) }),
       },
-      ...(workerDueAtMs === undefined ? {} : { remove: items.workerStartLeft }),
+      ...defined({ remove: workerDueAtMs === undefined ? undefined : items.workerStartLeft }),
       conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],
     });
     return { claimed: ok, token };
@@ -472,7 +473,7 @@ export class RunStore {
       set: {
         handle: encodePayload(started.handle as unknown as JsonValue),
         startedAtMs: started.startedAtMs,
-        ...(started.pollHintMs === undefined ? {} : { pollHintMs: started.pollHintMs }),
+        ...defined({ pollHintMs: started.pollHintMs }),
         ...(started.questions === undefined ? {} : items.questionAttributes(started.questions, afterAllRounds)),
         ...items.marker(runId, started.dueAtMs),
       },
@@ -524,7 +525,7 @@ export class RunStore {
   async recordCancel(runId: RunId, waitId: WaitId, cancel: RemoteCancel): Promise<void> {
     await this.#updateToken(runId, waitId, {
       set: items.cancelAttributes(cancel),
-      ...(cancel.kind === 'sent' ? { remove: items.listAttributes } : {}),
+      ...defined({ remove: cancel.kind === 'sent' ? items.listAttributes : undefined }),
       conditions: [itemExists, isSettled],
     });
   }
@@ -637,11 +638,10 @@ export class RunStore {
       set: {
         dueAtMs: poll.dueAtMs,
         pollErrors: poll.pollErrors,
-        ...(poll.pollHintMs === undefined ? {} : { pollHintMs: poll.pollHintMs }),
-        ...(poll.ttlMs === undefined ? {} : { ttlMs: poll.ttlMs }),
+        ...defined({ pollHintMs: poll.pollHintMs, ttlMs: poll.ttlMs }),
         ...(poll.sightings === undefined ? {} : items.sightingsAttributes(poll.sightings)),
       },
-      ...(poll.sightings === undefined ? { remove: items.noSightings } : {}),
+      ...defined({ remove: poll.sightings === undefined ? items.noSightings : undefined }),
       conditions: [notSettled, dueStill(poll.claimedDueAtMs)],
     });
     return ok;
@@ -926,7 +926,7 @@ export class RunStore {
     const result = await this.#table.write({
       kind: 'update',
       key,
-      ...(Object.keys(set).length === 0 ? {} : { set }),
+      ...defined({ set: Object.keys(set).length === 0 ? undefined : set }),
       remove: items.markerAttributes,
       conditions,
     });
@@ -969,9 +969,9 @@ export class RunStore {
       until: untilMs,
       order: 'ascending',
       limit,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...defined({ cursor }),
     });
-    return { rows: page.items.map(items.toDueEntry), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+    return { rows: page.items.map(items.toDueEntry), ...defined({ cursor: page.cursor }) };
   }
 
   /** Questions for people, oldest first. */
@@ -990,9 +990,9 @@ export class RunStore {
       partition,
       order: 'ascending',
       limit,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...defined({ cursor }),
     });
-    return { rows: page.items.map(items.toWaitRow), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+    return { rows: page.items.map(items.toWaitRow), ...defined({ cursor: page.cursor }) };
   }
 
   /** Runs of one status, newest first, those that come after the run `before`. */
@@ -1002,9 +1002,9 @@ export class RunStore {
       partition: status,
       order: 'descending',
       limit,
-      ...(before === undefined ? {} : { until: items.listSortBelow(before) }),
+      ...defined({ until: before === undefined ? undefined : items.listSortBelow(before) }),
     });
-    return { rows: page.items.map(items.toSummary), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+    return { rows: page.items.map(items.toSummary), ...defined({ cursor: page.cursor }) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { createHash } from 'node:crypto';
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { EngineError } from '../base/errors.js';
@@ -128,7 +129,7 @@ export class TestApp {
       drain: drainMicrotasks,
       delay,
       log,
-      ...(this.#bus === undefined ? {} : { bus: this.#bus }),
+      ...defined({ bus: this.#bus }),
       warmRuns: new WarmRuns(),
     };
   }
@@ -137,15 +138,14 @@ export class TestApp {
   async start(workflow: AnyWorkflow, input?: JsonValue, options: { readonly key?: string } = {}): Promise<RunId> {
     const started = await startRun(this.deps, {
       workflow: workflow.name,
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       ...options,
     });
     return started.runId;
   }
 
   async cancel(runId: RunId, reason?: string): Promise<boolean> {
-    return (await requestStop(this.deps, { runId, kind: 'cancel', ...(reason === undefined ? {} : { reason }) }))
-      .accepted;
+    return (await requestStop(this.deps, { runId, kind: 'cancel', ...defined({ reason }) })).accepted;
   }
 
   /** Puts `app` in place of the one before, as a deploy does: runs that are under way go on with its code. */
@@ -220,7 +220,7 @@ export class TestApp {
 
   /** Gives a run a signal. False: the run has ended. */
   async signal(runId: RunId, name: string, payload?: JsonValue, key?: string): Promise<boolean> {
-    const signal = { name, ...(payload === undefined ? {} : { payload }), ...(key === undefined ? {} : { key }) };
+    const signal = { name, ...defined({ payload, key }) };
     return (await signalRun(this.deps, runId, signal)).accepted;
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
@@ -54,6 +55,6 @@ export function defineWorkflow<Input = JsonValue, Output = unknown>(
     name: options.name,
     version,
     run: options.run,
-    ...(options.input === undefined ? {} : { input: options.input }),
+    ...defined({ input: options.input }),
   };
 }

@@ -1,5 +1,6 @@
 // Ready-made handlers for the questions of remote servers.
 
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { isJsonObject } from '../base/json.js';
@@ -22,9 +23,7 @@ export function askPerson(options: AskPersonOptions = {}): InputHandler {
       return await ctx.ask({
         name: 'input',
         message: message === '' ? 'the server asks without a text' : message,
-        ...(schema === undefined ? {} : { schema }),
-        ...(url === undefined ? {} : { url }),
-        ...(timeout === undefined ? {} : { timeout }),
+        ...defined({ schema, url, timeout }),
       });
     } catch (error) {
       const isUnanswered = error instanceof EngineError && error.code === 'INPUT_TIMED_OUT';

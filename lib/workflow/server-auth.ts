@@ -1,3 +1,5 @@
+import { defined } from '../base/defined.js';
+
 /** A secret by where it is kept; its value is read when it is used and never stored. */
 export type SecretReference =
   /** An environment variable, read for each request. */
@@ -71,7 +73,7 @@ export function ssmParameter(name: string): SecretReference {
 
 /** A secret of AWS Secrets Manager by name or ARN, whole or one field of its JSON, read when a request is made. */
 export function secretsManager(name: string, options: { readonly field?: string } = {}): SecretReference {
-  return { kind: 'secretsManager', name, ...(options.field === undefined ? {} : { field: options.field }) };
+  return { kind: 'secretsManager', name, ...defined({ field: options.field }) };
 }
 
 /** Every secret that `auth` refers to. */

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import { isEngineError } from '../../base/errors.js';
 import type { EventBus } from '../../bus/event-bus.js';
@@ -61,10 +62,12 @@ async function runDev(flags: Flags): Promise<void> {
       configFile: flags.config,
       stateFolder: flags.state,
       log,
-      ...(flags.store === undefined ? {} : { store: flags.store }),
-      ...(flags.dynamodbEndpoint === undefined ? {} : { dynamodbEndpoint: flags.dynamodbEndpoint }),
-      ...(flags.allowOrigin === undefined ? {} : { allowedOrigins: flags.allowOrigin }),
-      ...(flags.events === true ? { bus: printedEvents } : {}),
+      ...defined({
+        store: flags.store,
+        dynamodbEndpoint: flags.dynamodbEndpoint,
+        allowedOrigins: flags.allowOrigin,
+        bus: flags.events === true ? printedEvents : undefined,
+      }),
     });
     console.log(dev.ready);
     lost = await Promise.race([signalled, dev.lost]);

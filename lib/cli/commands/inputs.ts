@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import type { JsonValue } from '../../base/json.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
@@ -36,7 +37,7 @@ interface ListFlags extends CommonFlags {
 async function list(flags: ListFlags): Promise<void> {
   const query = new URLSearchParams({
     limit: String(flags.limit),
-    ...(flags.cursor === undefined ? {} : { cursor: flags.cursor }),
+    ...defined({ cursor: flags.cursor }),
   });
   const page = await new ApiClient(flags).get<{ readonly inputs: readonly InputView[]; readonly cursor?: string }>(
     `/inputs?${query.toString()}`,

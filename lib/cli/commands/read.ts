@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../../operations/views/list-external-waits.js';
@@ -49,9 +50,7 @@ interface ListFlags extends CommonFlags {
 async function list(flags: ListFlags): Promise<void> {
   const query = new URLSearchParams({
     limit: String(flags.limit),
-    ...(flags.status === undefined ? {} : { status: flags.status }),
-    ...(flags.workflow === undefined ? {} : { workflow: flags.workflow }),
-    ...(flags.cursor === undefined ? {} : { cursor: flags.cursor }),
+    ...defined({ status: flags.status, workflow: flags.workflow, cursor: flags.cursor }),
   });
   for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
   const page = await new ApiClient(flags).get<RunList>(`/runs?${query.toString()}`);
@@ -61,8 +60,7 @@ async function list(flags: ListFlags): Promise<void> {
 async function waits(flags: CommonFlags & { readonly run?: string; readonly after?: string }): Promise<void> {
   const { run, after } = flags;
   const query = new URLSearchParams({
-    ...(run === undefined ? {} : { run }),
-    ...(after === undefined ? {} : { after }),
+    ...defined({ run, after }),
   });
   const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
   print(flags, page, () => formatWaits(page));

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { Command } from 'commander';
 import type { CancelRemoteResult, RemoteTaskPage } from '../../operations/views/remote-tasks.js';
 import { ApiClient } from '../api-client.js';
@@ -39,9 +40,7 @@ interface ListFlags extends CommonFlags {
 async function list(flags: ListFlags): Promise<void> {
   const query = new URLSearchParams({
     limit: String(flags.limit),
-    ...(flags.orphaned === true ? { orphaned: 'true' } : {}),
-    ...(flags.server === undefined ? {} : { server: flags.server }),
-    ...(flags.after === undefined ? {} : { after: flags.after }),
+    ...defined({ orphaned: flags.orphaned === true ? 'true' : undefined, server: flags.server, after: flags.after }),
   });
   const page = await new ApiClient(flags).get<RemoteTaskPage>(`/remote-tasks?${query.toString()}`);
   print(flags, page, () => formatRemoteTasks(page));

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,7 +90,7 @@ async function replayFile(file: string, replayWith: ReplayWith): Promise<Replaye
     runId,
     workflow,
     version,
-    ...(result.kind === 'differs' ? { error: result.error } : {}),
+    ...defined({ error: result.kind === 'differs' ? result.error : undefined }),
   };
 }
 

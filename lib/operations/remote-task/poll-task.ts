@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { isUnreadable, toStoredError } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import { pollHopsMax, questionsMax } from '../../base/limits.js';
@@ -141,7 +142,7 @@ async function handleReply(
           dueAtMs: nextAtMs,
           pollErrors: 0,
           pollHintMs: hintMs,
-          ...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }),
+          ...defined({ ttlMs: newTtlMs }),
         });
         if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
         return 'working';
@@ -179,7 +180,7 @@ async function handleReply(
         claimedDueAtMs,
         dueAtMs: nextAtMs,
         pollErrors,
-        ...(sightings === undefined ? {} : { sightings }),
+        ...defined({ sightings }),
       });
       if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
       return 'failed';

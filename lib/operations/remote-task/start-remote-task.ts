@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
@@ -160,7 +161,7 @@ export async function callServer(
       idempotencyKey: callKeyOf(deps, runId, command),
       answersQuestions: command.answersQuestions,
       ...continuationOf(wait, token),
-      ...(start.callUntilMs === undefined ? {} : { untilMs: start.callUntilMs }),
+      ...defined({ untilMs: start.callUntilMs }),
     });
   const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
   return reply ?? { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'the server takes over no tasks') };
@@ -178,13 +179,13 @@ async function claimAttempt(
     ...freshToken(deps, start),
     attempt,
     writerId,
-    ...(workerDueAtMs === undefined ? {} : { workerStart: { attempt }, dueAtMs: workerDueAtMs }),
+    ...defined({ workerStart: workerDueAtMs === undefined ? undefined : { attempt }, dueAtMs: workerDueAtMs }),
   };
   if (attempt === 1) {
     const { put, token } = await persist(() => deps.store.putToken(fresh), startCallMs);
     return { claimed: put, token };
   }
-  const claim = { attempt, writerId, ...(workerDueAtMs === undefined ? {} : { workerDueAtMs }) };
+  const claim = { attempt, writerId, ...defined({ workerDueAtMs }) };
   const claiming = () => deps.store.claimStartAttempt(runId, wait.waitId, claim);
   const { claimed, token } = await persist(claiming, startCallMs);
   return { claimed, token: token ?? fresh };
@@ -205,9 +206,11 @@ function freshToken(deps: Deps, { runId, wait, command, turnId }: StartAttempt):
     writerId: turnId,
     createdAtMs: deps.clock.nowMs(),
     deadlineAtMs: wait.deadlineAtMs,
-    ...(command.onCancel === 'leave' ? { onCancel: command.onCancel } : {}),
-    ...(command.onTimeout === 'leave' ? { onTimeout: command.onTimeout } : {}),
-    ...(command.answersQuestions ? { answersQuestions: true } : {}),
+    ...defined({
+      onCancel: command.onCancel === 'leave' ? command.onCancel : undefined,
+      onTimeout: command.onTimeout === 'leave' ? command.onTimeout : undefined,
+      answersQuestions: command.answersQuestions ? true : undefined,
+    }),
     pollErrors: 0,
   };
 }
@@ -241,7 +244,7 @@ export async function takeReply(
         return settled(await settle(deps, start, 'start', { kind: 'failed', error }), token);
       }
       const { state } = reply;
-      const questions = { list: boundedQuestions(reply.questions), round, ...(state === undefined ? {} : { state }) };
+      const questions = { list: boundedQuestions(reply.questions), round, ...defined({ state }) };
       const record = () => deps.store.recordStartQuestions(runId, wait.waitId, { attempt, questions });
       const now = await persist(record);
       return askedAgain(deps, start, attempt, now ?? token);
@@ -280,7 +283,7 @@ function continuationOf(wait: OpenRemoteTask, { questions }: TokenRecord): Pick<
     const answer = wait.answers.get(questionIdOf({ question, round }));
     if (answer !== undefined) answers[question.key] = answer;
   }
-  return { continuation: { answers, ...(state === undefined ? {} : { state }) } };
+  return { continuation: { answers, ...defined({ state }) } };
 }
 
 /** The fate of a start is unknown, and it must not be repeated. */

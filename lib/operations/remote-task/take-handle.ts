@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import { sideRequestTimeoutMs, turnReserveMs } from '../../base/limits.js';
 import { nextPollAtMs, pollHint } from '../../decide/poll.js';
@@ -51,11 +52,12 @@ export async function takeHandle(
     handle: reply.handle,
     startedAtMs: nowMs,
     dueAtMs,
-    ...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),
-    ...(command.answersQuestions && questions !== undefined
-      ? { questions: { list: boundedQuestions(questions) } }
-      : {}),
-    ...(options.found === true ? { onlyWithoutHandle: true } : {}),
+    ...defined({
+      pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),
+      questions:
+        command.answersQuestions && questions !== undefined ? { list: boundedQuestions(questions) } : undefined,
+      onlyWithoutHandle: options.found === true ? true : undefined,
+    }),
   });
   if (stored)
     await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, server: command.server, dueAtMs }, dueAtMs);

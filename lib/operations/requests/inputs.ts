@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError, isUnreadable } from '../../base/errors.js';
 import { late } from '../../base/late.js';
 import { inputIdOf, isRunId, isWaitId, type RunId, type WaitId } from '../../base/ids.js';
@@ -44,7 +45,7 @@ export async function listInputs(
     next = page.cursor;
     if (next === undefined) break;
   }
-  return { inputs, ...(next === undefined ? {} : { cursor: next }) };
+  return { inputs, ...defined({ cursor: next }) };
 }
 
 async function readableToken(
@@ -110,7 +111,7 @@ function toInput(token: TokenRecord | undefined): readonly InputView[] {
       runId,
       ...form,
       sinceMs: createdAtMs,
-      ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+      ...defined({ deadlineAtMs }),
     },
   ];
 }

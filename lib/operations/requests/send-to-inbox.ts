@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isRunId, type RunId } from '../../base/ids.js';
 import { canonicalJson, cutUtf8, type JsonValue } from '../../base/json.js';
@@ -95,8 +96,10 @@ export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: S
   // A key is one signal of one name, and no other kind of request can take its place. The length keeps name and key apart.
   const inboxId = `signal-${name.length}-${name}-${idOf(deps, key)}`;
   const content = {
-    ...(payload === undefined ? {} : { payload }),
-    ...(key === undefined ? {} : { sentDigest: deps.tokens.sentDigest(`signal\n${canonicalJson(payload ?? null)}`) }),
+    ...defined({
+      payload,
+      sentDigest: key === undefined ? undefined : deps.tokens.sentDigest(`signal\n${canonicalJson(payload ?? null)}`),
+    }),
   };
   return { runId, inboxId, kind: 'signal', name, ...content, atMs, dueAtMs: atMs };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import { idempotencyKeyMaxBytes } from '../../base/limits.js';
@@ -53,7 +54,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       ...start,
       workflow,
       runId: deps.random.hex(16),
-      ...(replacedRunId === undefined ? {} : { afterRunId: replacedRunId }),
+      ...defined({ afterRunId: replacedRunId }),
     });
     if (await deps.store.createNamedRun(head, deps.random.hex(16), { nameKey, generation: pointer?.generation ?? 0 })) {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);

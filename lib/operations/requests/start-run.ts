@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import { canonicalJson, cutUtf8, toJson, type JsonValue } from '../../base/json.js';
@@ -64,7 +65,7 @@ export async function startUnderOwnKey(
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
   const known = request.key === undefined ? undefined : await deps.store.readHead(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
-  const head = await newHead(deps, { ...request, runId, ...(sentDigest === undefined ? {} : { sentDigest }) });
+  const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
   const { created, head: found } = await deps.store.createRun(head, deps.random.hex(16));
   if (!created) return sameStart(found, sentDigest);
   await wakeRun(deps, runId);
@@ -136,21 +137,23 @@ export async function newHead(
     workflow: workflow.name,
     version: workflow.version,
     status: 'running',
-    ...(input === undefined ? {} : { input }),
+    ...defined({ input }),
     seed: deps.random.hex(16),
     createdAtMs: nowMs,
-    ...(key === undefined ? {} : { key }),
-    ...(sentDigest === undefined ? {} : { sentDigest }),
-    ...(afterRunId === undefined ? {} : { afterRunId }),
-    ...(startAtMs === undefined ? {} : { startAtMs }),
-    ...(timeoutMs === undefined ? {} : { deadlineAtMs: deadline(startAtMs ?? nowMs, timeoutMs) }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(previousRunId === undefined ? {} : { previousRunId }),
-    ...(tags === undefined ? {} : { tags }),
+    ...defined({
+      key,
+      sentDigest,
+      afterRunId,
+      startAtMs,
+      deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
+      parent,
+      previousRunId,
+      tags,
+    }),
     inboxCount: 0,
     dueSeq: 0,
     blocks: 0,
-    ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
+    ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
     // Guards the first wake.
     dueAtMs: startAtMs ?? nowMs,
   };

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError, hasCode } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
@@ -82,12 +83,14 @@ async function toView(deps: Deps, schedule: Schedule, state: ScheduleState): Pro
     name: schedule.name,
     workflow: schedule.workflow.name,
     paused: pausedAtMs !== undefined,
-    ...(pausedAtMs === undefined ? {} : { pausedAtMs }),
-    ...(nextTickAtMs === undefined || pausedAtMs !== undefined ? {} : { nextTickAtMs }),
-    ...(problem === undefined ? {} : { problem }),
-    ...(tickAtMs === undefined ? {} : { lastTickAtMs: tickAtMs }),
-    ...(runId === undefined ? {} : { lastRunId: runId }),
-    ...(waitingTickAtMs === undefined ? {} : { waitingTickAtMs }),
+    ...defined({
+      pausedAtMs,
+      nextTickAtMs: nextTickAtMs === undefined || pausedAtMs !== undefined ? undefined : nextTickAtMs,
+      problem,
+      lastTickAtMs: tickAtMs,
+      lastRunId: runId,
+      waitingTickAtMs,
+    }),
   };
 }
 

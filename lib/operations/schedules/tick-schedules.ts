@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
 import { sweepIntervalMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
@@ -139,8 +140,7 @@ class Sweep {
     const { runId } = await startUnderOwnKey(this.#deps, {
       workflow: workflow.name,
       key: `schedule ${name} ${tick}`,
-      ...(input === undefined ? {} : { input }),
-      ...(delayMs > 0 ? { delayMs } : {}),
+      ...defined({ input, delayMs: delayMs > 0 ? delayMs : undefined }),
       tags: { schedule: name, tick },
     });
     this.#started += 1;

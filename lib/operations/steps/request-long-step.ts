@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { longStepResendMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
@@ -27,7 +28,7 @@ export async function requestLongStep(
     attempt: 1,
     writerId,
     createdAtMs: nowMs,
-    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+    ...defined({ deadlineAtMs }),
     step: { failedAttempts: 0, strikes: 0, sinceMs: nowMs },
     pollErrors: 0,
     dueAtMs,

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { isUnreadable, type StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import {
@@ -199,7 +200,7 @@ async function keepClaim(
       const stands = await deps.store.beatStep(runId, waitId, {
         writerId: claim,
         leaseUntilMs: deps.clock.nowMs() + longStepLeaseMs,
-        ...(progress === undefined || progress === saved ? {} : { progress }),
+        ...defined({ progress: progress === undefined || progress === saved ? undefined : progress }),
       });
       if (!stands) return 'lost';
       saved = progress;
@@ -223,7 +224,7 @@ async function record(
         kind: 'completed',
         result: event.result ?? null,
         isError: false,
-        ...(event.result === undefined ? { isVoid: true } : {}),
+        ...defined({ isVoid: event.result === undefined ? true : undefined }),
       });
     case 'StepFailed':
       return settle(deps, token, persist, 'step', failure(event.error), { onlyIfWriterIs: claim });
@@ -237,7 +238,7 @@ async function record(
           strikes: 0,
           sinceMs: event.atMs,
           lastError: event.error,
-          ...(event.progress === undefined ? {} : { progress: event.progress }),
+          ...defined({ progress: event.progress }),
         },
         dueAtMs: event.retryAtMs,
       };

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError, propertyOf, readable, storedError, toStoredError, type StoredError } from '../../base/errors.js';
 import { stepKeyOf, type RunId } from '../../base/ids.js';
 import { toJson, type JsonValue } from '../../base/json.js';
@@ -48,7 +49,7 @@ export async function runStep(
       atMs: deps.clock.nowMs(),
       waitId,
       attempt,
-      ...(result === undefined ? {} : { result }),
+      ...defined({ result }),
     };
   } catch (raw) {
     const thrown = readable(raw);
@@ -64,7 +65,7 @@ export async function runStep(
       attempt,
       error,
       retryAtMs,
-      ...(progress === undefined ? {} : { progress }),
+      ...defined({ progress }),
     };
   }
 }
@@ -207,6 +208,6 @@ function toStepError(step: RunStep, thrown: unknown): StoredError {
   const cause = toStoredError(thrown, 'STEP_FAILED');
   return {
     ...storedError('STEP_FAILED', `step "${step.name}" failed: ${cause.message}`, { step: step.name }),
-    ...(cause.name === undefined ? {} : { name: cause.name }),
+    ...defined({ name: cause.name }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { queueDelayMaxMs, startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
@@ -107,7 +108,7 @@ async function sendPoll(deps: Deps, entry: Extract<DueEntry, { kind: 'token' }>,
   const { runId, waitId, server, dueAtMs } = entry;
   try {
     await deps.queues.sendWork(
-      { kind: 'poll', runId, waitId, ...(server === undefined ? {} : { server }), dueAtMs },
+      { kind: 'poll', runId, waitId, ...defined({ server }), dueAtMs },
       Math.min(Math.max(0, dueAtMs - nowMs), queueDelayMaxMs),
     );
   } catch (error) {

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { blockedRetryAtMs } from '../../decide/deadline.js';
 import { runBlocked } from '../../history/lifecycle-event.js';
@@ -35,7 +36,7 @@ export async function blockRun(
     publishedSeq: outbox?.publishedSeq,
     blocked: {
       ...error,
-      details: { ...error.details, sinceMs, ...(isBlockPublished ? {} : { unpublished: number }) },
+      details: { ...error.details, sinceMs, ...defined({ unpublished: isBlockPublished ? undefined : number }) },
     },
   });
 }

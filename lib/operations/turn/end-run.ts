@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import pLimit from 'p-limit';
 import { isEngineError, isUnreadable, storedError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
@@ -161,14 +162,12 @@ async function startNextRun(
     // Of the last one, so that a repeat of this effect makes the same head.
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
-    ...(head.deadlineAtMs === undefined ? {} : { deadlineAtMs: head.deadlineAtMs }),
-    ...(head.parent === undefined ? {} : { parent: head.parent }),
-    ...(head.tags === undefined ? {} : { tags: head.tags }),
+    ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent, tags: head.tags }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,
     blocks: 0,
-    ...(deps.bus === undefined ? {} : { publishedSeq: 0 }),
+    ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
     dueAtMs: nowMs,
   };
   const { created } = await deps.store.createRun(next, deps.random.hex(16));

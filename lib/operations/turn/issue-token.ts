@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import type { ExternalWaitIssued } from '../../history/event.js';
 import type { OpenExternal } from '../../history/run-state.js';
@@ -19,8 +20,7 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
-    ...(form === undefined ? {} : { form }),
+    ...defined({ deadlineAtMs, form }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.putToken(fresh));

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { isEngineError, storedError, toStoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { ChildStarted } from '../../history/event.js';
@@ -34,7 +35,7 @@ export async function startChild(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...(wait.deadlineAtMs === undefined ? {} : { deadlineAtMs: wait.deadlineAtMs }),
+    ...defined({ deadlineAtMs: wait.deadlineAtMs }),
     child: { runId: wait.childRunId, parentClose: wait.parentClose },
     pollErrors: 0,
   };
@@ -46,7 +47,7 @@ export async function startChild(
     head = await newHead(deps, {
       runId,
       workflow,
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       parent: { runId: parent.runId, waitId },
     });
   } catch (error) {

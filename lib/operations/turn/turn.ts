@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
 import {
@@ -348,7 +349,7 @@ export class Turn {
     const unheard = outcome.status === 'continued' ? (this.#execution?.unheardCancels ?? []) : [];
     const ending: readonly HistoryEvent[] = [
       ...events,
-      { type: 'RunEnding', atMs, outcome, ...(unheard.length === 0 ? {} : { unheard }) },
+      { type: 'RunEnding', atMs, outcome, ...defined({ unheard: unheard.length === 0 ? undefined : unheard }) },
     ];
     const hasOpenWaits = [...this.#state.openTokens.keys()].some(
       (waitId) => this.#tokens.get(waitId)?.settlement === undefined,
@@ -367,7 +368,7 @@ export class Turn {
       endedAtMs: atMs,
       seen: { status: 'running', inboxCount },
       // Another marker that stands brings the run back just as well, and one write less is paid.
-      ...(this.#hasStandingMarker() ? {} : { markAtMs: atMs }),
+      ...defined({ markAtMs: this.#hasStandingMarker() ? undefined : atMs }),
     } as const;
     if (!(await this.#decide(() => this.#deps.store.commitEnd(this.#head, commit, end), events))) return false;
     this.#work.abandonSteps();
@@ -865,11 +866,11 @@ function isCancel(item: InboxRecord): item is InboxRecord & { readonly kind: 'ca
 }
 
 function cancelled({ reason }: { readonly reason?: string }): RunOutcome {
-  return { status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
+  return { status: 'cancelled', ...defined({ reason }) };
 }
 
 function terminated({ reason }: { readonly reason?: string }): RunOutcome {
-  return { status: 'terminated', ...(reason === undefined ? {} : { reason }) };
+  return { status: 'terminated', ...defined({ reason }) };
 }
 
 function workflowMissing(name: string): StoredError {

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import type { Deps } from '../deps.js';
 import { type RunView, showRun } from './read-runs.js';
@@ -25,13 +26,15 @@ export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanati
   return {
     runId,
     status,
-    ...(blocked === undefined ? {} : { blocked }),
-    ...(pausedUntilMs === undefined ? {} : { pausedUntilMs }),
-    ...(afterRunId === undefined ? {} : { afterRunId }),
-    ...(isYetToStart ? { startAtMs } : {}),
-    ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
-    ...(nextRunId === undefined ? {} : { nextRunId }),
-    ...(outcome === undefined ? {} : { outcome }),
+    ...defined({
+      blocked,
+      pausedUntilMs,
+      afterRunId,
+      startAtMs: isYetToStart ? startAtMs : undefined,
+      deadlineAtMs,
+      nextRunId,
+      outcome,
+    }),
     waits,
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isRunId, type RunId, type WaitId } from '../../base/ids.js';
 import { jsonBytes } from '../../base/json-limit.js';
@@ -84,7 +85,7 @@ function newsOf(records: RunRecords, after: number, progress: readonly RemotePro
     progress: [...progress],
     status: records.head.status,
     nextAfter: newer.at(-1)?.seq ?? after,
-    ...(records.head.nextRunId === undefined ? {} : { nextRunId: records.head.nextRunId }),
+    ...defined({ nextRunId: records.head.nextRunId }),
   };
 }
 
@@ -140,7 +141,7 @@ async function watchByReading(
     if (tried?.kind !== 'done' || tried.result.kind !== 'working') return;
     const { state, note, pollAfterMs } = tried.result;
     const said = `${state}\n${note ?? ''}`;
-    if (said !== last) onEvent({ kind: 'status', state, ...(note === undefined ? {} : { note }) });
+    if (said !== last) onEvent({ kind: 'status', state, ...defined({ note }) });
     last = said;
     pauseMs = Math.max(pollIntervalMinMs, pollHint(pollAfterMs));
   }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import pLimit from 'p-limit';
 import { EngineError, isUnreadable } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
@@ -50,11 +51,11 @@ export async function listExternalWaits(deps: Deps, after?: string): Promise<Ext
   const page = await listRuns(deps, {
     status: 'running',
     limit: externalPageRuns,
-    ...(after === undefined ? {} : { cursor: after }),
+    ...defined({ cursor: after }),
   });
   const limit = pLimit(runsReadInParallel);
   const waits = await Promise.all(page.runs.map(({ runId }) => limit(() => readableWaits(deps, runId))));
-  return { waits: waits.flat(), ...(page.cursor === undefined ? {} : { nextAfter: page.cursor }) };
+  return { waits: waits.flat(), ...defined({ nextAfter: page.cursor }) };
 }
 
 async function readableWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
@@ -84,11 +85,11 @@ function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords)
         runId,
         waitId,
         kind,
-        ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
+        ...defined({ server: wait.kind === 'remoteTask' ? wait.server : undefined }),
         name,
-        ...(token.handle === undefined ? {} : { taskId: token.handle.taskId }),
+        ...defined({ taskId: token.handle?.taskId }),
         sinceMs,
-        ...(deadlineAtMs === undefined ? {} : { deadlineAtMs }),
+        ...defined({ deadlineAtMs }),
         token: deps.tokens.settleToken({ runId, waitId }),
       },
     ];

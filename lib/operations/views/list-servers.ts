@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { ServerHealth } from '../../history/server-health.js';
 import type { EpochMs } from '../../base/time.js';
 import { effectiveLimits } from '../../workflow/server-limits.js';
@@ -41,11 +42,9 @@ async function viewServer(deps: Deps, name: string): Promise<ServerView | undefi
     protocol: config.protocol,
     state,
     failures: health.failures,
-    ...(health.failedAtMs === undefined ? {} : { lastFailureAtMs: health.failedAtMs }),
-    ...(untilMs === undefined ? {} : { leftAloneUntilMs: untilMs }),
+    ...defined({ lastFailureAtMs: health.failedAtMs, leftAloneUntilMs: untilMs }),
     limits: {
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...(perMinute === undefined ? {} : { perMinute }),
+      ...defined({ concurrency, perMinute }),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import { utf8Bytes } from '../../base/json.js';
 import { historyPageBytes, historyPageEvents } from '../../base/limits.js';
@@ -30,7 +31,7 @@ export async function pageHistory(deps: Deps, runId: RunId, query: HistoryQuery 
   return {
     ...view,
     events,
-    ...(last === undefined || events.length === rest.length ? {} : { nextAfter: last.seq }),
+    ...defined({ nextAfter: last === undefined || events.length === rest.length ? undefined : last.seq }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError, type StoredError } from '../../base/errors.js';
 import { inputIdOf, isRunId, type RunId, type WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
@@ -102,15 +103,23 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     version: head.version,
     status: head.status,
     createdAtMs: head.createdAtMs,
-    ...(head.endedAtMs === undefined ? {} : { endedAtMs: head.endedAtMs }),
-    ...(head.input === undefined ? {} : { input: head.input }),
-    ...(state.ending === undefined ? {} : { outcome: state.ending }),
-    ...(head.blocked === undefined ? {} : { blocked: head.blocked }),
-    ...(state.progress === undefined ? {} : { progress: state.progress }),
-    ...(state.pausedUntilMs === undefined || isOver ? {} : { pausedUntilMs: state.pausedUntilMs }),
-    ...(head.afterRunId === undefined || state.seq > 0 ? {} : { afterRunId: head.afterRunId }),
-    ...pick(head, ['key', 'startAtMs', 'deadlineAtMs', 'tags', 'parent', 'previousRunId', 'nextRunId']),
-    ...(unreadSignals.length === 0 ? {} : { unreadSignals }),
+    ...defined({
+      endedAtMs: head.endedAtMs,
+      input: head.input,
+      outcome: state.ending,
+      blocked: head.blocked,
+      progress: state.progress,
+      pausedUntilMs: state.pausedUntilMs === undefined || isOver ? undefined : state.pausedUntilMs,
+      afterRunId: head.afterRunId === undefined || state.seq > 0 ? undefined : head.afterRunId,
+      key: head.key,
+      startAtMs: head.startAtMs,
+      deadlineAtMs: head.deadlineAtMs,
+      tags: head.tags,
+      parent: head.parent,
+      previousRunId: head.previousRunId,
+      nextRunId: head.nextRunId,
+      unreadSignals: unreadSignals.length === 0 ? undefined : unreadSignals,
+    }),
     waits: isOver
       ? []
       : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
@@ -163,11 +172,11 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     runId,
     workflow: head.workflow,
     version: head.version,
-    ...(head.input === undefined ? {} : { input: head.input }),
-    ...pick(head, ['nextRunId']),
+    ...defined({ input: head.input }),
+    ...defined({ nextRunId: head.nextRunId }),
     seed: head.seed,
     events: exportEvents(records),
-    ...(handles.length === 0 || state.ending !== undefined ? {} : { uncommitted: handles }),
+    ...defined({ uncommitted: handles.length === 0 || state.ending !== undefined ? undefined : handles }),
   };
 }
 
@@ -243,11 +252,14 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
       before = run;
       if (matches(run, query)) runs.push(run);
       const isLast = at === newest.rows.length - 1 && newest.statuses.length === 0;
-      if (runs.length === query.limit) return { runs, ...(isLast ? {} : { cursor: formatCursor(run) }) };
+      if (runs.length === query.limit) return { runs, ...defined({ cursor: isLast ? undefined : formatCursor(run) }) };
     }
     statuses = newest.statuses;
   }
-  return { runs, ...(statuses.length === 0 || before === undefined ? {} : { cursor: formatCursor(before) }) };
+  return {
+    runs,
+    ...defined({ cursor: statuses.length === 0 || before === undefined ? undefined : formatCursor(before) }),
+  };
 }
 
 /** The index has a partition for each status: the newest rows of each, merged. `statuses`: those that have more. */
@@ -298,16 +310,6 @@ function parseCursor(cursor: string): RunPosition {
   return { createdAtMs: Number(createdAtMs), runId };
 }
 
-/** The listed properties that are there. */
-function pick<Source extends object, Name extends keyof Source>(
-  source: Source,
-  names: readonly Name[],
-): Pick<Source, Name> {
-  return Object.fromEntries(
-    names.filter((name) => source[name] !== undefined).map((name) => [name, source[name]]),
-  ) as Pick<Source, Name>;
-}
-
 async function load(deps: Deps, runId: RunId): Promise<RunRecords> {
   const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
   if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
@@ -338,26 +340,31 @@ function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: Epoch
     waitId,
     kind,
     name,
-    ...(wait.kind === 'remoteTask' ? { server: wait.server } : {}),
-    ...(wait.kind === 'child' ? { childRunId: wait.childRunId } : {}),
+    ...defined({
+      server: wait.kind === 'remoteTask' ? wait.server : undefined,
+      childRunId: wait.kind === 'child' ? wait.childRunId : undefined,
+    }),
     ...questionsOf(wait, token),
-    ...('deadlineAtMs' in wait ? { deadlineAtMs: wait.deadlineAtMs } : {}),
-    ...(token?.handle === undefined ? {} : { taskId: token.handle.taskId }),
+    ...defined({
+      deadlineAtMs: 'deadlineAtMs' in wait ? wait.deadlineAtMs : undefined,
+      taskId: token?.handle === undefined ? undefined : token.handle.taskId,
+    }),
     sinceMs,
-    ...(nextAtMs === undefined ? {} : { nextAtMs }),
-    ...(retried === undefined || retried.failedAttempts === 0 ? {} : { failedAttempts: retried.failedAttempts }),
-    ...(lastError === undefined ? {} : { lastError }),
+    ...defined({
+      nextAtMs,
+      failedAttempts: retried === undefined || retried.failedAttempts === 0 ? undefined : retried.failedAttempts,
+      lastError,
+    }),
     ...readsOf(token),
     ...running,
-    ...(strikes === 0 ? {} : { interrupted: strikes }),
-    ...(progress === undefined ? {} : { progress }),
+    ...defined({ interrupted: strikes === 0 ? undefined : strikes, progress }),
   };
 }
 
 function readsOf(token: TokenRecord | undefined): Pick<WaitView, 'failedReads' | 'sightings'> {
   if (token === undefined || token.pollErrors === 0) return {};
   const { pollErrors: failedReads, sightings } = token;
-  return { failedReads, ...(sightings === undefined ? {} : { sightings }) };
+  return { failedReads, ...defined({ sightings }) };
 }
 
 /** A worker waits for the answer to a start. */

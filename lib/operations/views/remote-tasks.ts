@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import pLimit from 'p-limit';
 import { EngineError, isUnreadable, storedError, type StoredError } from '../../base/errors.js';
 import { isRunId, isWaitId, type RunId, type WaitId } from '../../base/ids.js';
@@ -53,7 +54,7 @@ export async function listRemoteTasks(deps: Deps, query: RemoteTaskQuery): Promi
     .flatMap(toView)
     .filter((task) => query.server === undefined || task.server === query.server)
     .filter(({ state }) => !query.orphaned || state === 'left' || state === 'refused' || state === 'gaveUp');
-  return { tasks, ...(nextAfter === undefined ? {} : { nextAfter }) };
+  return { tasks, ...defined({ nextAfter }) };
 }
 
 interface TokenPage {
@@ -69,7 +70,7 @@ async function readOrphans(deps: Deps, { limit, after }: RemoteTaskQuery): Promi
   );
   return {
     tokens: tokens.filter((token) => token !== undefined),
-    ...(cursor === undefined ? {} : { nextAfter: cursor }),
+    ...defined({ nextAfter: cursor }),
   };
 }
 
@@ -77,7 +78,7 @@ async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPa
   const page = await listRuns(deps, {
     status: 'running',
     limit: externalPageRuns,
-    ...(after === undefined ? {} : { cursor: after }),
+    ...defined({ cursor: after }),
   });
   const reads = pLimit(runsReadInParallel);
   const tokens = await Promise.all(
@@ -85,7 +86,7 @@ async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPa
   );
   return {
     tokens: tokens.flatMap((ofRun) => ofRun ?? []),
-    ...(page.cursor === undefined ? {} : { nextAfter: page.cursor }),
+    ...defined({ nextAfter: page.cursor }),
   };
 }
 

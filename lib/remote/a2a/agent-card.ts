@@ -1,5 +1,6 @@
 // Agent cards of 1.0 and 0.3, and what lies between them. Pure.
 
+import { defined } from '../../base/defined.js';
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { agentInterfacesMax, remoteIdMaxBytes } from '../../base/limits.js';
 import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
@@ -38,7 +39,7 @@ export const anyHost: CardRule = { hosts: 'any', httpsOnly: false };
 
 /** What is known of an agent that is asked at `url`, without a card. Whether it streams is found out by whoever watches. */
 export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly interfaces: readonly [A2aInterface] } {
-  const to = { url, binding: 'JSONRPC', wire: '1.0', ...(tenant === undefined ? {} : { tenant }) } as const;
+  const to = { url, binding: 'JSONRPC', wire: '1.0', ...defined({ tenant }) } as const;
   return {
     interfaces: [to],
     problem: undefined,
@@ -122,7 +123,7 @@ function spokenIn({ url, binding, version, tenant }: Offer): readonly A2aInterfa
   if (wire === undefined || !isUsableUrl(url)) return [];
   if (binding !== 'JSONRPC' && (binding !== 'HTTP+JSON' || wire === '0.3')) return [];
   const named = typeof tenant === 'string' && tenant !== '' && utf8Bytes(tenant) <= remoteIdMaxBytes;
-  return [{ url, binding, wire, ...(named ? { tenant } : {}) }];
+  return [{ url, binding, wire, ...defined({ tenant: named ? tenant : undefined }) }];
 }
 
 /** Patch numbers do not count (section 3.6.1), nor minor ones after 1; cards of 0.2 describe what 0.3 still speaks. */

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import { remoteReplyMaxBytes, taskListMs, watchMaxMs, watchQuietMs } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -111,7 +112,7 @@ export class A2aTransport implements RemoteTaskTransport {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
-      ...(contextId === undefined ? {} : { contextId }),
+      ...defined({ contextId }),
       parts: partsOf(request),
     };
     const operation = { kind: 'send', message, idempotencyKey } as const;
@@ -148,7 +149,7 @@ export class A2aTransport implements RemoteTaskTransport {
     switch (task.kind) {
       case 'working': {
         const { questions } = task;
-        return { kind: 'started', handle: mayRun, ...(questions === undefined ? {} : { questions }) };
+        return { kind: 'started', handle: mayRun, ...defined({ questions }) };
       }
       case 'ended':
         return { kind: 'ended', end: task.end, handle: mayRun };
@@ -189,7 +190,7 @@ export class A2aTransport implements RemoteTaskTransport {
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
       taskId,
-      ...(contextId === undefined ? {} : { contextId }),
+      ...defined({ contextId }),
       parts: answerParts(answer),
     };
     return this.#endpoint.converse('SendMessage', async (send) => {

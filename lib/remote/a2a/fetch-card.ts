@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
@@ -23,7 +24,7 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
     headers: {
       accept: 'application/json',
       'a2a-version': '1.0',
-      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+      ...defined({ 'if-none-match': etag }),
     },
     limits: { replyMaxBytes: agentCardMaxBytes },
     toExchange: cardExchange,
@@ -59,13 +60,13 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
 /** For now. */
 function cardAway(status: number, retryAfterMs?: number): Trouble {
   const error = remoteError('REMOTE_UNREACHABLE', `the agent card cannot be read now: status ${status}`, { status });
-  return { kind: 'not_sent', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { kind: 'not_sent', error, ...defined({ retryAfterMs }) };
 }
 
 function noCard({ status, location }: { readonly status: number; readonly location?: string }): StoredError {
   return remoteError(
     'CONFIG_INVALID',
-    `there is no agent card where it should be: status ${status}${redirectSaid({ status, ...(location === undefined ? {} : { location }) })}`,
+    `there is no agent card where it should be: status ${status}${redirectSaid({ status, ...defined({ location }) })}`,
   );
 }
 

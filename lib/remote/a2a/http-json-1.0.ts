@@ -1,5 +1,6 @@
 // A2A 1.0 over HTTP+JSON (section 11): what is sent, and what an answer says. Pure.
 
+import { defined } from '../../base/defined.js';
 import { JsonBeyondLimits, parseReplyJson, type ReplyJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -107,7 +108,7 @@ type Body =
   | { readonly kind: 'none'; readonly error: StoredError; readonly isBeyondLimits?: true };
 
 function resultOf({ value, overflow }: ReplyJson): Exchange {
-  return { kind: 'result', result: value, ...(overflow === undefined ? {} : { overflow }) };
+  return { kind: 'result', result: value, ...defined({ overflow }) };
 }
 
 function bodyOf(reply: Extract<HttpReply, { kind: 'reply' }>): Body {

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 
 /** One way to talk to an agent. */
@@ -20,8 +21,7 @@ export function originOf(server: string, { wire, binding, tenant }: A2aInterface
     server,
     protocol: 'a2a',
     wire,
-    ...(binding === 'JSONRPC' ? {} : { binding }),
-    ...(tenant === undefined ? {} : { tenant }),
+    ...defined({ binding: binding === 'JSONRPC' ? undefined : binding, tenant }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Objects of A2A 0.3 and 1.0 in the names of 1.0. What is there already stays as it came, unknown fields too.
 
+import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { a2aStateName } from './task-state.js';
 
@@ -8,9 +9,11 @@ export function normalTask(task: JsonObject): JsonObject {
   const { status, artifacts, history } = task;
   return {
     ...withoutKind(task, 'task'),
-    ...(isJsonObject(status) ? { status: normalStatus(status) } : {}),
-    ...(Array.isArray(artifacts) ? { artifacts: mapObjects(artifacts, normalArtifact) } : {}),
-    ...(Array.isArray(history) ? { history: mapObjects(history, normalMessage) } : {}),
+    ...defined({
+      status: isJsonObject(status) ? normalStatus(status) : undefined,
+      artifacts: Array.isArray(artifacts) ? mapObjects(artifacts, normalArtifact) : undefined,
+      history: Array.isArray(history) ? mapObjects(history, normalMessage) : undefined,
+    }),
   };
 }
 
@@ -18,8 +21,10 @@ export function normalStatus(status: JsonObject): JsonObject {
   const { state, message } = status;
   return {
     ...status,
-    ...(state === undefined ? {} : { state: a2aStateName(state) }),
-    ...(isJsonObject(message) ? { message: normalMessage(message) } : {}),
+    ...defined({
+      state: state === undefined ? undefined : a2aStateName(state),
+      message: isJsonObject(message) ? normalMessage(message) : undefined,
+    }),
   };
 }
 
@@ -27,7 +32,7 @@ export function normalMessage(message: JsonObject): JsonObject {
   const { role } = message;
   const roles: Readonly<Record<string, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' };
   const name = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : undefined;
-  return { ...withNormalParts(withoutKind(message, 'message')), ...(name === undefined ? {} : { role: name }) };
+  return { ...withNormalParts(withoutKind(message, 'message')), ...defined({ role: name }) };
 }
 
 export function normalArtifact(artifact: JsonObject): JsonObject {
@@ -78,10 +83,7 @@ function renamedPart(part: JsonObject): JsonObject {
   const { bytes, uri, name, mimeType } = file;
   return {
     ...without(without(part, 'kind'), 'file'),
-    ...(bytes === undefined ? {} : { raw: bytes }),
-    ...(uri === undefined ? {} : { url: uri }),
-    ...(name === undefined ? {} : { filename: name }),
-    ...(mimeType === undefined ? {} : { mediaType: mimeType }),
+    ...defined({ raw: bytes, url: uri, filename: name, mediaType: mimeType }),
   };
 }
 
@@ -110,10 +112,7 @@ export function partFor03(part: JsonObject): JsonObject {
     };
   }
   const file = {
-    ...(raw === undefined ? {} : { bytes: raw }),
-    ...(url === undefined ? {} : { uri: url }),
-    ...(filename === undefined ? {} : { name: filename }),
-    ...(mediaType === undefined ? {} : { mimeType: mediaType }),
+    ...defined({ bytes: raw, uri: url, name: filename, mimeType: mediaType }),
   };
   return { kind: 'file', file, ...meta };
 }

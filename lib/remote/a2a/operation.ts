@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import { taskListPageSize } from '../../base/limits.js';
 
@@ -59,10 +60,9 @@ export function listParams(list: Extract<A2aOperation, { kind: 'list' }>): Reado
     pageSize = contextId === undefined ? taskListPageSize : contextPageSize,
   } = list;
   return {
-    ...(contextId === undefined ? {} : { contextId }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ contextId, status }),
     historyLength: contextId === undefined ? listHistoryLength : contextHistoryLength,
     pageSize,
-    ...(pageToken === undefined ? {} : { pageToken }),
+    ...defined({ pageToken }),
   };
 }

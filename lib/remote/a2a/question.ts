@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { createHash } from 'node:crypto';
 import { canonicalJson, cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureTextBytes, questionPartsMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
@@ -14,9 +15,7 @@ export function questionsIn({ status }: JsonObject): readonly RemoteQuestion[] {
       return [{ ...asked(status, 'the agent asks for input'), kind: 'form' }];
     case 'auth_required': {
       const url = urlIn(partsOf(status['message']));
-      return [
-        { ...asked(status, 'the agent waits for a consent'), kind: 'auth', ...(url === undefined ? {} : { url }) },
-      ];
+      return [{ ...asked(status, 'the agent waits for a consent'), kind: 'auth', ...defined({ url }) }];
     }
     case 'active':
     case 'completed':
@@ -34,8 +33,7 @@ function asked(status: JsonObject, otherwise: string): Omit<RemoteQuestion, 'kin
   return {
     key: keyOf(status),
     message: cutUtf8(textIn(status['message']) ?? otherwise, failureTextBytes),
-    ...(schema === undefined ? {} : { schema }),
-    ...(keepsParts ? { parts } : {}),
+    ...defined({ schema, parts: keepsParts ? parts : undefined }),
   };
 }
 

@@ -1,5 +1,6 @@
 // What the answers of an agent mean, in whatever version they came. Pure.
 
+import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureArtifactsMaxBytes, remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -70,7 +71,7 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
   const end = endOf(task, handle);
   if (end !== undefined) return { kind: 'ended', end, handle };
   const questions = questionsIn(task);
-  return { kind: 'started', handle, ...(questions.length === 0 ? {} : { questions }) };
+  return { kind: 'started', handle, ...defined({ questions: questions.length === 0 ? undefined : questions }) };
 }
 
 /**
@@ -105,7 +106,7 @@ export function handleOf(
   origin: TaskOrigin,
 ): RemoteTaskHandle | undefined {
   if (!isUsableId(id)) return undefined;
-  return { ...origin, taskId: id, ...(isUsableId(contextId) ? { contextId } : {}) };
+  return { ...origin, taskId: id, ...defined({ contextId: isUsableId(contextId) ? contextId : undefined }) };
 }
 
 /** The result of GetTask for the task of `handle`, bare or as `{ task }`. Another task's state settles nothing. */
@@ -121,8 +122,7 @@ export function readTask(result: JsonValue, handle: RemoteTaskHandle): PollReply
   return {
     kind: 'working',
     state: displayState(stateOf(task)),
-    ...(note === undefined ? {} : { note }),
-    ...(questions.length === 0 ? {} : { questions }),
+    ...defined({ note, questions: questions.length === 0 ? undefined : questions }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { parseReplyJson } from '../../base/bounded-json.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteErrorTextBytes } from '../../base/limits.js';
@@ -87,7 +88,7 @@ export class TaskStream {
     this.#onEvent({
       kind: 'status',
       state: displayState(status['state']),
-      ...(note === undefined ? {} : { note: cutUtf8(note, remoteErrorTextBytes) }),
+      ...defined({ note: note === undefined ? undefined : cutUtf8(note, remoteErrorTextBytes) }),
     });
     return goesOnAfter(status['state']);
   }

@@ -1,5 +1,6 @@
 // A2A 1.0 over JSON-RPC: what is sent. Pure.
 
+import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
 import type { A2aInterface } from './interface.js';
@@ -49,5 +50,8 @@ export function sendParams10(message: OutgoingMessage): JsonObject {
 
 /** Version and extensions (section 3.6). */
 export function headersFor10(extensions: readonly string[]): Readonly<Record<string, string>> {
-  return { 'a2a-version': '1.0', ...(extensions.length === 0 ? {} : { 'a2a-extensions': extensions.join(', ') }) };
+  return {
+    'a2a-version': '1.0',
+    ...defined({ 'a2a-extensions': extensions.length === 0 ? undefined : extensions.join(', ') }),
+  };
 }

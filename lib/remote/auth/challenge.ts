@@ -1,3 +1,5 @@
+import { defined } from '../../base/defined.js';
+
 /** What a server asks for with `WWW-Authenticate: Bearer …` (RFC 6750 section 3, RFC 9728 section 5.1). Untrusted. */
 export interface BearerChallenge {
   readonly resourceMetadata?: string;
@@ -24,8 +26,6 @@ export function readChallenge(header: string | undefined): BearerChallenge | und
   const scopes = parameters.get('scope')?.split(' ').filter(Boolean);
   const error = parameters.get('error');
   return {
-    ...(resourceMetadata === undefined ? {} : { resourceMetadata }),
-    ...(scopes === undefined || scopes.length === 0 ? {} : { scopes }),
-    ...(error === undefined ? {} : { error }),
+    ...defined({ resourceMetadata, scopes: scopes === undefined || scopes.length === 0 ? undefined : scopes, error }),
   };
 }

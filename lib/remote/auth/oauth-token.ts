@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { JWK } from 'jose';
 import type { StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
@@ -54,8 +55,7 @@ export async function requestToken(deps: TokenDeps, request: TokenRequest): Prom
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     resource,
-    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
-    ...(client.audience === undefined ? {} : { audience: client.audience }),
+    ...defined({ scope: scopes.length === 0 ? undefined : scopes.join(' '), audience: client.audience }),
     ...proof.form,
   });
   const reply = await deps.http.send({
@@ -108,7 +108,7 @@ async function assertion(deps: TokenDeps, source: TokenSource, clientId: string,
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1_000);
   try {
     const jwt = await new SignJWT({})
-      .setProtectedHeader({ alg: key.algorithm, ...(key.keyId === undefined ? {} : { kid: key.keyId }) })
+      .setProtectedHeader({ alg: key.algorithm, ...defined({ kid: key.keyId }) })
       .setIssuer(clientId)
       .setSubject(clientId)
       .setAudience(source.issuer)

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '../../base/time.js';
 import type { SigV4 } from '../../workflow/server-auth.js';
@@ -56,7 +57,7 @@ export class SigV4Credentials implements Credentials {
         path: url.pathname,
         query,
         headers: { ...request.headers, host: url.host },
-        ...(request.body === undefined ? {} : { body: request.body }),
+        ...defined({ body: request.body }),
       },
       { signingDate: new Date(this.#clock.nowMs()) },
     );

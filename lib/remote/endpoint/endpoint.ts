@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { NumberOverflow } from '../../base/bounded-json.js';
 import type { JsonObject } from '../../base/json.js';
 import { requestTimeoutMs } from '../../base/limits.js';
@@ -136,9 +137,7 @@ export class RemoteEndpoint {
         allowPrivateAddresses: this.#config.allowPrivateAddresses ?? false,
         timeoutMs: maxMs,
         limits: { ...limits, totalMs: maxMs },
-        ...(body === undefined ? {} : { body }),
-        ...(enough === undefined ? {} : { enough }),
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ body, enough, signal }),
       };
     });
   }
@@ -184,7 +183,10 @@ export class RemoteEndpoint {
 
 function timesOf({ timeoutMs, patient }: CallOptions): Pick<HttpRequest, 'timeoutMs' | 'limits'> {
   if (timeoutMs === undefined) return {};
-  return { timeoutMs, ...(patient === true ? { limits: { headersMs: timeoutMs, totalMs: timeoutMs } } : {}) };
+  return {
+    timeoutMs,
+    ...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),
+  };
 }
 
 interface Exchanged {

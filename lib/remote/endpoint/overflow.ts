@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { holdsInfinity, type NumberOverflow } from '../../base/bounded-json.js';
 import { remoteError } from '../rpc/remote-error.js';
 import type { Reply } from './scrub.js';
@@ -15,6 +16,6 @@ export function finiteOrRefused<Kind extends Reply>(
   if (overflow === undefined || end?.kind !== 'completed' || !holdsInfinity(end.result)) return reply;
   const { path, number } = overflow;
   const message = `the result of the remote task on "${server}" has a number that is too large, ${number} at ${path}`;
-  const details = { server, ...(end.taskId === undefined ? {} : { taskId: end.taskId }), path, number };
+  const details = { server, ...defined({ taskId: end.taskId }), path, number };
   return { ...reply, end: { kind: 'failed', error: remoteError('REMOTE_RESULT_INVALID', message, details) } };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars, scrubMinChars } from '../../base/limits.js';
@@ -28,13 +29,14 @@ export function scrubbed<Kind extends Reply>(
   const { kind, error, note, state, end, questions } = reply;
   return {
     ...reply,
-    ...(error === undefined ? {} : { error: scrubError(error, scrub, remoteErrorTextBytes) }),
-    ...(note === undefined ? {} : { note: cutUtf8(scrub(note), remoteErrorTextBytes) }),
-    ...(state === undefined || kind !== 'working' ? {} : { state: cutUtf8(scrub(state), remoteStateMaxChars) }),
-    ...(end?.kind === 'failed' ? { end: { ...end, error: scrubError(end.error, scrub, failureTextBytes) } } : {}),
-    ...(questions === undefined
-      ? {}
-      : { questions: questions.map((question) => scrubQuestion(question, without(secrets))) }),
+    ...defined({
+      error: error === undefined ? undefined : scrubError(error, scrub, remoteErrorTextBytes),
+      note: note === undefined ? undefined : cutUtf8(scrub(note), remoteErrorTextBytes),
+      state: state === undefined || kind !== 'working' ? undefined : cutUtf8(scrub(state), remoteStateMaxChars),
+      end: end?.kind === 'failed' ? { ...end, error: scrubError(end.error, scrub, failureTextBytes) } : undefined,
+      questions:
+        questions === undefined ? undefined : questions.map((question) => scrubQuestion(question, without(secrets))),
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import { startPromptMs } from '../../base/limits.js';
 import type { Clock } from '../../base/time.js';
@@ -64,26 +65,27 @@ function protectedTransport(
     },
     get: (handle) => learning(() => inner.get(handle), 'unreadable'),
     cancel: async (handle) => (await putOff(guard)) ?? learning(() => inner.cancel(handle), 'retry'),
-    ...(inner.traits === undefined ? {} : { traits: () => all.traits() }),
-    ...(inner.answer === undefined
-      ? {}
-      : {
-          answer: async (...given: Given<'answer'>) =>
-            (await putOff(guard)) ?? learning(() => all.answer(...given), 'retry'),
-        }),
-    ...(inner.find === undefined
-      ? {}
-      : { find: (...given: Given<'find'>) => learning(() => all.find(...given), 'unknown') }),
-    ...(inner.adopt === undefined
-      ? {}
-      : { adopt: (...given: Given<'adopt'>) => learning(() => all.adopt(...given), 'retry') }),
-    ...(inner.watch === undefined
-      ? {}
-      : {
-          watch: async (...given: Given<'watch'>) => {
-            if ((await guard.rest()) === undefined) await all.watch(...given);
-          },
-        }),
+    ...defined({
+      traits: inner.traits === undefined ? undefined : () => all.traits(),
+      answer:
+        inner.answer === undefined
+          ? undefined
+          : async (...given: Given<'answer'>) => (await putOff(guard)) ?? learning(() => all.answer(...given), 'retry'),
+      find:
+        inner.find === undefined
+          ? undefined
+          : (...given: Given<'find'>) => learning(() => all.find(...given), 'unknown'),
+      adopt:
+        inner.adopt === undefined
+          ? undefined
+          : (...given: Given<'adopt'>) => learning(() => all.adopt(...given), 'retry'),
+      watch:
+        inner.watch === undefined
+          ? undefined
+          : async (...given: Given<'watch'>) => {
+              if ((await guard.rest()) === undefined) await all.watch(...given);
+            },
+    }),
   };
 }
 

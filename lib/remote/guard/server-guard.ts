@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
 import {
@@ -118,8 +119,7 @@ export class ServerGuard {
     const { holdUntilMs, isPrompt } = this.#known?.health ?? healthy;
     this.#know({
       ...healthy,
-      ...(holdUntilMs === undefined ? {} : { holdUntilMs }),
-      ...(isPrompt === undefined ? {} : { isPrompt }),
+      ...defined({ holdUntilMs, isPrompt }),
     });
     await this.#shared('success', () => this.#deps.states.noteSuccess(this.#server), undefined);
     if (openUntilMs !== undefined) this.#deps.log.info('remote server answers again', { server: this.#server });

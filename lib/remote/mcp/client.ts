@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { requestTimeoutMs, serverTraitsTimeoutMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -241,8 +242,7 @@ function adopted(task: PollReply, handle: RemoteTaskHandle): StartReply {
       return {
         kind: 'started',
         handle,
-        ...(pollAfterMs === undefined ? {} : { pollAfterMs }),
-        ...(questions === undefined ? {} : { questions }),
+        ...defined({ pollAfterMs, questions }),
       };
     }
     case 'ended':

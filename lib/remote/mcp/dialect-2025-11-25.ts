@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { requestTimeoutMs, startPromptMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -215,7 +216,7 @@ export class LegacyDialect implements McpDialect {
       protocol: 'mcp',
       wire: legacyWire,
       taskId,
-      ...(id === undefined ? {} : { session: id }),
+      ...defined({ session: id }),
     };
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
@@ -80,7 +81,7 @@ export function notStarted(trouble: Unready): Extract<StartReply, { kind: 'refus
 }
 
 export function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {
-  return { error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { error, ...defined({ retryAfterMs }) };
 }
 
 /** The tool answered with a task although it was told that none is followed here. */
@@ -90,7 +91,7 @@ export function taskForJob(tool: string): StartReply {
 
 export function notSent(reply: { readonly error: StoredError; readonly retryAfterMs?: number }): Exchange {
   const { error, retryAfterMs } = reply;
-  return { kind: 'not_sent', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { kind: 'not_sent', error, ...defined({ retryAfterMs }) };
 }
 
 /** A start that the tool did not answer in time, and that is not a task. */

@@ -1,5 +1,6 @@
 // Jobs that a server offers as plain tools: what their replies mean. Pure.
 
+import { defined } from '../../base/defined.js';
 import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -57,12 +58,11 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
     wire: jobWire(over.version),
     taskId,
     job: job.tool,
-    ...(isNumber ? { numericId: true } : {}),
-    ...(over.session === undefined ? {} : { session: over.session }),
+    ...defined({ numericId: isNumber ? true : undefined, session: over.session }),
   };
   const meaning = meaningOf(state, job);
   if (meaning === 'working' || meaning === undefined)
-    return { kind: 'started', handle, ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }) };
+    return { kind: 'started', handle, ...defined({ pollAfterMs: job.pollAfterMs }) };
   // Servers also say of a start that it has succeeded. Only the result itself makes another reading needless.
   const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
   const end = isWhole && meaning === 'done' ? endIn(reply, job, state, taskId, server) : undefined;
@@ -95,8 +95,7 @@ export function readStatus(
   return {
     kind: 'working',
     state,
-    ...(note === undefined ? {} : { note }),
-    ...(job.pollAfterMs === undefined ? {} : { pollAfterMs: job.pollAfterMs }),
+    ...defined({ note, pollAfterMs: job.pollAfterMs }),
   };
 }
 
@@ -184,7 +183,7 @@ class ToolReply {
     const { value: text, overflow } = this.#asJson();
     const value = valueAt(text, names);
     if (value === undefined) return undefined;
-    return { value, ...(overflow === undefined ? {} : { overflow }) };
+    return { value, ...defined({ overflow }) };
   }
 
   /** All that was said as text. */

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { lostSessionsMax, sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -47,7 +48,7 @@ export class LegacySessions {
   /** The session of a task, which another process may have opened. */
   async of({ session: id, wire }: RemoteTaskHandle, untilMs: EpochMs): Promise<Session | NoSession> {
     if (id !== undefined && this.#lost.has(id)) return this.current(untilMs);
-    return { kind: 'session', version: versionIn(wire), tasks: true, ...(id === undefined ? {} : { id }) };
+    return { kind: 'session', version: versionIn(wire), tasks: true, ...defined({ id }) };
   }
 
   /** A session in the place of one that the server no longer knows. */

@@ -1,5 +1,6 @@
 // What the workers tell each other of the revision that a server speaks, as the text in which it is stored. Pure.
 
+import { defined } from '../../base/defined.js';
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { revisionAgeMs } from '../../base/limits.js';
@@ -21,8 +22,7 @@ export function spokenText({ tasks, freshForMs, ...spoken }: Spoken, url: string
   return JSON.stringify({
     url: digestOf(url),
     ...spoken,
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(freshForMs === undefined ? {} : { freshForMs }),
+    ...defined({ tasks, freshForMs }),
   });
 }
 

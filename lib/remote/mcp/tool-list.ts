@@ -1,5 +1,6 @@
 // The list of a server's tools, as far as a call needs to know it. Pure.
 
+import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { headerParamsOf, type HeaderParams } from './param-headers.js';
 
@@ -22,8 +23,10 @@ export function readToolPage(result: JsonValue): ToolPage | undefined {
   const { nextCursor, ttlMs } = result;
   return {
     tools: (result['tools'] as readonly JsonValue[]).filter(isNamed).map(readTool),
-    ...(typeof nextCursor === 'string' && nextCursor !== '' ? { nextCursor } : {}),
-    ...(typeof ttlMs === 'number' && ttlMs >= 0 ? { ttlMs } : {}),
+    ...defined({
+      nextCursor: typeof nextCursor === 'string' && nextCursor !== '' ? nextCursor : undefined,
+      ttlMs: typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : undefined,
+    }),
   };
 }
 

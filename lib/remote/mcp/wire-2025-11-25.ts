@@ -1,6 +1,7 @@
 // MCP revision 2025-11-25 with its tasks, and plain calls of the two revisions before it: what is sent, and what the
 // answers mean. Pure.
 
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
@@ -61,8 +62,10 @@ export function toolsCall(call: ToolCall, asTask: boolean, session: Session): Wi
   const params = {
     name: tool,
     arguments: args,
-    ...(asTask ? { task: { ttl: taskTtlMs } } : {}),
-    ...(idempotencyKey === undefined ? {} : { _meta: { 'dev.outwait/idempotencyKey': idempotencyKey } }),
+    ...defined({
+      task: asTask ? { ttl: taskTtlMs } : undefined,
+      _meta: idempotencyKey === undefined ? undefined : { 'dev.outwait/idempotencyKey': idempotencyKey },
+    }),
   };
   const made = sessionCall('tools/call', params, session);
   if (idempotencyKey === undefined) return made;
@@ -102,7 +105,7 @@ export function readInitialize(result: JsonValue, sessionId: string | undefined)
     kind: 'session',
     version,
     tasks: version === legacyWire && isJsonObject(valueAt(capabilities, ['tasks', 'requests', 'tools', 'call'])),
-    ...(sessionId === undefined ? {} : { id: sessionId }),
+    ...defined({ id: sessionId }),
   };
 }
 
@@ -165,8 +168,7 @@ export function readCallResult(
     protocol: 'mcp',
     wire: legacyWire,
     taskId,
-    ...(isPositive(ttl) ? { ttlMs: wholeMs(ttl) } : {}),
-    ...(session.id === undefined ? {} : { session: session.id }),
+    ...defined({ ttlMs: isPositive(ttl) ? wholeMs(ttl) : undefined, session: session.id }),
   };
   return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval)) };
 }
@@ -204,7 +206,7 @@ export function readTask(
 export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, server }: RemoteTaskHandle): PollReply {
   if (exchange.kind === 'rpc_error' && exchange.status === 200 && task['status'] === 'failed') {
     const { code, message, data } = exchange;
-    return failedTask(task, { code, message, ...(data === undefined ? {} : { data }) }, server);
+    return failedTask(task, { code, message, ...defined({ data }) }, server);
   }
   if (exchange.kind !== 'result') return pollTrouble(exchange, [invalidParamsCode]);
   const { result } = exchange;

@@ -1,5 +1,6 @@
 // MCP revision 2026-07-28 with the tasks extension: what is sent, and what the answers mean. Pure.
 
+import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { failureDataMaxBytes, requestStateMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -56,8 +57,10 @@ export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation
   const params = {
     name: tool,
     arguments: call.arguments,
-    ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) as JsonObject }),
-    ...(state === undefined ? {} : { requestState: state }),
+    ...defined({
+      inputResponses: responses.length === 0 ? undefined : (Object.fromEntries(responses) as JsonObject),
+      requestState: state,
+    }),
   };
   const made = wireCall('tools/call', tool, params, {
     answersQuestions: answersQuestions ?? false,
@@ -105,7 +108,7 @@ function wireCall(
         'io.modelcontextprotocol/clientInfo': clientInfo,
         // Without elicitation a server knows that nobody answers, and does not ask.
         'io.modelcontextprotocol/clientCapabilities': {
-          ...(answersQuestions ? { elicitation: { form: {}, url: {} } } : {}),
+          ...defined({ elicitation: answersQuestions ? { form: {}, url: {} } : undefined }),
           // Without tasks a server answers with the result, which is what a job is read from.
           extensions: tasks ? { [tasksExtension]: {} } : {},
         },
@@ -117,7 +120,7 @@ function wireCall(
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': mcpWire,
       'mcp-method': method,
-      ...(name === undefined ? {} : { 'mcp-name': mcpHeaderValue(name) }),
+      ...defined({ 'mcp-name': name === undefined ? undefined : mcpHeaderValue(name) }),
     },
   };
 }
@@ -153,7 +156,7 @@ function readQuestions({ inputRequests, requestState: state }: JsonObject): Star
   if (questions.length === 0 && unanswerable.length > 0)
     return refused(`the server asks for what nobody here answers: ${unanswerable.join(', ')}`);
   if (questions.length === 0 && state === undefined) return refused('the server asks for input without a question');
-  return { kind: 'asked', questions, ...(state === undefined ? {} : { state }) };
+  return { kind: 'asked', questions, ...defined({ state }) };
 }
 
 function readCreatedTask(task: JsonObject, server: string, answersQuestions: boolean): StartReply {
@@ -167,8 +170,10 @@ function readCreatedTask(task: JsonObject, server: string, answersQuestions: boo
     protocol: 'mcp',
     wire: mcpWire,
     taskId,
-    ...(ttlMs === null ? {} : { ttlMs: wholeMs(ttlMs) }),
-    ...(answersQuestions ? { answersQuestions } : {}),
+    ...defined({
+      ttlMs: ttlMs === null ? undefined : wholeMs(ttlMs),
+      answersQuestions: answersQuestions ? answersQuestions : undefined,
+    }),
   } as const;
   // The reply to the call never carries the result, so it is read at once.
   return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs'])) };
@@ -222,8 +227,10 @@ export function failedTask(task: JsonObject, error: JsonObject, server: string):
   const details = {
     server,
     state: 'failed',
-    ...(typeof code === 'number' ? { code } : {}),
-    ...(said === undefined || message === undefined || said === message ? {} : { message }),
+    ...defined({
+      code: typeof code === 'number' ? code : undefined,
+      message: said === undefined || message === undefined || said === message ? undefined : message,
+    }),
     ...dataOf(data),
   };
   const text = `remote task failed: ${said ?? message ?? 'no reason was given'}`;

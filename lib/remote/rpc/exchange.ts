@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { cutUtf8, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
@@ -72,7 +73,7 @@ export function exchangeOf(
       return {
         kind: 'unusable',
         error: remoteError('PAYLOAD_TOO_LARGE', `the answer cannot be read: ${answer.problem}`),
-        ...(answer.holdsId ? { isBeyondLimits: true } : {}),
+        ...defined({ isBeyondLimits: answer.holdsId ? true : undefined }),
       };
     case 'violation': {
       if (succeeded) return unusable(answer.problem);
@@ -95,7 +96,7 @@ export function httpError(head: HttpHead, nowMs: EpochMs): Extract<Exchange, { k
     kind: 'http_error',
     status: head.status,
     ...waitIn(head, nowMs),
-    ...(location === undefined ? {} : { location }),
+    ...defined({ location }),
   };
 }
 

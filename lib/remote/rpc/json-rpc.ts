@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { JsonBeyondLimits, parseReplyJson, type NumberOverflow, type ReplyJson } from '../../base/bounded-json.js';
 import { isEngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -66,7 +67,7 @@ function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
     return violation(hasResult ? 'both "result" and "error"' : 'neither "result" nor "error"');
   if (hasResult) {
     return value['id'] === id
-      ? { kind: 'result', result: value['result'] ?? null, ...(overflow === undefined ? {} : { overflow }) }
+      ? { kind: 'result', result: value['result'] ?? null, ...defined({ overflow }) }
       : violation('"id" is not that of the request');
   }
   const error = rpcError(value['error']);
@@ -75,7 +76,7 @@ function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (value['id'] === id || unread) return { kind: 'error', error };
   return {
     ...violation('"id" is not that of the request'),
-    ...((value['id'] ?? null) === null ? { unaddressed: error } : {}),
+    ...defined({ unaddressed: (value['id'] ?? null) === null ? error : undefined }),
   };
 }
 
@@ -83,7 +84,7 @@ function rpcError(value: JsonValue | undefined): RpcError | undefined {
   if (!isJsonObject(value)) return undefined;
   const { code, message, data } = value;
   if (typeof code !== 'number' || !Number.isInteger(code) || typeof message !== 'string') return undefined;
-  return { code, message, ...(data === undefined ? {} : { data }) };
+  return { code, message, ...defined({ data }) };
 }
 
 /**

@@ -1,9 +1,10 @@
+import { defined } from '../../base/defined.js';
 import type { EngineErrorCode, StoredError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 
 /** An error whose text came from a remote. Not cut yet: a secret cut in two would no longer be found (`scrubbed` does both). */
 export function remoteError(code: EngineErrorCode, message: string, details?: JsonObject): StoredError {
-  return { code, message, ...(details === undefined ? {} : { details }) };
+  return { code, message, ...defined({ details }) };
 }
 
 /** A reply that breaks the protocol, or is not for this request and this task. */

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import type { RemoteEnd, RemoteQuestion, RemoteRequest, RemoteTaskTransport } from '../transport.js';
 
@@ -49,7 +50,7 @@ export async function tryCall(
   switch (start.kind) {
     case 'ended': {
       const taskId = start.handle?.taskId;
-      return { kind: 'ended', end: start.end, ...(taskId === undefined ? {} : { taskId }) };
+      return { kind: 'ended', end: start.end, ...defined({ taskId }) };
     }
     case 'asked':
       return { kind: 'asked', questions: start.questions };
@@ -63,7 +64,7 @@ export async function tryCall(
   }
   const { handle } = start;
   const { taskId, contextId } = handle;
-  onNews({ kind: 'started', taskId, ...(contextId === undefined ? {} : { contextId }) });
+  onNews({ kind: 'started', taskId, ...defined({ contextId }) });
   // The first read comes at once: many tasks have ended by then.
   for (let waitMs = 0; ; waitMs = Math.min(Math.max(waitMs * 2, pauseMinMs), pauseMaxMs)) {
     if (waitMs > 0) await pause(Math.min(waitMs, Math.max(untilMs - nowMs(), 0)), signal);
@@ -86,7 +87,7 @@ export async function tryCall(
           kind: 'working',
           state: read.state,
           questions,
-          ...(read.note === undefined ? {} : { note: read.note }),
+          ...defined({ note: read.note }),
         });
       }
     }

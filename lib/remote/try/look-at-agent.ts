@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
 import {
@@ -64,7 +65,7 @@ async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | N
   if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
   const { error } = startTrouble(read.trouble);
   const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
-  return { problem: error.message, ...(status === undefined ? {} : { status: Number(status) }) };
+  return { problem: error.message, ...defined({ status: status === undefined ? undefined : Number(status) }) };
 }
 
 function readable(raw: JsonValue, rule: CardRule): FoundCard | NoCard {
@@ -159,7 +160,9 @@ async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { ran
   return {
     lists: list?.kind === 'result',
     refusesStrangers: status === 401 || status === 403,
-    ...(isAnswer ? {} : { problem: `a read of a task brought no answer of the protocol: ${problemIn(task)}` }),
+    ...defined({
+      problem: isAnswer ? undefined : `a read of a task brought no answer of the protocol: ${problemIn(task)}`,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { awsRequestHandler } from '../../sdk/aws-request-handler.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
@@ -16,7 +17,7 @@ export interface DynamoDbClientOptions {
 export function createDynamoDbClient(options: DynamoDbClientOptions = {}): DynamoDBClient {
   const { endpoint, region } = options;
   return new DynamoDBClient({
-    ...(region === undefined ? {} : { region }),
+    ...defined({ region }),
     ...(endpoint === undefined
       ? {}
       : { endpoint, region: region ?? 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),

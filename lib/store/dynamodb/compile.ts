@@ -1,5 +1,6 @@
 // The port's data as requests of the AWS SDK. Pure: what is sent can be read off its tests.
 
+import { defined } from '../../base/defined.js';
 import type {
   GetItemCommandInput,
   PutItemCommandInput,
@@ -29,7 +30,7 @@ export function compileUpdate(tableName: string, update: Update): UpdateItemComm
   return {
     TableName: tableName,
     // An update may change nothing but bring the item into being; an empty expression is refused.
-    ...(UpdateExpression === '' ? {} : { UpdateExpression }),
+    ...defined({ UpdateExpression: UpdateExpression === '' ? undefined : UpdateExpression }),
     ...body,
     ReturnValues: 'ALL_NEW',
   };
@@ -90,7 +91,7 @@ export function compilePartitionQuery(
     KeyConditionExpression: clauses.join(' AND '),
     ...projectionOf(attributes, expression),
     ...expression.aliases(),
-    ...(startKey === undefined ? {} : { ExclusiveStartKey: startKey }),
+    ...defined({ ExclusiveStartKey: startKey }),
   };
 }
 
@@ -108,16 +109,17 @@ export function compileIndexQuery(tableName: string, query: IndexQuery): QueryCo
     ...expression.aliases(),
     ScanIndexForward: query.order === 'ascending',
     Limit: query.limit,
-    ...(after === undefined
-      ? {}
-      : {
-          ExclusiveStartKey: toAttributes({
-            pk: after.pk,
-            sk: after.sk,
-            [partition]: query.partition,
-            [sort]: after.sort,
-          }),
-        }),
+    ...defined({
+      ExclusiveStartKey:
+        after === undefined
+          ? undefined
+          : toAttributes({
+              pk: after.pk,
+              sk: after.sk,
+              [partition]: query.partition,
+              [sort]: after.sort,
+            }),
+    }),
   };
 }
 
@@ -206,8 +208,11 @@ class Expression {
     const names = [...this.#names].map(([attribute, alias]) => [alias, attribute]);
     const values = this.#values.map((value, index) => [`:v${index}`, toAttribute(value)]);
     return {
-      ...(names.length === 0 ? {} : { ExpressionAttributeNames: Object.fromEntries(names) as Record<string, string> }),
-      ...(values.length === 0 ? {} : { ExpressionAttributeValues: Object.fromEntries(values) as Attributes }),
+      ...defined({
+        ExpressionAttributeNames:
+          names.length === 0 ? undefined : (Object.fromEntries(names) as Record<string, string>),
+        ExpressionAttributeValues: values.length === 0 ? undefined : (Object.fromEntries(values) as Attributes),
+      }),
     };
   }
 }

@@ -1,5 +1,6 @@
 // What a failed request of the SDK says about the write: applied, not applied, or not known.
 
+import { defined } from '../../base/defined.js';
 import { DynamoDBServiceException, type TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { EngineError } from '../../base/errors.js';
 import type { TransactResult } from '../table.js';
@@ -100,9 +101,7 @@ function detailsOf(error: unknown) {
   const { requestId, httpStatusCode, attempts } = error.$metadata;
   return {
     details: {
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(httpStatusCode === undefined ? {} : { status: httpStatusCode }),
-      ...(attempts === undefined ? {} : { attempts }),
+      ...defined({ requestId, status: httpStatusCode, attempts }),
     },
   };
 }

@@ -213,8 +213,8 @@ export const jobsMutants: readonly Mutant[] = [
     file: 'lib/remote/endpoint/scrub.ts',
     edits: [
       {
-        find: '{ state: cutUtf8(scrub(state), remoteStateMaxChars) }',
-        replace: '{ state: cutUtf8(state, remoteStateMaxChars) }',
+        find: 'undefined : cutUtf8(scrub(state), remoteStateMaxChars)',
+        replace: 'undefined : cutUtf8(state, remoteStateMaxChars)',
       },
     ],
     caughtBy: testsIn(peer, 'a job over '),

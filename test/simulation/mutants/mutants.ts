@@ -609,7 +609,7 @@ export const mutants: readonly Mutant[] = [
     name: 'sightings-not-reset',
     rule: 'sightings of a lost task are counted in a row',
     file: runStore,
-    edits: [{ find: '...(poll.sightings === undefined ? { remove: items.noSightings } : {}),', replace: '' }],
+    edits: [{ find: '...defined({ remove: poll.sightings === undefined ? items.noSightings : undefined }),', replace: '' }],
     caughtBy: rules('gone', 'sightings in a row: a state in between'),
   },
   {
@@ -991,14 +991,14 @@ export const mutants: readonly Mutant[] = [
     name: 'start-tells-nobody',
     rule: 'a run that is started where there is a bus says so from its start',
     file: 'lib/operations/requests/start-run.ts',
-    edits: [{ find: '...(deps.bus === undefined ? {} : { publishedSeq: 0 }),', replace: '' }],
+    edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: rules('publishing', 'each once'),
   },
   {
     name: 'next-run-tells-nobody',
     rule: 'so does a run that another one goes on as',
     file: endRun,
-    edits: [{ find: '...(deps.bus === undefined ? {} : { publishedSeq: 0 }),', replace: '' }],
+    edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: simulation('bus with children and a next run', 1),
   },
   {
@@ -1012,7 +1012,7 @@ export const mutants: readonly Mutant[] = [
     name: 'block-not-repeated',
     rule: 'a block that the bus did not take is published by a later look',
     file: 'lib/operations/turn/block-run.ts',
-    edits: [{ find: '...(isBlockPublished ? {} : { unpublished: number })', replace: '' }],
+    edits: [{ find: '...defined({ unpublished: isBlockPublished ? undefined : number })', replace: '' }],
     caughtBy: rules('publishing', 'blocked: what the bus does not take'),
   },
   {

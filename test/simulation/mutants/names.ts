@@ -37,8 +37,8 @@ export const namesMutants: readonly Mutant[] = [
     'names-replacing-does-not-say-whom',
     'F13: the head of a run that replaces another names it',
     'lib/operations/requests/start-named-run.ts',
-    'replacedRunId === undefined ? {} : { afterRunId: replacedRunId }',
-    'replacedRunId === undefined ? {} : {}',
+    '...defined({ afterRunId: replacedRunId }),',
+    '',
     'F13 a run that replaces another rests until that has ended',
   ),
   {

@@ -37,7 +37,7 @@ export const patientMutants: readonly Mutant[] = [
     name: 'worker-start-without-marker',
     rule: 'a hand-over has a marker: its message may be lost (F62)',
     file: start,
-    edits: [{ find: '{ workerStart: { attempt }, dueAtMs: workerDueAtMs }', replace: '{ workerStart: { attempt } }' }],
+    edits: [{ find: 'undefined : { attempt }, dueAtMs: workerDueAtMs }', replace: 'undefined : { attempt } }' }],
     caughtBy: rules('patient', 'F62 message: one that is lost'),
   },
   {
@@ -119,7 +119,7 @@ export const patientMutants: readonly Mutant[] = [
     file: start,
     edits: [
       {
-        find: '...(start.callUntilMs === undefined ? {} : { untilMs: start.callUntilMs }),',
+        find: '...defined({ untilMs: start.callUntilMs }),',
         replace: '',
       },
     ],
@@ -140,7 +140,7 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'all of the time of a start may pass before its answer (F75)',
     file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
-      { find: '...(patient === true ? { limits: { headersMs: timeoutMs, totalMs: timeoutMs } } : {})', replace: '' },
+      { find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),', replace: '' },
     ],
     caughtBy: testsIn('test/unit/remote/patient.test.ts', 'a start for which there is time (F62, F75) over A2A'),
   },

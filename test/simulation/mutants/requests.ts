@@ -106,7 +106,7 @@ export const requestsMutants: readonly Mutant[] = [
     file: 'lib/store/run-store.ts',
     edits: [
       {
-        find: `dueSeq: commit.seq, ...(outcome.status === 'continued' ? { nextRunId: outcome.nextRunId } : {}),`,
+        find: `dueSeq: commit.seq, ...defined({ nextRunId: outcome.status === 'continued' ? outcome.nextRunId : undefined }),`,
         replace: `dueSeq: commit.seq,`,
       },
     ],

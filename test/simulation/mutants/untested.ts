@@ -210,8 +210,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: `...(sightings === undefined ? {} : { sightings }), }); if (recorded)`,
-        replace: `...(sightings === undefined ? {} : { sightings }) }); if (recorded || true)`,
+        find: `...defined({ sightings }), }); if (recorded)`,
+        replace: `...defined({ sightings }) }); if (recorded || true)`,
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -222,8 +222,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }), }); if (recorded)`,
-        replace: `...(newTtlMs === undefined ? {} : { ttlMs: newTtlMs }) }); if (recorded || true)`,
+        find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
+        replace: `...defined({ ttlMs: newTtlMs }) }); if (recorded || true)`,
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -669,8 +669,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: runStore,
     edits: [
       {
-        find: '{ remove: items.listAttributes } : {}), conditions: [itemExists, isSettled]',
-        replace: '{ remove: items.listAttributes } : {}), conditions: [itemExists]',
+        find: 'items.listAttributes : undefined }), conditions: [itemExists, isSettled]',
+        replace: 'items.listAttributes : undefined }), conditions: [itemExists]',
       },
     ],
     caughtBy: rules('conditions', 'recordCancel only'),
@@ -679,7 +679,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'cancelled-still-orphan',
     rule: 'a task that was cancelled is no orphan',
     file: runStore,
-    edits: [{ find: `cancel.kind === 'sent' ? { remove: items.listAttributes } : {}`, replace: '{}' }],
+    edits: [{ find: `cancel.kind === 'sent' ? items.listAttributes : undefined`, replace: 'undefined' }],
     caughtBy: rules('conditions', 'recordCancel only'),
   },
   {
@@ -1295,7 +1295,7 @@ export const untestedMutants: readonly Mutant[] = [
     rule: 'the server’s hint is kept',
     file: takeHandle,
     edits: [
-      { find: '...(hintMs === undefined || hintMs === 0 ? {} : { pollHintMs: pollHint(hintMs) }),', replace: '' },
+      { find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' },
     ],
     caughtBy: rules('taking', 'first read of a task'),
   },
@@ -1303,7 +1303,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'no-hint-kept',
     rule: '... where it gives one',
     file: takeHandle,
-    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? {} :', replace: 'hintMs === undefined ? {} :' }],
+    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
