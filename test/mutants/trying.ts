@@ -22,14 +22,33 @@ export const tryingMutants: readonly Mutant[] = [
     rule: 'a task that nobody waits for any longer is cancelled',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: 'const { kind } = await transport.cancel(handle);', replace: "const kind = 'done';" }],
-    caughtBy: testsIn(command, 'outwait try: one real call cancels the task when the time is over'),
+    caughtBy: testsIn('test/remote/try-call.test.ts', 'cancels the task when the time is over'),
+  },
+  {
+    name: 'try-impatient-start',
+    rule: 'the start that is tried may take as long as the call',
+    file: 'lib/remote/try/call.ts',
+    edits: [
+      {
+        find: 'idempotencyKey: options.idempotencyKey, untilMs }',
+        replace: 'idempotencyKey: options.idempotencyKey }',
+      },
+    ],
+    caughtBy: testsIn('test/remote/try-call.test.ts', 'waits for the answer to the start'),
+  },
+  {
+    name: 'try-deaf-to-ctrl-c',
+    rule: 'a person may give up before the start is answered',
+    file: 'lib/remote/try/call.ts',
+    edits: [{ find: "if (signal.aborted) return { kind: 'start_given_up' };", replace: '' }],
+    caughtBy: testsIn('test/remote/try-call.test.ts', 'gives up a start'),
   },
   {
     name: 'try-error-is-success',
     rule: 'a result that is an error is no success',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: ' && !call.end.isError', replace: '' }],
-    caughtBy: testsIn(command, 'outwait try: one real call ends with 1 when a call of'),
+    caughtBy: testsIn(command, 'outwait try: one real call tells how a call of'),
   },
   {
     name: 'plain-text-is-no-reply',
