@@ -51,6 +51,20 @@ export const tryingMutants: readonly Mutant[] = [
     caughtBy: testsIn(command, 'outwait try: one real call tells how a call of'),
   },
   {
+    name: 'history-of-empty-ends-alone',
+    rule: 'what an agent said may be in the history, though its task has a status message',
+    file: 'lib/remote/a2a/client.ts',
+    edits: [{ find: '!lacksArtifacts(reply.end)', replace: '!isEmptyEnd(reply.end)' }],
+    caughtBy: testsIn('test/system/zoo/zoo.test.ts', 'what an agent of LangGraph said'),
+  },
+  {
+    name: 'try-does-not-guess',
+    rule: 'tools that look like a job are named as such',
+    file: 'lib/remote/try/look-at-tools.ts',
+    edits: [{ find: 'guesses: jobs === undefined ? [] : [jobs],', replace: 'guesses: [],' }],
+    caughtBy: testsIn(command, 'outwait try: a look at a server has of plain tools a guess at jobs'),
+  },
+  {
     name: 'plain-text-is-no-reply',
     rule: 'a body that is the response is it, whatever its media type',
     file: 'lib/remote/exchange.ts',

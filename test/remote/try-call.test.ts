@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import type { HttpClient, HttpRequest } from '../../lib/remote/http.js';
 import { tryCall, type CallNews, type TriedCall } from '../../lib/remote/try/call.js';
 import { createTransports } from '../../lib/remote/transports.js';
 import { a2aAgent } from '../../lib/workflow/app.js';
@@ -22,6 +23,7 @@ const S = 1_000;
 
 interface Tried {
   readonly server: LoopbackServer;
+  readonly sent: readonly HttpRequest[];
   readonly news: readonly CallNews[];
   readonly call: Promise<TriedCall>;
 }
@@ -47,9 +49,18 @@ async function tried(
   const giveUp = (): void => {
     person.abort();
   };
+  let pauses = 0;
   let atMs = nowMs;
   const clock = { nowMs: () => atMs };
-  const deps = transportDeps(httpClient(), { clock });
+  const inner = httpClient();
+  const sent: HttpRequest[] = [];
+  const http: HttpClient = {
+    send: (request) => {
+      sent.push(request);
+      return inner.send(request);
+    },
+  };
+  const deps = transportDeps(http, { clock });
   const transport = createTransports({ supplier: a2aAgent({ url: server.url }) }, deps).get('supplier');
   const call = tryCall(
     transport,
@@ -61,6 +72,7 @@ async function tried(
       nowMs: clock.nowMs,
       pause: async (ms, signal) => {
         await come;
+        if (++pauses > 500) expect.fail('pauses for ever');
         const isRunning = news.some(({ kind }) => kind === 'started');
         const lasts = isRunning ? undefined : onPause((atMs - nowMs) / S, { giveUp });
         if (lasts === 'to the end')
@@ -74,7 +86,7 @@ async function tried(
       onNews: (one) => news.push(one),
     },
   );
-  return { server, news, call };
+  return { server, sent, news, call };
 }
 
 const methods = ({ server }: Tried): readonly string[] => server.received.map(({ body }) => body.method);
@@ -102,6 +114,7 @@ it('waits for the answer to the start as long as the call may take, and says how
   );
   expect(await trial.call).toMatchObject({ kind: 'ended', end: { kind: 'completed' } });
   expect(methods(trial)).toEqual(['SendMessage']);
+  expect(trial.sent[0]).toMatchObject({ timeoutMs: 600 * S, limits: { headersMs: 600 * S, totalMs: 600 * S } });
   expect(trial.news.at(-1)).toEqual({ kind: 'waiting', ms: 480 * S });
 });
 
