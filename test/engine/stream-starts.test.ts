@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { a2aAgent, defineApp } from 'outwait';
 import { createTestApp } from 'outwait/testing';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/base/json.js';
 import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs } from '../../lib/base/limits.js';
 import type { RunOutcome } from '../../lib/history/event.js';
@@ -238,57 +238,66 @@ const ambiguous: RunOutcome = { status: 'completed', result: 'REMOTE_START_AMBIG
 // What is loaded late is there from here on: no clock may go on meanwhile.
 beforeAll(() => played('dedupes', 'worker'));
 
-for (const by of ['worker', 'turn'] as const) {
-  describe.each(Object.keys(agents) as (keyof typeof agents)[])(`F62 a ${by}, an agent that %s`, (kind) => {
-    it('makes one task without a death, and hangs up after the first event', async () => {
-      const { calls, outcome, tasks } = await played(kind, by);
-      expect({ outcome, tasks }).toEqual({ outcome: right, tasks: 1 });
-      const starts = calls.filter((name) => name.startsWith('start.'));
-      expect(starts).toEqual(['start.request', 'start.event', 'start.reply']);
-      expect(calls.includes('queues.sendStart')).toBe(by === 'worker');
-      expect(calls.length).toBeGreaterThan(25);
-    });
+const cases = (['worker', 'turn'] as const).flatMap((by) =>
+  (Object.keys(agents) as (keyof typeof agents)[]).map((kind) => [by, kind] as const),
+);
 
-    it('makes never a second one, whatever call a process dies at, and ends well or says that it does not know', async () => {
-      const { calls } = await played(kind, by);
-      const ends: string[] = [];
-      for (const [at, name] of calls.entries()) {
-        const { outcome, tasks } = await played(kind, by, new Set([at]));
-        expect(tasks, `${at} ${name}`).toBeLessThanOrEqual(1);
-        expect([right, ambiguous], `${at} ${name}`).toContainEqual(outcome);
-        // A word that is right has a task behind it.
-        if (outcome?.status === 'completed' && outcome.result === 'three rows') expect(tasks, `${at} ${name}`).toBe(1);
-        ends.push(
-          `${outcome?.status === 'completed' && outcome.result === 'three rows' ? 'right' : 'not known'}: ${name}`,
-        );
-      }
-      const unknown = ends.flatMap((end, at) => (end.startsWith('not known') ? [at] : []));
-      if (kind === 'dedupes') expect(unknown).toEqual([]);
-      else {
-        // From the write that says that a start is made to the one that says which: nothing before, nothing after.
-        const [first = 0, last = 0] = [unknown[0], unknown.at(-1)];
-        const [request, reply] = [calls.indexOf('start.request'), calls.indexOf('start.reply')];
-        expect(unknown).toEqual(Array.from({ length: unknown.length }, (_, at) => first + at));
-        expect(calls.slice(first, request).filter((name) => name.startsWith('table.write')).length).toBeLessThanOrEqual(
-          1,
-        );
-        if (kind === 'knows no repeat') {
-          // A worker first notes that the agent answers at once.
-          expect([first <= request, last]).toEqual([true, reply + (by === 'worker' ? 2 : 1)]);
-          expect(calls[last]).toMatch(/^table\.(write|transact)$/);
-        } else expect([last]).toEqual([request]);
-      }
-    });
+it.each(cases)(
+  'F62 without a death there is one task, and the first event is enough: a %s, an agent that %s',
+  async (by, kind) => {
+    const { calls, outcome, tasks } = await played(kind, by);
+    expect({ outcome, tasks }).toEqual({ outcome: right, tasks: 1 });
+    const starts = calls.filter((name) => name.startsWith('start.'));
+    expect(starts).toEqual(['start.request', 'start.event', 'start.reply']);
+    expect(calls.includes('queues.sendStart')).toBe(by === 'worker');
+    expect(calls.length).toBeGreaterThan(25);
+  },
+);
 
-    it('makes never a second one when processes die at any two calls, 60 pairs', async () => {
-      const { calls } = await played(kind, by);
-      const random = seeded(1);
-      for (let pair = 0; pair < 60; pair++) {
-        const two = [random(), random()].map((fraction) => Math.floor(fraction * (calls.length + 10)));
-        const { outcome, tasks } = await played(kind, by, new Set(two));
-        expect(tasks, two.join()).toBeLessThanOrEqual(1);
-        expect(kind === 'dedupes' ? [right] : [right, ambiguous], two.join()).toContainEqual(outcome);
-      }
-    });
-  });
-}
+it.each(cases)(
+  'F62 whatever call a process dies at, there is no second task and a right end or none that is known: a %s, an agent that %s',
+  async (by, kind) => {
+    const { calls } = await played(kind, by);
+    const ends: string[] = [];
+    for (const [at, name] of calls.entries()) {
+      const { outcome, tasks } = await played(kind, by, new Set([at]));
+      expect(tasks, `${at} ${name}`).toBeLessThanOrEqual(1);
+      expect([right, ambiguous], `${at} ${name}`).toContainEqual(outcome);
+      // A word that is right has a task behind it.
+      if (outcome?.status === 'completed' && outcome.result === 'three rows') expect(tasks, `${at} ${name}`).toBe(1);
+      ends.push(
+        `${outcome?.status === 'completed' && outcome.result === 'three rows' ? 'right' : 'not known'}: ${name}`,
+      );
+    }
+    const unknown = ends.flatMap((end, at) => (end.startsWith('not known') ? [at] : []));
+    if (kind === 'dedupes') expect(unknown).toEqual([]);
+    else {
+      // From the write that says that a start is made to the one that says which: nothing before, nothing after.
+      const [first = 0, last = 0] = [unknown[0], unknown.at(-1)];
+      const [request, reply] = [calls.indexOf('start.request'), calls.indexOf('start.reply')];
+      expect(unknown).toEqual(Array.from({ length: unknown.length }, (_, at) => first + at));
+      expect(calls.slice(first, request).filter((name) => name.startsWith('table.write')).length).toBeLessThanOrEqual(
+        1,
+      );
+      if (kind === 'knows no repeat') {
+        // A worker first notes that the agent answers at once.
+        expect([first <= request, last]).toEqual([true, reply + (by === 'worker' ? 2 : 1)]);
+        expect(calls[last]).toMatch(/^table\.(write|transact)$/);
+      } else expect([last]).toEqual([request]);
+    }
+  },
+);
+
+it.each(cases)(
+  'F62 whichever two calls processes die at, 60 pairs, the same: a %s, an agent that %s',
+  async (by, kind) => {
+    const { calls } = await played(kind, by);
+    const random = seeded(1);
+    for (let pair = 0; pair < 60; pair++) {
+      const two = [random(), random()].map((fraction) => Math.floor(fraction * (calls.length + 10)));
+      const { outcome, tasks } = await played(kind, by, new Set(two));
+      expect(tasks, two.join()).toBeLessThanOrEqual(1);
+      expect(kind === 'dedupes' ? [right] : [right, ambiguous], two.join()).toContainEqual(outcome);
+    }
+  },
+);

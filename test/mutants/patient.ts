@@ -130,7 +130,10 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'a start over a stream whose process died is repeated only where the agent dedupes (F62)',
     file: 'lib/operations/remote-target.ts',
     edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
-    caughtBy: testsIn('test/engine/stream-starts.test.ts', 'F62 a worker, an agent that knows no repeat makes never'),
+    caughtBy: testsIn(
+      'test/engine/stream-starts.test.ts',
+      'F62 whatever call a process dies at, there is no second task and a right end or none that is known: a worker, an agent that knows no repeat',
+    ),
   },
   {
     name: 'stream-start-in-a-turn-repeated',
@@ -139,7 +142,7 @@ export const patientMutants: readonly Mutant[] = [
     edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
     caughtBy: testsIn(
       'test/engine/stream-starts.test.ts',
-      'F62 a turn, an agent that is asked for its task makes never',
+      'F62 whatever call a process dies at, there is no second task and a right end or none that is known: a turn, an agent that is asked for its task',
     ),
   },
   {

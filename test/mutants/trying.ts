@@ -55,7 +55,10 @@ export const tryingMutants: readonly Mutant[] = [
     rule: 'what an agent said may be in the history, though its task has a status message',
     file: 'lib/remote/a2a/client.ts',
     edits: [{ find: '!lacksArtifacts(reply.end)', replace: '!isEmptyEnd(reply.end)' }],
-    caughtBy: testsIn('test/system/zoo/zoo.test.ts', 'what an agent of LangGraph said'),
+    caughtBy: testsIn(
+      'test/system/zoo/zoo.test.ts',
+      'what an agent of LangGraph said is in the history that its task is given: ',
+    ),
   },
   {
     name: 'try-does-not-guess',
