@@ -1,7 +1,7 @@
 // npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: every figure of docs/performance.md,
 // measured here and now. Nothing that needs the database is measured with `--store memory`; where dynoxide is not installed
 // there is no other way. `--only functions` measures nothing but bundles and cold starts, these also on each other Node that
-// `--node` names.
+// `--node` names; `--only starts`, which is not part of all, starts of others beside those that take 20 s.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,7 @@ import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
+import { patientStartFigures } from './measure-patient-starts.js';
 import { requestsAtOnceFigures } from './measure-requests-at-once.js';
 import { timeFigures } from './time-figures.js';
 
@@ -27,7 +28,8 @@ const { values } = parseArgs({
   },
 });
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
-if (values.only !== undefined && values.only !== 'functions') throw new Error('--only takes "functions"');
+if (values.only !== undefined && values.only !== 'functions' && values.only !== 'starts')
+  throw new Error('--only takes "functions" or "starts"');
 const withDatabase = values.store === undefined && values.only === undefined;
 
 async function measure(): Promise<Report> {
@@ -43,9 +45,7 @@ async function measure(): Promise<Report> {
       ...(values.only === undefined ? await timeFigures(database, progress) : []),
       ...(values.only === undefined ? await largeRunFigures(database, progress) : []),
       ...(values.only === undefined ? await requestsAtOnceFigures() : []),
-      ...(await bundleFigures()),
-      ...(await coldStartFigures(process.execPath, process.versions.node, progress)),
-      ...(await otherColdStarts(values.node, progress)),
+      ...(values.only === 'starts' ? await patientStartFigures(progress) : await functionFigures(progress)),
     ];
     return {
       measuredAt,
@@ -60,6 +60,14 @@ async function measure(): Promise<Report> {
   } finally {
     await database?.close();
   }
+}
+
+async function functionFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
+  return [
+    ...(await bundleFigures()),
+    ...(await coldStartFigures(process.execPath, process.versions.node, progress)),
+    ...(await otherColdStarts(values.node, progress)),
+  ];
 }
 
 async function otherColdStarts(

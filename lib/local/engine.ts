@@ -59,6 +59,8 @@ const host = '127.0.0.1';
 const stopMaxMs = 10_000;
 /** Turns mostly wait for a remote server or for the table, so one that hangs must not keep the others from their slots. */
 const concurrencyMax = 64;
+/** Starts wait for their servers and do nothing else: as many side by side as full batches of a deployment have. */
+const startsMax = queueTopology.start.eventSource.batchSize * queueTopology.start.eventSource.maxConcurrency;
 
 /**
  * The functions of a deployment in this process: the same handlers, fed by the same kinds of events, on queues in memory
@@ -127,8 +129,9 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       ...shared,
       name: 'start',
       queue: queues.start,
-      batchSize: queueTopology.start.eventSource.batchSize,
-      maxConcurrency: Math.min(queueTopology.start.eventSource.maxConcurrency, concurrencyMax),
+      // Each by itself: batches are of one here, so that fifty that wait for minutes would hold up all others.
+      batchSize: 1,
+      maxConcurrency: startsMax,
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
   );

@@ -42,7 +42,12 @@ export function addTryCommand(program: Command): void {
     .addOption(new Option('--skill <id>', 'use this skill (A2A)').conflicts(['tool', 'message']))
     .addOption(new Option('--message <text>', 'send this message (A2A)').conflicts(['tool', 'skill', 'arguments']))
     .option('--arguments <json>', 'of the tool or skill, a JSON object', jsonArgument)
-    .option('--timeout <json>', `cancel the task after this long`, durationArgument, { minutes: 10 })
+    .option(
+      '--timeout <json>',
+      'give up after this long, the answer to the start included, and cancel the task',
+      durationArgument,
+      { minutes: 10 },
+    )
     .addHelpText(
       'after',
       '\nThe exit code is 1 when the server cannot be called, or the call did not end well. Ctrl-C cancels the task.',
@@ -97,11 +102,11 @@ async function trial(target: string, flags: Flags, command: Command): Promise<vo
       ? lookAtUrl(name, target, flags.protocol, deps)
       : lookAt(name, config, deps));
     const look = cleaned(seen, (text) => tap.clean(text));
-    const { callable, facts, missing, options } = look;
+    const { callable, facts, missing, options, guesses = [] } = look;
     // A configuration has its entry, and its URL may hold a key.
     const entry = isUrl ? { entry: entryLine(look) } : {};
     say(flags, formatLook({ ...look, ...entry }));
-    const answer = { server: isUrl ? target : name, callable, facts, missing, options, ...entry };
+    const answer = { server: isUrl ? target : name, callable, facts, missing, options, guesses, ...entry };
     if (request === undefined || !callable) {
       printJson(flags, answer);
       if (!callable) process.exitCode = exitCodes.failed;
@@ -187,7 +192,8 @@ async function makeCall(
       nowMs: () => system.clock.nowMs(),
       pause: system.delay,
       onNews: (news) => {
-        say(flags, formatNews(news));
+        if (news.kind === 'waiting') sayWaiting(flags, news.ms);
+        else say(flags, formatNews(news));
       },
     });
   } finally {
@@ -199,6 +205,15 @@ async function makeCall(
 /** A line for a person, as it comes; nothing where JSON is asked for. */
 function say({ json }: Flags, text: string): void {
   if (json !== true) console.log(plainLines(text));
+}
+
+/** For a person alone, and beside what the call brings. */
+function sayWaiting({ json, timeout }: Flags, ms: number): void {
+  if (json === true) return;
+  const s = (time: number): string => `${Math.round(time / 1_000)} s`;
+  console.error(
+    `the start has had no answer for ${s(ms)} of ${s(durationToMs(timeout, '--timeout'))}; Ctrl-C gives up`,
+  );
 }
 
 function printJson({ json }: Flags, answer: object): void {
@@ -213,6 +228,7 @@ function formatLook(look: ServerLook & { readonly entry?: string }): string {
     ...look.facts.map(({ name, text }) => row(name, text)),
     ...look.missing.map((text) => row('missing', text)),
     ...look.options.map(({ line, why }) => row('set', `${line}  (${why})`)),
+    ...(look.guesses ?? []).map(({ line, why }) => row('guess', `${line}  (${why})`)),
     ...(look.entry === undefined ? [] : [row('entry', look.entry)]),
   ].join('\n');
 }
@@ -226,7 +242,7 @@ function formatWireEvent({ method, url, body, status, mediaType, reply, problem,
     .join('\n');
 }
 
-function formatNews(news: CallNews): string {
+function formatNews(news: Exclude<CallNews, { kind: 'waiting' }>): string {
   switch (news.kind) {
     case 'started':
       return `started          task ${plain(news.taskId)}`;
@@ -258,6 +274,8 @@ function formatCall(call: TriedCall): string {
       );
     case 'lost':
       return row(`lost: the server no longer knows the task: ${plain(call.error.message)}`);
+    case 'start_given_up':
+      return row('given up after Ctrl-C, before the server had answered the start: a task may be running');
     case 'given_up':
       return row(`given up after ${call.why === 'timeout' ? '--timeout' : 'Ctrl-C'}; ${cancelText(call.cancel)}`);
   }

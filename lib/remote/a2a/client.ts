@@ -43,6 +43,7 @@ import type { A2aOperation, OutgoingMessage } from './operation.js';
 import { answerParts } from './question.js';
 import {
   isEmptyEnd,
+  lacksArtifacts,
   readAnswerResult,
   readSendResult,
   readStartedTask,
@@ -266,10 +267,12 @@ export class A2aTransport implements RemoteTaskTransport {
     const found = await this.#interfaces.forTask(handle, send);
     const { exchange } = await this.#perform(send, found, { kind: 'get', taskId: handle.taskId });
     const reply = classifyPoll(exchange, handle);
-    if (reply.kind !== 'ended' || !isEmptyEnd(reply.end)) return reply;
+    // A status message may be the answer, or the server's own word beside one that is in the history.
+    if (reply.kind !== 'ended' || !lacksArtifacts(reply.end)) return reply;
     const withHistory = { kind: 'get', taskId: handle.taskId, withHistory: true } as const;
     const { exchange: again } = await this.#perform(send, found, withHistory);
-    return classifyPoll(again, handle);
+    const full = classifyPoll(again, handle);
+    return full.kind === 'ended' || isEmptyEnd(reply.end) ? full : reply;
   }
 
   /** Undefined while the task waits for the answer to `question`. */

@@ -100,6 +100,13 @@ export function isEmptyEnd(end: RemoteEnd): boolean {
   );
 }
 
+/** A task that is said to be completed, without artifacts: what the agent said may be in its history alone. */
+export function lacksArtifacts(end: RemoteEnd): boolean {
+  if (end.kind !== 'completed' || !isJsonObject(end.result)) return false;
+  const { artifacts, history, parts } = end.result;
+  return [artifacts, history, parts].every((list) => !Array.isArray(list) || list.length === 0);
+}
+
 export function handleOf(
   id: JsonValue | undefined,
   contextId: JsonValue | undefined,

@@ -1,6 +1,13 @@
 import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
-import type { RemoteEnd, RemoteQuestion, RemoteRequest, RemoteTaskTransport } from '../transport.js';
+import type {
+  RemoteEnd,
+  RemoteQuestion,
+  RemoteRequest,
+  RemoteTaskTransport,
+  StartReply,
+  StartRequest,
+} from '../transport.js';
 
 /** How a call that was tried has ended. */
 export type TriedCall =
@@ -17,15 +24,20 @@ export type TriedCall =
       readonly taskId: string;
       readonly why: 'interrupted' | 'timeout';
       readonly cancel: string;
-    };
+    }
+  /** Nobody waited any longer for the answer to the start: a task may be running, and nobody knows its id. */
+  | { readonly kind: 'start_given_up' };
 
 export type CallNews =
+  /** The start has had no answer for `ms` so far. */
+  | { readonly kind: 'waiting'; readonly ms: number }
   | { readonly kind: 'started'; readonly taskId: string; readonly contextId?: string }
   | { readonly kind: 'working'; readonly state: string; readonly note?: string; readonly questions: readonly string[] }
   | { readonly kind: 'unreadable'; readonly error: StoredError };
 
 export interface CallOptions {
   readonly idempotencyKey: string;
+  /** For all of the call, the answer to its start included. */
   readonly timeoutMs: number;
   /** Aborts when a person gives up. */
   readonly signal: AbortSignal;
@@ -35,6 +47,7 @@ export interface CallOptions {
   readonly onNews: (news: CallNews) => void;
 }
 
+const waitingEachMs = 10_000;
 const pauseMinMs = 1_000;
 const pauseMaxMs = 10_000;
 
@@ -46,8 +59,10 @@ export async function tryCall(
 ): Promise<TriedCall> {
   const { nowMs, pause, signal, onNews } = options;
   const untilMs = nowMs() + options.timeoutMs;
-  const start = await transport.start({ request, idempotencyKey: options.idempotencyKey });
+  const start = await startWith(transport, { request, idempotencyKey: options.idempotencyKey, untilMs }, options);
   switch (start.kind) {
+    case 'start_given_up':
+      return start;
     case 'ended': {
       const taskId = start.handle?.taskId;
       return { kind: 'ended', end: start.end, ...defined({ taskId }) };
@@ -92,6 +107,29 @@ export async function tryCall(
       }
     }
   }
+}
+
+/** Starts, tells how long that has taken so far, and ends when a person gives up. */
+async function startWith(
+  transport: RemoteTaskTransport,
+  start: StartRequest,
+  { nowMs, pause, signal, onNews }: CallOptions,
+): Promise<StartReply | { readonly kind: 'start_given_up' }> {
+  const startMs = nowMs();
+  const answered = new AbortController();
+  const until = AbortSignal.any([answered.signal, signal]);
+  const reply = transport.start(start).finally(() => {
+    answered.abort();
+  });
+  const watched = async (): Promise<StartReply | { readonly kind: 'start_given_up' }> => {
+    for (;;) {
+      await pause(waitingEachMs, until);
+      if (answered.signal.aborted) return reply;
+      if (signal.aborted) return { kind: 'start_given_up' };
+      onNews({ kind: 'waiting', ms: nowMs() - startMs });
+    }
+  };
+  return Promise.race([reply, watched()]);
 }
 
 /** What an end is to a shell: it went well, and brought what was asked for. */

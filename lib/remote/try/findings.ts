@@ -11,6 +11,8 @@ export interface ServerLook {
   /** What it does not have, or what is in the way. */
   readonly missing: readonly string[];
   readonly options: readonly Option[];
+  /** Options that may help, by what the server calls things. Only the author can know, so the entry has none of them. */
+  readonly guesses?: readonly Option[];
 }
 
 export interface Fact {
@@ -30,11 +32,13 @@ export const listedMax = 20;
 
 /** `look` with every text put through `clean`. */
 export function cleaned(look: ServerLook, clean: (text: string) => string): ServerLook {
+  const cleanOption = ({ line, why }: Option): Option => ({ line: clean(line), why });
   return {
     ...look,
     facts: look.facts.map(({ name, text }) => ({ name, text: clean(text) })),
     missing: look.missing.map(clean),
-    options: look.options.map(({ line, why }) => ({ line: clean(line), why })),
+    options: look.options.map(cleanOption),
+    ...(look.guesses === undefined ? {} : { guesses: look.guesses.map(cleanOption) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { requestTimeoutMs } from '../../base/limits.js';
 import type { McpServerConfig } from '../../workflow/app.js';
-import { RemoteEndpoint } from '../endpoint/endpoint.js';
+import { RemoteEndpoint, type WireCall } from '../endpoint/endpoint.js';
 import { LegacySessions } from '../mcp/legacy-sessions.js';
 import { RevisionFinder } from '../mcp/revision.js';
 import { ToolCache } from '../mcp/tool-cache.js';
@@ -19,6 +19,7 @@ import {
   type Option,
   type ServerLook,
 } from './findings.js';
+import { guessedJobs, namedTools } from './guess-jobs.js';
 
 /** Asks a server which revision of MCP it speaks, and for its tools. Calls none of them. */
 export async function lookAtTools(name: string, config: McpServerConfig, deps: TransportDeps): Promise<ServerLook> {
@@ -31,13 +32,14 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
   const session = isLegacy ? await sessions.current(untilMs) : undefined;
   if (session?.kind === 'unready') return closed(config, session.error);
   const cache = new ToolCache(endpoint, deps);
-  const tools = await cache.fresh(
-    (cursor) => (session === undefined ? toolsList(cursor) : legacyToolsList(session, cursor)),
-    untilMs,
-  );
+  const listCall = (cursor?: string): WireCall =>
+    session === undefined ? toolsList(cursor) : legacyToolsList(session, cursor);
+  const tools = await cache.fresh(listCall, untilMs);
   const hasTasks = session === undefined ? found.tasks !== false : session.tasks;
   const named = tools.kind === 'listed' ? [...tools.byName.values()] : [];
   const dedupes = found.dedupes || config.dedupes === true;
+  const jobs =
+    hasTasks || named.length < 2 || config.jobs !== undefined ? undefined : await jobsOf(endpoint, listCall());
   const { revision } = found;
   const agreed = session !== undefined && session.version !== revision ? `, in its form of ${session.version}` : '';
   return {
@@ -75,7 +77,17 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
           ]
         : []),
     ],
+    guesses: jobs === undefined ? [] : [jobs],
   };
+}
+
+/** What the first page of the list suggests. The list is read again, since a call needs no arguments of other tools. */
+async function jobsOf(endpoint: RemoteEndpoint, listCall: WireCall): Promise<Option | undefined> {
+  const { jobs } = await endpoint.ask(listCall, {}, (exchange) => ({
+    kind: 'listed',
+    jobs: exchange.kind === 'result' ? guessedJobs(namedTools(exchange.result)) : undefined,
+  }));
+  return jobs;
 }
 
 function closed(config: McpServerConfig, error: StoredError): ServerLook {

@@ -126,6 +126,26 @@ export const patientMutants: readonly Mutant[] = [
     caughtBy: testsIn(engine, 'a server that answers a start only when its work is done (F62, F75) may name'),
   },
   {
+    name: 'stream-start-repeated',
+    rule: 'a start over a stream whose process died is repeated only where the agent dedupes (F62)',
+    file: 'lib/operations/remote-target.ts',
+    edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
+    caughtBy: testsIn(
+      'test/engine/stream-starts.test.ts',
+      'F62 whatever call a process dies at, there is no second task and a right end or none that is known: a worker, an agent that knows no repeat',
+    ),
+  },
+  {
+    name: 'stream-start-in-a-turn-repeated',
+    rule: '... whether a worker made it or a turn (F62)',
+    file: 'lib/operations/remote-target.ts',
+    edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
+    caughtBy: testsIn(
+      'test/engine/stream-starts.test.ts',
+      'F62 whatever call a process dies at, there is no second task and a right end or none that is known: a turn, an agent that is asked for its task',
+    ),
+  },
+  {
     name: 'worker-start-ambiguous-at-deadline',
     rule: 'the deadline ends a wait whose start has no answer by then, and says so (F67)',
     file: worker,

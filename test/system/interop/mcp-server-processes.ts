@@ -19,6 +19,12 @@ export async function startModernServer(): Promise<ServerProcess> {
   return { url: await firstLine(child, child.stdout), end: () => end(child) };
 }
 
+/** A server without tasks, with tools for a job, on the official SDK. */
+export async function startJobServer(): Promise<ServerProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', at('mcp-jobs-process.ts')], { stdio: 'pipe' });
+  return { url: await firstLine(child, child.stdout), end: () => end(child) };
+}
+
 /** The reference server of the protocol: MCP 2025-11-25 with sessions and tasks, on the first SDK. */
 export async function startEverythingServer(): Promise<ServerProcess> {
   const port = await closedPort();

@@ -4,15 +4,22 @@ import type { JsonObject } from '../../../lib/base/json.js';
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import { pollTask } from '../../../lib/operations/remote-task/poll-task.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
+import { requestStop } from '../../../lib/operations/requests/send-to-inbox.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import type { RemoteTaskTransport, StartReply, StartRequest } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { defineApp, mcpServer } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { dataOf, textOf } from '../../../lib/workflow/outcome.js';
 import { closeAll, httpClient, transportDeps } from '../../unit/remote/loopback.js';
 import { createEngineDeps } from '../engine-deps.js';
-import { type ServerProcess, startEverythingServer, startModernServer } from './mcp-server-processes.js';
+import {
+  type ServerProcess,
+  startEverythingServer,
+  startJobServer,
+  startModernServer,
+} from './mcp-server-processes.js';
 
 // MCP servers that others wrote, each a process of its own.
 
@@ -174,4 +181,119 @@ describe('@modelcontextprotocol/server-everything 2026.8.31, MCP 2025-11-25', ()
     expect(end).toMatchObject({ outcome: { status: 'completed', result: { isError: false } } });
     expect(JSON.stringify(end)).toContain('# Research Report: tides');
   });
+});
+
+describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain tools', () => {
+  beforeAll(async () => {
+    server = await startJobServer();
+  });
+  afterAll(() => server.end());
+
+  const jobs = {
+    start_export: {
+      id: 'job_id',
+      status: 'export_status',
+      cancel: 'cancel_export',
+      result: 'result',
+      missing: ['no such job'],
+    },
+  } as const;
+
+  interface JobRun {
+    readonly deps: ReturnType<typeof createEngineDeps>;
+    readonly runId: string;
+    readonly turn: () => Promise<unknown>;
+    /** The read that is due, at its instant. */
+    readonly read: () => Promise<unknown>;
+    readonly outcome: () => Promise<unknown>;
+    readonly taskId: string;
+  }
+
+  /** A run with one call of `start_export`, after the turn that starts the job. */
+  async function startedJob(how: string, protocolVersion: '2026-07-28' | '2025-11-25'): Promise<JobRun> {
+    const workflow = defineWorkflow({
+      name: 'exports',
+      run: async (ctx) => {
+        const call = { server: 'remote', tool: 'start_export', arguments: { how }, timeout: { hours: 1 } } as const;
+        return dataOf(await ctx.callRemoteTask(call)) ?? null;
+      },
+    });
+    const servers = { remote: mcpServer({ url: server.url, jobs, protocolVersion }) };
+    const app = defineApp({ workflows: [workflow], servers });
+    let nowMs = Date.UTC(2026, 10, 29, 10, 0, 0);
+    const deps = createEngineDeps({ app, table: new MemoryTable(), clock: { nowMs: () => nowMs }, http: httpClient() });
+    const { runId } = await startRun(deps, { workflow: 'exports' });
+    const turn = () => runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
+    const token = async () => deps.store.readToken(runId, '1');
+    await turn();
+    return {
+      ...{ deps, runId, turn },
+      taskId: (await token())?.handle?.taskId ?? '',
+      read: async () => {
+        nowMs = (await token())!.dueAtMs!;
+        return pollTask(deps, { kind: 'poll', runId, waitId: '1', dueAtMs: nowMs });
+      },
+      outcome: async () => {
+        const { commits } = (await deps.store.readRun(runId))!;
+        return commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding')?.outcome;
+      },
+    };
+  }
+
+  /** What the server itself says, by a plain call. */
+  async function asked(tool: string, args: JsonObject = {}): Promise<unknown> {
+    const reply = await start(transport(), tool, args);
+    if (reply.kind !== 'ended' || reply.end.kind !== 'completed') throw new Error(reply.kind);
+    const text = textOf({ ...reply.end, server: 'remote' });
+    return reply.end.isError ? text : (JSON.parse(text) as unknown);
+  }
+
+  const countJobs = async (): Promise<number> => ((await asked('count_jobs')) as { readonly jobs: number }).jobs;
+
+  for (const protocolVersion of ['2026-07-28', '2025-11-25'] as const) {
+    it(`${protocolVersion}: is a remote task that works, and ends with its result`, async () => {
+      const before = await countJobs();
+      const run = await startedJob('well', protocolVersion);
+      expect(run.taskId).toMatch(/^[0-9a-f-]{36}$/);
+      expect(await run.read()).not.toBe('settled');
+      expect(await run.read()).toBe('settled');
+      await run.turn();
+      expect(await run.outcome()).toEqual({ status: 'completed', result: { rows: 3 } });
+      expect(await countJobs()).toBe(before + 1);
+    });
+
+    it(`${protocolVersion}: fails with what the server says`, async () => {
+      const run = await startedJob('badly', protocolVersion);
+      await run.read();
+      expect(await run.read()).toBe('settled');
+      await run.turn();
+      expect(await run.outcome()).toMatchObject({
+        status: 'failed',
+        error: { code: 'REMOTE_TASK_FAILED', message: expect.stringContaining('no stock') as string },
+      });
+    });
+
+    it(`${protocolVersion}: is cancelled at the server with its run`, async () => {
+      const run = await startedJob('never', protocolVersion);
+      expect(await run.read()).not.toBe('settled');
+      expect(await asked('export_status', { job_id: run.taskId })).toMatchObject({ status: 'running' });
+      await requestStop(run.deps, { runId: run.runId, kind: 'cancel' });
+      await run.turn();
+      expect(await run.outcome()).toMatchObject({ status: 'cancelled' });
+      expect(await asked('export_status', { job_id: run.taskId })).toEqual({ status: 'cancelled' });
+      expect((await run.deps.store.readToken(run.runId, '1'))?.cancel).toMatchObject({ kind: 'sent' });
+    });
+
+    it(`${protocolVersion}: that the server does not know is missing; no error of a tool, and no wrong argument, is a job`, async () => {
+      const servers = { remote: mcpServer({ url: server.url, jobs, protocolVersion }) };
+      const client = createTransports(servers, transportDeps(httpClient())).get('remote');
+      const handle = handleIn(await start(client, 'start_export', { how: 'never' }));
+      expect((await client.get(handle)).kind).toBe('working');
+      expect((await client.get({ ...handle, taskId: 'other' })).kind).toBe('missing');
+      const before = await countJobs();
+      const wrong = await start(client, 'start_export', { how: 'sideways' });
+      expect(wrong).toMatchObject({ kind: 'ended', end: { kind: 'completed', isError: true } });
+      expect(await countJobs()).toBe(before);
+    });
+  }
 });

@@ -27,8 +27,10 @@ export interface ZooAnimal {
   readonly entry: (origin: string) => ServerConfig;
   /** Options that help, as `outwait try` says and the table of docs/reference.md names them. */
   readonly options: readonly string[];
-  /** By scene. */
+  /** By scene, after a plain start. */
   readonly ends: Readonly<Record<string, SceneEnd>>;
+  /** Of scenes that end otherwise after a start over a stream. */
+  readonly endsOverStream?: Readonly<Record<string, SceneEnd>>;
 }
 
 export function recordingOf({ name }: Pick<ZooAnimal, 'name'>): Recording {

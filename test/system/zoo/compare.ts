@@ -2,6 +2,7 @@
 // anew. Not part of CI, which has no foreign code.
 //
 //   npm run zoo -- <name> <url> [--record <version> [scene,scene…]]
+//   npm run zoo -- <name> <url> --record-streams <version> [scene,scene…]    starts over a stream alone; the rest stays
 //
 // The README beside this file says how the real server has to behave.
 
@@ -24,6 +25,7 @@ import {
   operationOf,
   parsed,
   recordingClient,
+  withoutStreams,
   type RecordedExchange,
   type RecordedScene,
   type Recording,
@@ -66,19 +68,26 @@ const toolScenes: Readonly<Record<string, Scene>> = {
 
 async function main([name = '', url = '', flag, version = '', chosen]: readonly string[]): Promise<number> {
   const file = fileURLToPath(new URL(`recordings/${name}.json`, import.meta.url));
-  if (!/^[a-z0-9.-]+$/.test(name) || !URL.canParse(url) || !(flag === '--record' || existsSync(file))) {
-    process.stderr.write('usage: compare.ts <name of a recording> <url> [--record <version> [scene,scene…]]\n');
+  const records = flag === '--record' || flag === '--record-streams';
+  if (!/^[a-z0-9.-]+$/.test(name) || !URL.canParse(url) || !(records || existsSync(file))) {
+    process.stderr.write(
+      'usage: compare.ts <name of a recording> <url> [--record|--record-streams <version> [scene,scene…]]\n',
+    );
     return 2;
   }
   const entry = name.startsWith('a2a') ? a2aAgent({ card: url }) : mcpServer({ url });
   const look = await recordLook(entry);
-  if (flag === '--record') {
+  if (records) {
     const all = Object.entries(name.startsWith('a2a') ? agentScenes : toolScenes);
     const wanted = all.filter(([scene]) => chosen === undefined || chosen.split(',').includes(scene));
     const before = existsSync(file) ? await readRecording(file) : undefined;
-    const recorded = await recordAll(entry, Object.fromEntries(wanted));
+    const playable = Object.fromEntries(wanted);
+    if (flag === '--record-streams' && before?.version !== version)
+      throw new Error(`the recording is of ${before?.version ?? 'no version'}`);
+    const recorded = flag === '--record' ? await recordAll(entry, playable, 'plain') : {};
+    const overStream = startsOverStream(look) ? await recordAll(entry, playable, 'over stream') : undefined;
     const recordedOn = new Date().toISOString().slice(0, 10);
-    const streams = await recordStream(look);
+    const streams = flag === '--record' ? await recordStream(look) : before?.streams;
     const recording: Recording = {
       server: name,
       version,
@@ -86,20 +95,32 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
       origin: new URL(url).origin,
       // Scenes that were not chosen stay, of the same version.
       scenes: before?.version === version ? { ...before.scenes, ...recorded } : recorded,
-      look,
+      look: flag === '--record' ? look : (before?.look ?? look),
       ...(streams === undefined ? {} : { streams }),
+      ...(overStream === undefined ? {} : { overStream }),
     };
     await writeFile(file, `${JSON.stringify(recording, null, 2)}\n`);
     return 0;
   }
   const recording = await readRecording(file);
-  const fresh = await recordAll(entry, recording.scenes);
-  const differences: string[] = Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
-    differencesOf(exchanges, fresh[scene]?.exchanges ?? []).map((difference) => `${scene}: ${difference}`),
-  );
+  const fresh = await recordAll(entry, recording.scenes, 'plain');
+  const streamed = recording.overStream ?? {};
+  const freshStreamed = await recordAll(entry, streamed, 'over stream');
+  const differences: string[] = [
+    ...Object.entries(recording.scenes).flatMap(([scene, { exchanges }]) =>
+      differencesOf(exchanges, fresh[scene]?.exchanges ?? []).map((difference) => `${scene}: ${difference}`),
+    ),
+    ...Object.entries(streamed).flatMap(([scene, { exchanges }]) =>
+      differencesOf(exchanges, freshStreamed[scene]?.exchanges ?? []).map(
+        (difference) => `${scene} over a stream: ${difference}`,
+      ),
+    ),
+  ];
   differences.push(...differencesOf(recording.look, look).map((difference) => `look: ${difference}`));
   for (const difference of differences) write(difference);
-  write(`${Object.keys(recording.scenes).length} scenes, ${differences.length} differences`);
+  write(
+    `${Object.keys(recording.scenes).length} scenes, ${Object.keys(streamed).length} over a stream, ${differences.length} differences`,
+  );
   return differences.length === 0 ? 0 : 1;
 }
 
@@ -153,13 +174,25 @@ async function recordStream(look: readonly RecordedExchange[]): Promise<readonly
   return exchanges;
 }
 
-async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Scene>>) {
+/** What the client goes by: the card says that the agent streams. */
+function startsOverStream(look: readonly RecordedExchange[]): boolean {
+  return (
+    readAgentCard(parsed(look[0]?.reply?.body ?? ''), { hosts: 'any', httpsOnly: false })?.startsOverStream === true
+  );
+}
+
+async function recordAll(
+  entry: ServerConfig,
+  scenes: Readonly<Record<string, Scene>>,
+  starts: 'plain' | 'over stream',
+) {
   const recorded: Record<string, RecordedScene> = {};
   for (const [name, { request, cancels, finds, answers }] of Object.entries(scenes)) {
     const exchanges: RecordedExchange[] = [];
     const http = new GuardedHttpClient({ allowLoopback: true });
     // A client of its own for each scene, so that each has the questions that come before a start.
-    const deps = depsWith(recordingClient(http, exchanges, clock.nowMs));
+    const recorder = recordingClient(http, exchanges, clock.nowMs);
+    const deps = depsWith(starts === 'plain' ? withoutStreams(recorder) : recorder);
     const transport = createTransports(
       { zoo: finds === true && entry.protocol === 'a2a' ? { ...entry, probeByContext: true } : entry },
       deps,
@@ -176,7 +209,7 @@ async function recordAll(entry: ServerConfig, scenes: Readonly<Record<string, Sc
     await http.close();
     const last = reads.at(-1);
     write(
-      `${name}: ${start.kind}, ${reads.length} reads, ${last === undefined ? '' : last.kind} ${cancel?.kind ?? ''}`,
+      `${name}, ${starts}: ${start.kind}, ${reads.length} reads, ${last === undefined ? '' : last.kind} ${cancel?.kind ?? ''}`,
     );
     recorded[name] = {
       request,

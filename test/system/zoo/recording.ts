@@ -12,12 +12,14 @@ export interface RecordedExchange {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
-  /** Only headers that say something. `body` byte for byte, as far as it was read. Missing: no answer came in time. */
+  /** Only headers that say something. `body` byte for byte, as far as it was read. Missing: no answer came in time, or the connection broke. */
   readonly reply?: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
+  /** More may have come: the client had read enough, and hung up. */
+  readonly cut?: true;
   /** From the request to the end of the reply. */
   readonly ms: number;
 }
@@ -47,6 +49,8 @@ export interface Recording {
   readonly look: readonly RecordedExchange[];
   /** A start over a stream, read to its end. Agents that say that they stream. */
   readonly streams?: readonly RecordedExchange[];
+  /** The scenes with starts over a stream, as far as the client read it. Agents that say that they stream. */
+  readonly overStream?: Readonly<Record<string, RecordedScene>>;
 }
 
 /** Headers of a reply that a client goes by. */
@@ -67,7 +71,13 @@ export function recordingClient(http: HttpClient, into: RecordedExchange[], nowM
   return {
     async send(request: HttpRequest): Promise<HttpReply> {
       const startMs = nowMs();
-      const reply = await http.send(request);
+      const { enough } = request;
+      const told: boolean[] = [];
+      const look: HttpRequest['enough'] = (head, piece) => {
+        told.push(enough?.(head, piece) === true);
+        return told.at(-1) === true;
+      };
+      const reply = await http.send(enough === undefined ? request : { ...request, enough: look });
       const { pathname, search } = new URL(request.url);
       into.push({
         request: {
@@ -79,9 +89,21 @@ export function recordingClient(http: HttpClient, into: RecordedExchange[], nowM
         ...(reply.kind === 'reply'
           ? { reply: { status: reply.status, headers: kept(reply.headers), body: reply.text } }
           : {}),
+        ...(told.at(-1) === true ? { cut: true as const } : {}),
         ms: nowMs() - startMs,
       });
       return reply;
+    },
+  };
+}
+
+/** Sends with `http`, and has every agent card say that its agent does not stream: starts are plain ones then. */
+export function withoutStreams(http: HttpClient): HttpClient {
+  return {
+    async send(request: HttpRequest): Promise<HttpReply> {
+      const reply = await http.send(request);
+      if (request.method !== 'GET' || reply.kind !== 'reply') return reply;
+      return { ...reply, text: reply.text.replace(/("streaming":\s*)true/, '$1false') };
     },
   };
 }
@@ -97,7 +119,7 @@ const overStream: Readonly<Record<string, string>> = {
   'message/stream': 'message/send',
 };
 
-/** The recorded starts are plain ones; a start over a stream asks for the same. */
+/** A start whose answer is a stream of events. */
 export function isOverStream({ path, body }: { readonly path: string; readonly body: string }): boolean {
   const { method } = parsed(body);
   return path.endsWith('/message:stream') || (typeof method === 'string' && Object.hasOwn(overStream, method));

@@ -4,7 +4,6 @@ import {
   clientIds,
   isOverStream,
   operationOf,
-  parsed,
   type RecordedExchange,
   type RecordedScene,
   type Recording,
@@ -19,16 +18,14 @@ export interface ZooServer {
   readonly unknown: readonly string[];
 }
 
-const eventStream = { 'content-type': 'text/event-stream' };
-
 /** Methods and paths that start a task. */
 const starting = ['SendMessage', 'message/send', 'tools/call', 'POST /message:send'];
 
 /**
  * A server of ours that answers as the foreign one did: the same replies in the same order, scene by scene. The request
- * that starts a task chooses the scene; the last reply to a read repeats. Ids of the client and the origin are put in
- * place. A start over a stream is answered with one event that holds what the recorded answer to a plain start does.
- * `pace`: by what the recorded times are multiplied; default 0, none.
+ * that starts a task chooses the scene, plain or over a stream; the last reply to a read repeats. Ids of the client and the
+ * origin are put in place. A reply that was cut stays open until the client hangs up. `pace`: by what the recorded times are
+ * multiplied; default 0, none.
  */
 export async function serveRecording(recording: Recording, pace = 0): Promise<ZooServer> {
   const unknown: string[] = [];
@@ -40,7 +37,8 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
     // A message to a task that is there starts nothing.
     if (starting.includes(operation) && !body.includes('"taskId":')) {
       starts++;
-      scene = Object.values(recording.scenes).find(({ request }) => body.includes(markOf(request)));
+      const scenes = isOverStream({ path, body }) ? (recording.overStream ?? {}) : recording.scenes;
+      scene = Object.values(scenes).find(({ request }) => body.includes(markOf(request)));
       answered = new Map();
     }
     const exchange = nextOf(operation, [scene?.exchanges ?? [], recording.look], answered);
@@ -53,10 +51,9 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
     if (exchange.reply === undefined) return;
     const { status, headers } = exchange.reply;
     const text = inPlace(exchange, body, recording.origin, `http://${new URL(server.url).host}`);
-    const isStream = status === 200 && isOverStream({ path, body }) && parsed(text)['error'] === undefined;
     const answer = (): void => {
-      if (isStream) response.writeHead(200, eventStream).end(`data: ${JSON.stringify(parsed(text))}\n\n`);
-      else response.writeHead(status, headers).end(text);
+      response.writeHead(status, headers).write(text);
+      if (exchange.cut !== true) response.end();
     };
     if (pace > 0) void delay(exchange.ms * pace).then(answer);
     else answer();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, test } from 'vitest';
 import { classifyStart } from '../../../lib/remote/a2a/client.js';
 import { findByMessage } from '../../../lib/remote/a2a/find-task.js';
 import { httpJsonCall } from '../../../lib/remote/a2a/http-json-1.0.js';
@@ -9,7 +9,14 @@ import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { textOf } from '../../../lib/workflow/outcome.js';
 import { closeAll, httpClient, transportDeps } from '../../unit/remote/loopback.js';
 import { TaskStream } from '../../../lib/remote/a2a/task-stream.js';
-import { operationOf, parsed, type RecordedExchange, type RecordedScene } from './recording.js';
+import {
+  isOverStream,
+  operationOf,
+  parsed,
+  withoutStreams,
+  type RecordedExchange,
+  type RecordedScene,
+} from './recording.js';
 import { serveRecording } from './serve-recording.js';
 import { recordingOf, serveAnimal, type SceneEnd } from './animal.js';
 import { play, type Played } from './play.js';
@@ -17,9 +24,13 @@ import { zoo } from './zoo.js';
 
 afterEach(closeAll);
 
-const scenes = zoo.flatMap((animal) =>
-  Object.entries(recordingOf(animal).scenes).map(([name, scene]) => ({ animal, name, scene, title: animal.name })),
-);
+const scenes = zoo.flatMap((animal) => {
+  const { scenes: plain, overStream = {} } = recordingOf(animal);
+  return [
+    ...Object.entries(plain).map(([name, scene]) => ({ animal, name, scene, starts: 'plain' as const })),
+    ...Object.entries(overStream).map(([name, scene]) => ({ animal, name, scene, starts: 'over a stream' as const })),
+  ].map((played) => ({ ...played, title: `${animal.name}, start ${played.starts}` }));
+});
 
 describe('servers of others, as they were recorded', () => {
   it.each(zoo)('the recording of $name is of the version that is named', (animal) => {
@@ -32,28 +43,59 @@ describe('servers of others, as they were recorded', () => {
     expect(Object.keys(recorded).sort()).toEqual(Object.keys(animal.ends).sort());
   });
 
+  it.each(zoo.filter(({ name }) => name.startsWith('a2a-')))(
+    'F62: of $name, which streams, each scene is recorded with a start over a stream too, and a whole stream',
+    (animal) => {
+      const { scenes: plain, overStream = {}, streams = [] } = recordingOf(animal);
+      expect(streams).toHaveLength(1);
+      // A start that is lost is looked for; one over a stream is not lost.
+      expect(Object.keys(overStream).sort()).toEqual(
+        Object.keys(plain)
+          .filter((name) => name !== 'find')
+          .sort(),
+      );
+    },
+  );
+
   it.each(scenes)(
     'F60-F66, F70, F72: $title: $name ends as it should, with one start',
-    async ({ animal, name, scene }) => {
+    async ({ animal, name, scene, starts }) => {
       const server = await serveAnimal(animal);
       const http = httpClient(isSilent(scene) ? { limits: { headersMs: 50 } } : {});
       const entry = animal.entry(server.origin);
       const config = scene.finds === true ? { ...entry, probeByContext: true } : entry;
-      const transport = createTransports({ zoo: config }, transportDeps(http)).get('zoo');
+      const deps = transportDeps(starts === 'plain' ? withoutStreams(http) : http);
+      const transport = createTransports({ zoo: config }, deps).get('zoo');
       const played = await play(transport, scene.request, { ...scene, readsMax: 12 });
-      expect(endOf(played)).toEqual(animal.ends[name]);
+      const ends = starts === 'plain' ? animal.ends : { ...animal.ends, ...animal.endsOverStream };
+      expect(endOf(played)).toEqual(ends[name]);
       expect(server.starts()).toBe(1);
       expect(server.unknown).toEqual([]);
+      const received = server.received.map(({ httpMethod: method, path, text: body }) => ({ method, path, body }));
+      expect(received.some(isOverStream)).toBe(starts === 'over a stream');
       // The same requests in the same order; reads may be fewer.
-      const asked = server.received.map(({ httpMethod, path, text }) =>
-        operationOf({ method: httpMethod, path, body: text }),
-      );
+      const asked = received.map(operationOf);
       const recorded = scene.exchanges.map(({ request }) => operationOf(request));
       expect([...new Set(asked)]).toEqual([...new Set(recorded)]);
       expect(asked.filter(isWrite)).toEqual(recorded.filter(isWrite));
     },
   );
 });
+
+test.each(['quick', 'slow'])(
+  'what an agent of LangGraph said is in the history that its task is given: %s',
+  async (name) => {
+    const animal = zoo.find((one) => one.name === 'a2a-langgraph')!;
+    const server = await serveAnimal(animal);
+    const { request } = recordingOf(animal).overStream?.[name] ?? {};
+    const transport = createTransports({ zoo: animal.entry(server.origin) }, transportDeps(httpClient())).get('zoo');
+    const { reads } = await play(transport, request!);
+    expect(reads.at(-1)).toMatchObject({
+      kind: 'ended',
+      end: { kind: 'completed', result: { history: expect.arrayContaining([said('three rows')]) as unknown } },
+    });
+  },
+);
 
 describe('streams of others, as they were recorded', () => {
   const streams = zoo.flatMap((animal) =>
@@ -169,6 +211,9 @@ function recordedStart(exchanges: readonly RecordedExchange[]) {
   return { body: found?.request.body, ms: found?.ms };
 }
 
+const said = (text: string): unknown =>
+  expect.objectContaining({ role: 'ROLE_AGENT', parts: [expect.objectContaining({ text })] });
+
 const isWrite = (operation: string): boolean => /send|call$|cancel/i.test(operation);
 
 /** The start had no answer for as long as the client waited. */
@@ -179,15 +224,15 @@ function isSilent({ exchanges }: RecordedScene): boolean {
 /** What a caller makes of it. A start of unknown fate is a `silent` one. */
 function endOf({ start, reads }: Played): SceneEnd | string {
   const last = reads.at(-1);
-  if (last?.kind === 'ended') return said(last.end);
+  if (last?.kind === 'ended') return endSaid(last.end);
   if (last !== undefined) return last.kind === 'working' ? { kind: 'working' } : last.error.message;
-  if (start.kind === 'ended') return said(start.end);
+  if (start.kind === 'ended') return endSaid(start.end);
   if (start.kind === 'unknown') return { kind: 'silent' };
   if (start.kind !== 'refused') return start.kind;
   return { kind: 'refused', reason: start.error.message.replace(/^the server answered with error -?\d+: /, '') };
 }
 
-function said(end: RemoteEnd): SceneEnd {
+function endSaid(end: RemoteEnd): SceneEnd {
   if (end.kind === 'completed')
     return { kind: 'completed', text: textOf({ ...end, server: 'zoo' }), ...(end.isError ? { isError: true } : {}) };
   const { code, message } = end.error;

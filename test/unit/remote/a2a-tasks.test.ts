@@ -469,6 +469,26 @@ describe('answers that are written otherwise', () => {
     expect(supplier.calls()).toHaveLength(2);
   });
 
+  it('F65: so is one with a status message alone, which may be the word of the server; the message stands where that brings nothing', async () => {
+    const word = { messageId: 'w', role: 'ROLE_AGENT', parts: [{ text: 'Task completed successfully' }] };
+    const said = { messageId: 'b', role: 'ROLE_AGENT', parts: [{ text: '42' }] };
+    const told = { ...empty, status: { ...empty.status, message: word } };
+    const supplier = await agent(jsonRpc);
+    let keepsHistory = true;
+    supplier.answer = (request, response) => {
+      const { historyLength } = request.body.params as { historyLength?: number };
+      if ((historyLength ?? 0) === 0) result(response, request, told);
+      else if (keepsHistory) result(response, request, { ...told, history: [said] });
+      else json(response, {}, 503);
+    };
+    expect(await supplier.transport().get(handle)).toMatchObject({ end: { result: { history: [said] } } });
+    keepsHistory = false;
+    expect(await supplier.transport().get(handle)).toMatchObject({
+      kind: 'ended',
+      end: { kind: 'completed', result: { status: { message: word } } },
+    });
+  });
+
   it('F65: so is one that had ended when it was started, by the first read', async () => {
     const supplier = await agent(jsonRpc);
     supplier.answer = (request, response) => {

@@ -1,5 +1,8 @@
 // LangGraph API 0.16.7 (`langgraph dev`) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
+// A start over a stream names its task at once. A read of a task has no artifacts: the server's own word stands where an
+// answer would, and what the agent said is in the history.
+//
 // An agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done;
 // a task whose caller has hung up goes on, is listed by its context and can be cancelled.
 
@@ -19,5 +22,11 @@ export const a2aLanggraph: ZooAnimal = {
     cancel: { kind: 'silent' },
     find: { kind: 'cancelled' },
     fail: { kind: 'failed', reason: 'Error executing assistant: RuntimeError' },
+  },
+  endsOverStream: {
+    quick: { kind: 'completed', text: 'Task completed successfully' },
+    slow: { kind: 'completed', text: 'Task completed successfully' },
+    cancel: { kind: 'cancelled' },
+    fail: { kind: 'failed', reason: 'Task failed with status: error' },
   },
 };

@@ -1,5 +1,6 @@
 // The A2A SDK for Python, 0.3.26, over JSON-RPC 0.3, recorded on 2026-11-30.
 //
+// An agent that breaks before there is a task breaks off the stream, so nobody knows what a start over a stream has come to.
 // An agent that breaks after its task was made leaves it working for ever. History comes with each read, asked for or not.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
@@ -24,4 +25,5 @@ export const a2aPython03: ZooAnimal = {
     crash: { kind: 'refused', reason: 'the agent broke' },
     'late-crash': { kind: 'working' },
   },
+  endsOverStream: { crash: { kind: 'silent' } },
 };

@@ -1,0 +1,47 @@
+import { afterEach, expect, it } from 'vitest';
+import { silentLog } from '../../../lib/base/log.js';
+import { startLocalEngine } from '../../../lib/local/engine.js';
+import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
+import { TokenKeys } from '../../../lib/tokens/token-keys.js';
+import { a2aAgent, defineApp } from '../../../lib/workflow/app.js';
+import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { closeAll, serve } from '../../unit/remote/loopback.js';
+
+afterEach(closeAll);
+
+it('F62: starts that nobody answers, 200 of them, hold up no start at another server', async () => {
+  let whenCalled = (): void => undefined;
+  const called = async (): Promise<void> => new Promise((resolve) => (whenCalled = resolve));
+  const neverAnswered = (): void => {
+    whenCalled();
+  };
+  const [patient, other] = [await serve(neverAnswered), await serve(neverAnswered)];
+  const calls = defineWorkflow<{ server: string }>({
+    name: 'calls',
+    run: async (ctx, { server }) => {
+      await ctx.callRemoteTask({ server, message: { parts: [{ text: 'report' }] } });
+    },
+  });
+  const engine = await startLocalEngine({
+    app: defineApp({
+      workflows: [calls],
+      servers: { patient: a2aAgent({ url: patient.url }), other: a2aAgent({ url: other.url }) },
+    }),
+    table: new MemoryTable(),
+    tokens: new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32) }]),
+    log: silentLog,
+    port: 0,
+  });
+  const start = async (server: string): Promise<void> => {
+    const body = JSON.stringify({ workflow: 'calls', input: { server } });
+    const headers = { 'content-type': 'application/json' };
+    expect((await fetch(`${engine.url}/runs`, { method: 'POST', headers, body })).ok).toBe(true);
+  };
+  // One after the other, so that no batch has two of them.
+  for (let at = 0; at < 200; at++) await Promise.all([called(), start('patient')]);
+  await Promise.all([called(), start('other')]);
+  expect([patient.received.length, other.received.length]).toEqual([200, 1]);
+  // What is under way ends with its connections, and the engine with that.
+  await closeAll();
+  await engine.stop();
+});
