@@ -6,7 +6,15 @@ import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import { listRemoteTasks } from '../../lib/operations/views/remote-tasks.js';
 import type { RemoteTaskTransport, StartRequest } from '../../lib/remote/transport.js';
 import { createTransports } from '../../lib/remote/wiring/transports.js';
-import { closeAll, httpClient, json, result, serve, transportDeps, type LoopbackServer } from '../unit/remote/loopback.js';
+import {
+  closeAll,
+  httpClient,
+  json,
+  result,
+  serve,
+  transportDeps,
+  type LoopbackServer,
+} from '../unit/remote/loopback.js';
 import { aFlow, endedAfterMs, eventTypes, startMs, type Flow, type Started } from './support.js';
 
 afterEach(closeAll);

@@ -14,7 +14,15 @@ import { a2aAgent, defineApp, mcpServer, type ServerConfig } from '../../lib/wor
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import { secret, type ServerAuth } from '../../lib/workflow/server-auth.js';
 import { run } from '../unit/cli/in-process.js';
-import { closeAll, closedPort, httpClient, json, type Received, serve, transportDeps } from '../unit/remote/loopback.js';
+import {
+  closeAll,
+  closedPort,
+  httpClient,
+  json,
+  type Received,
+  serve,
+  transportDeps,
+} from '../unit/remote/loopback.js';
 
 afterEach(closeAll);
 

@@ -128,7 +128,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'stream-start-repeated',
     rule: 'a start over a stream whose process died is repeated only where the agent dedupes (F62)',
-    file: 'lib/operations/remote-target.ts',
+    file: 'lib/operations/remote-task/remote-target.ts',
     edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
     caughtBy: testsIn(
       'test/engine/stream-starts.test.ts',
@@ -138,7 +138,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'stream-start-in-a-turn-repeated',
     rule: '... whether a worker made it or a turn (F62)',
-    file: 'lib/operations/remote-target.ts',
+    file: 'lib/operations/remote-task/remote-target.ts',
     edits: [{ find: 'mayRepeat: dedupes, mayLook,', replace: 'mayRepeat: true, mayLook,' }],
     caughtBy: testsIn(
       'test/engine/stream-starts.test.ts',

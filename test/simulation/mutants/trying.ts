@@ -22,7 +22,7 @@ export const tryingMutants: readonly Mutant[] = [
     rule: 'a task that nobody waits for any longer is cancelled',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: 'const { kind } = await transport.cancel(handle);', replace: "const kind = 'done';" }],
-    caughtBy: testsIn('test/remote/try-call.test.ts', 'cancels the task when the time is over'),
+    caughtBy: testsIn('test/unit/remote/try-call.test.ts', 'cancels the task when the time is over'),
   },
   {
     name: 'try-impatient-start',
@@ -34,14 +34,14 @@ export const tryingMutants: readonly Mutant[] = [
         replace: 'idempotencyKey: options.idempotencyKey }',
       },
     ],
-    caughtBy: testsIn('test/remote/try-call.test.ts', 'waits for the answer to the start'),
+    caughtBy: testsIn('test/unit/remote/try-call.test.ts', 'waits for the answer to the start'),
   },
   {
     name: 'try-deaf-to-ctrl-c',
     rule: 'a person may give up before the start is answered',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: "if (signal.aborted) return { kind: 'start_given_up' };", replace: '' }],
-    caughtBy: testsIn('test/remote/try-call.test.ts', 'gives up a start'),
+    caughtBy: testsIn('test/unit/remote/try-call.test.ts', 'gives up a start'),
   },
   {
     name: 'try-error-is-success',

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createDeps } from '../../../lib/aws/deps.js';
-import { readEnv, readManagementAccess, readManagementToken, readPayloadKeySources } from '../../../lib/topology/env.js';
+import {
+  readEnv,
+  readManagementAccess,
+  readManagementToken,
+  readPayloadKeySources,
+} from '../../../lib/topology/env.js';
 import { createPayloadCipher, parseTokenKeys } from '../../../lib/aws/keys.js';
 import { defineApp } from '../../../lib/workflow/app.js';
 
