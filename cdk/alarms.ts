@@ -32,7 +32,11 @@ export interface AlarmRule {
 }
 
 /** One for each way in which a deployment can stop doing its work, or be tried by strangers, without anybody noticing. */
-export function alarmRules({ table, functions, deadLetters }: AlarmParts): readonly AlarmRule[] {
+export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
+  return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts)];
+}
+
+function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
   return [
     {
       id: 'OldestDueAlarm',
@@ -64,38 +68,49 @@ export function alarmRules({ table, functions, deadLetters }: AlarmParts): reado
       breaching: 1,
       missing: TreatMissingData.NOT_BREACHING,
     },
-    ...(['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
-      id: `${name}DeadLettersAlarm`,
-      anchor: `${name.toLowerCase()}-dead-letters`,
-      says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
-      // Their number and not how many were sent there: that does not count those that Lambda moves.
-      metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
-        period: Duration.minutes(1),
-        statistic: 'Maximum',
-      }),
-      above: 0,
-      periods: 1,
-      missing: TreatMissingData.NOT_BREACHING,
-    })),
-    {
-      id: 'RecursionAlarm',
-      anchor: 'recursion',
-      says: 'Lambda has stopped a loop of invocations.',
-      metric: new MathExpression({
-        expression: 'SUM(METRICS())',
-        label: 'RecursiveInvocationsDropped',
-        period: Duration.minutes(5),
-        usingMetrics: Object.fromEntries(
-          Object.entries(functions).map(([name, user]) => [
-            name,
-            user.metric('RecursiveInvocationsDropped', { statistic: 'Sum', period: Duration.minutes(5) }),
-          ]),
-        ),
-      }),
-      above: 0,
-      periods: 1,
-      missing: TreatMissingData.NOT_BREACHING,
-    },
+  ];
+}
+
+function deadLetterRules({ deadLetters }: AlarmParts): readonly AlarmRule[] {
+  return (['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
+    id: `${name}DeadLettersAlarm`,
+    anchor: `${name.toLowerCase()}-dead-letters`,
+    says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
+    // Their number and not how many were sent there: that does not count those that Lambda moves.
+    metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(1),
+      statistic: 'Maximum',
+    }),
+    above: 0,
+    periods: 1,
+    missing: TreatMissingData.NOT_BREACHING,
+  }));
+}
+
+function recursion({ functions }: AlarmParts): AlarmRule {
+  return {
+    id: 'RecursionAlarm',
+    anchor: 'recursion',
+    says: 'Lambda has stopped a loop of invocations.',
+    metric: new MathExpression({
+      expression: 'SUM(METRICS())',
+      label: 'RecursiveInvocationsDropped',
+      period: Duration.minutes(5),
+      usingMetrics: Object.fromEntries(
+        Object.entries(functions).map(([name, user]) => [
+          name,
+          user.metric('RecursiveInvocationsDropped', { statistic: 'Sum', period: Duration.minutes(5) }),
+        ]),
+      ),
+    }),
+    above: 0,
+    periods: 1,
+    missing: TreatMissingData.NOT_BREACHING,
+  };
+}
+
+function refusals({ table }: AlarmParts): readonly AlarmRule[] {
+  return [
     {
       id: 'PushAuthAlarm',
       anchor: 'push-auth-failures',

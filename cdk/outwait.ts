@@ -117,6 +117,7 @@ export class Outwait extends Construct {
   }
 
   #environment(name: FunctionName, props: OutwaitProps): Record<string, string> {
+    const management = name === 'api' ? this.#managementEnvironment(props) : undefined;
     return {
       ...props.environment,
       [envNames.table]: this.table.tableName,
@@ -132,7 +133,7 @@ export class Outwait extends Construct {
         [envNames.eventBus]:
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
       }),
-      ...(name === 'api' ? this.#managementEnvironment(props) : {}),
+      ...management,
     };
   }
 

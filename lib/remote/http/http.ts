@@ -106,7 +106,7 @@ export class GuardedHttpClient implements HttpClient {
     const limits = { ...this.#limits, ...request.limits };
     const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
     try {
-      return await this.#send(url, rule, request, limits, deadline.signal);
+      return await this.#send(request, { url, rule }, limits, deadline.signal);
     } catch (thrown) {
       return failure(thrown, deadline.passed());
     } finally {
@@ -129,9 +129,8 @@ export class GuardedHttpClient implements HttpClient {
   }
 
   async #send(
-    url: URL,
-    rule: AddressRule,
     request: HttpRequest,
+    { url, rule }: { readonly url: URL; readonly rule: AddressRule },
     limits: HttpLimits,
     signal: AbortSignal,
   ): Promise<HttpReply> {

@@ -113,7 +113,7 @@ export const jobsMutants: readonly Mutant[] = [
   {
     name: 'job-inherited-names',
     rule: 'a path finds what was sent, and nothing that every object has',
-    file: jobs,
+    file: 'lib/remote/mcp/tool-reply.ts',
     edits: [
       {
         find: "typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)",
