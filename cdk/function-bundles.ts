@@ -9,8 +9,10 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type FunctionName, functions } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
-import { bundlingMaxMs } from '../lib/base/limits.js';
 import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
+
+/** Loading an app and bundling its functions takes seconds; code that never gives up the thread is ended after this. */
+const bundlingMaxMs = 120_000;
 
 const here = fileURLToPath(import.meta.url);
 /** The entries of the functions lie beside this folder, in a clone and in the package. */

@@ -3,9 +3,11 @@ import { secretsOfApp } from '../lib/aws/app-secrets.js';
 import { envNames } from '../lib/topology/env.js';
 import { bundleApp, importApp } from '../lib/aws/load-app.js';
 import { EngineError, isEngineError } from '../lib/base/errors.js';
-import { functionStartMaxMs } from '../lib/base/limits.js';
 import type { BundleOutcome, BundleRequest, FunctionVariables } from './bundle-request.js';
 import { unreadableSecrets } from './unreadable-secrets.js';
+
+/** How long Lambda waits for a function to load its code, the first time. */
+const functionStartMaxMs = 10_000;
 
 /** What Lambda sets, each to something else wherever it runs. */
 const setByLambda = /^(AWS_|LAMBDA_|_|(PATH|LANG|TZ|NODE_PATH|LD_LIBRARY_PATH)$)/;

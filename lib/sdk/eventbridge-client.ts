@@ -1,7 +1,11 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { awsRequestHandler } from './aws-request-handler.js';
-import { busConnectTimeoutMs, busRequestAttempts, busRequestTimeoutMs } from '../base/limits.js';
 import { standIn } from './stand-in.js';
+
+const busConnectTimeoutMs = 1_000;
+const busRequestTimeoutMs = 3_000;
+/** Attempts of the SDK for one request: a later turn makes up for what is not published. */
+const busRequestAttempts = 2;
 
 export interface EventBridgeClientOptions {
   /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { remoteReplyMaxBytes, taskListMs, watchMaxMs, watchQuietMs } from '../../base/limits.js';
+import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
 import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint/endpoint.js';
@@ -43,6 +43,12 @@ import { answerParts } from './question.js';
 import { partsOf, problemWithParts } from './request-parts.js';
 import { isEmptyEnd, lacksArtifacts, readAnswerResult, readTaskList, type SendReply } from './read-reply.js';
 import { TaskStream } from './task-stream.js';
+import { taskListMs } from './limits.js';
+
+/** Nobody waits for what is watched, so a stream may simply end. */
+const watchMaxMs = 900_000;
+/** Servers send a sign of life each 15 s or so. */
+const watchQuietMs = 60_000;
 
 /** An agent that speaks A2A 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC. */
 export class A2aTransport implements RemoteTaskTransport {

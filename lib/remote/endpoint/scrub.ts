@@ -1,8 +1,11 @@
 import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars, scrubMinChars } from '../../base/limits.js';
+import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteEnd, RemoteQuestion } from '../transport.js';
+
+/** Secrets shorter than this are not looked for in texts of a remote: they would match by chance. */
+const scrubMinChars = 4;
 
 /** A reply of a transport, or a part of one, that may hold text of the server. */
 export interface Reply {

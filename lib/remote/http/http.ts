@@ -2,9 +2,12 @@ import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import { storedError, type StoredError } from '../../base/errors.js';
-import { connectTimeoutMs, headersTimeoutMs, remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
+import { remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
 import { isAllowedAddress, type AddressRule } from './address-rule.js';
 import { codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
+
+const connectTimeoutMs = 3_000;
+const headersTimeoutMs = 20_000;
 
 export interface HttpRequest {
   /** Default POST. */
