@@ -6,14 +6,14 @@ import type { ServerLook } from '../remote/try/findings.js';
 import type { WireEvent } from '../remote/try/wire-tap.js';
 import type { RemoteEnd } from '../remote/transport.js';
 import { dataOf, textOf } from '../workflow/outcome.js';
-import { plain } from './plain.js';
+import { printable } from './printable.js';
 
 const textShownBytes = 2_048;
 const nameWidth = 17;
 
 /** What was found, a line for each thing. */
 export function formatLook(look: ServerLook & { readonly entry?: string }): string {
-  const row = (label: string, text: string): string => `${label.padEnd(nameWidth)}${plain(text)}`;
+  const row = (label: string, text: string): string => `${label.padEnd(nameWidth)}${printable(text)}`;
   return [
     ...look.facts.map(({ name, text }) => row(name, text)),
     ...look.missing.map((text) => row('missing', text)),
@@ -37,14 +37,14 @@ export function formatWireEvent({ method, url, body, status, mediaType, reply, p
 export function formatNews(news: Exclude<CallNews, { kind: 'waiting' }>): string {
   switch (news.kind) {
     case 'started':
-      return `started          task ${plain(news.taskId)}`;
+      return `started          task ${printable(news.taskId)}`;
     case 'working':
       return [
-        `working          ${plain(news.state)}${news.note === undefined ? '' : `: ${plain(news.note)}`}`,
-        ...news.questions.map((question) => `asks             ${plain(question)} (nobody answers here)`),
+        `working          ${printable(news.state)}${news.note === undefined ? '' : `: ${printable(news.note)}`}`,
+        ...news.questions.map((question) => `asks             ${printable(question)} (nobody answers here)`),
       ].join('\n');
     case 'unreadable':
-      return `read failed      ${plain(news.error.message)} (${news.error.code})`;
+      return `read failed      ${printable(news.error.message)} (${news.error.code})`;
   }
 }
 
@@ -53,20 +53,21 @@ export function formatCall(call: TriedCall): string {
   const row = (text: string): string => `outcome          ${text}`;
   switch (call.kind) {
     case 'ended':
-      if (call.end.kind === 'failed') return row(`failed: ${plain(call.end.error.message)} (${call.end.error.code})`);
+      if (call.end.kind === 'failed')
+        return row(`failed: ${printable(call.end.error.message)} (${call.end.error.code})`);
       return row(
         `${call.end.isError ? 'completed with an error' : 'completed'}${isEmpty(call.end) ? ', with neither text nor data in it' : ''}: ${cutUtf8(JSON.stringify(call.end.result), textShownBytes)}`,
       );
     case 'not_started':
       return row(
-        `${call.mayRun ? 'not known if anything was started' : 'not started'}: ${plain(call.error.message)} (${call.error.code})`,
+        `${call.mayRun ? 'not known if anything was started' : 'not started'}: ${printable(call.error.message)} (${call.error.code})`,
       );
     case 'asked':
       return row(
-        `not started: the server asks first, and nobody answers here: ${call.questions.map(({ message }) => plain(message)).join('; ')}`,
+        `not started: the server asks first, and nobody answers here: ${call.questions.map(({ message }) => printable(message)).join('; ')}`,
       );
     case 'lost':
-      return row(`lost: the server no longer knows the task: ${plain(call.error.message)}`);
+      return row(`lost: the server no longer knows the task: ${printable(call.error.message)}`);
     case 'start_given_up':
       return row('given up after Ctrl-C, before the server had answered the start: a task may be running');
     case 'given_up':

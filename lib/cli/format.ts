@@ -10,11 +10,11 @@ import type { RemoteTaskPage } from '../operations/views/remote-tasks.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/views/read-runs.js';
 import type { ScheduleView } from '../operations/schedules/schedules.js';
 import type { Exported } from './commands/export.js';
-import { plain, plainJson } from './plain.js';
+import { printable, printableJson } from './printable.js';
 import type { Redriven } from './commands/redrive.js';
 import type { ReplayedFile } from './commands/replay.js';
 
-// What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
+// What the commands print for a person. Whatever comes from outside goes through `printable`, in rows and in tables.
 
 const valueMaxChars = 400;
 
@@ -71,12 +71,12 @@ export function formatOutcome(outcome: RunOutcome): string {
     case 'completed':
       return outcome.result === undefined ? 'completed' : `completed: ${value(outcome.result)}`;
     case 'failed':
-      return plain(`failed: ${outcome.error.message} (${outcome.error.code})`);
+      return printable(`failed: ${outcome.error.message} (${outcome.error.code})`);
     case 'continued':
-      return plain(`continued as ${outcome.nextRunId}`);
+      return printable(`continued as ${outcome.nextRunId}`);
     case 'cancelled':
     case 'terminated':
-      return outcome.reason === undefined ? outcome.status : plain(`${outcome.status}: ${outcome.reason}`);
+      return outcome.reason === undefined ? outcome.status : printable(`${outcome.status}: ${outcome.reason}`);
   }
 }
 
@@ -132,7 +132,7 @@ export function formatInputs({
   readonly inputs: readonly InputView[];
   readonly cursor?: string;
 }): string {
-  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (inputs.length === 0) return `no questions${more}`;
   return inputs.map(formatInput).join('\n\n') + more;
 }
@@ -151,7 +151,7 @@ function formatInput(input: InputView): string {
 }
 
 export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string {
-  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
   if (tasks.length === 0) return `no remote tasks${more}`;
   const table = formatTable([
     ['RUN', 'WAIT', 'SERVER', 'TASK', 'STATE', 'SINCE'],
@@ -163,7 +163,7 @@ export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string 
 }
 
 export function formatList({ runs, cursor }: RunList): string {
-  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
   const table = formatTable([
     ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED'],
@@ -180,7 +180,7 @@ export function formatList({ runs, cursor }: RunList): string {
 
 /** Without the tokens: a screen is shared more easily than a file. */
 export function formatWaits({ waits, nextAfter }: ExternalWaitPage): string {
-  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
   if (waits.length === 0) return `no waits${more}`;
   const table = formatTable([
     ['RUN', 'WAIT', 'KIND', 'NAME', 'SERVER', 'SINCE', 'DEADLINE'],
@@ -209,7 +209,7 @@ export function formatHistory({ events, uncommitted = [] }: HistoryView): string
 
 export function formatNews({ events, progress }: RunNews): string {
   const line = (atMs: number, what: string, details: object): string =>
-    plain(`${time(atMs)}  ${what}  ${value(details as JsonValue)}`);
+    printable(`${time(atMs)}  ${what}  ${value(details as JsonValue)}`);
   return [
     ...events.map(({ atMs, type, ...details }) => line(atMs, type, details)),
     ...progress.map(({ atMs, kind, ...details }) => line(atMs, `remote ${kind}`, details)),
@@ -245,7 +245,7 @@ export function formatSchedules(schedules: readonly ScheduleView[]): string {
       optionalTime(schedule.waitingTickAtMs),
     ]),
   ]);
-  return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [plain(problem)]))].join('\n');
+  return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [printable(problem)]))].join('\n');
 }
 
 /** How many fit, by workflow and version, then each that does not. */
@@ -263,15 +263,15 @@ export function formatReplays(results: readonly ReplayedFile[]): string {
   });
   const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
   const faults = results.flatMap(({ file, error }) =>
-    error === undefined ? [] : [plain(`${file}: ${error.message} (${error.code})`)],
+    error === undefined ? [] : [printable(`${file}: ${error.message} (${error.code})`)],
   );
   return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
 }
 
 export function formatExport({ folder, histories, failed }: Exported): string {
   return [
-    plain(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
-    ...failed.map(({ runId, reason }) => plain(`not exported: ${runId}: ${reason}`)),
+    printable(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
+    ...failed.map(({ runId, reason }) => printable(`not exported: ${runId}: ${reason}`)),
   ].join('\n');
 }
 
@@ -298,11 +298,11 @@ export function formatServers(servers: readonly ServerView[]): string {
 }
 
 function formatRows(rows: readonly Row[]): string {
-  return rows.map(([name, text]) => `${name.padEnd(10)} ${plain(text)}`).join('\n');
+  return rows.map(([name, text]) => `${name.padEnd(10)} ${printable(text)}`).join('\n');
 }
 
 function formatTable(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(plain));
+  const cells = rows.map((row) => row.map(printable));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
   return cells
     .map((row) =>
@@ -322,6 +322,6 @@ function time(atMs: number): string {
 
 /** JSON in one line. */
 export function value(given: JsonValue): string {
-  const text = plainJson(given);
+  const text = printableJson(given);
   return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)}…`;
 }

@@ -17,7 +17,7 @@ import type { ServerConfig } from '../workflow/app.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { formatCall, formatLook, formatNews, formatWireEvent } from './format-try.js';
 import { print } from './output.js';
-import { plainLines } from './plain.js';
+import { printableLines } from './printable.js';
 
 export interface TryFlags {
   readonly config: string;
@@ -137,7 +137,7 @@ async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, 
 
 /** A line for a person, as it comes; nothing where JSON is asked for. */
 function say({ json }: TryFlags, text: string): void {
-  if (json !== true) console.log(plainLines(text));
+  if (json !== true) console.log(printableLines(text));
 }
 
 /** For a person alone, and beside what the call brings. */

@@ -233,9 +233,9 @@ export class A2aTransport implements RemoteTaskTransport {
     const call = callFor(to, { kind: 'subscribe', taskId: handle.taskId }, extensions);
     const rpcId = 'url' in call ? undefined : this.#deps.random.hex(16);
     const limits = { headersMs: watchQuietMs, replyMaxBytes: remoteReplyMaxBytes };
-    await this.#endpoint.follow((scrub) => {
+    await this.#endpoint.follow((redact) => {
       const { push } = new TaskStream(handle, rpcId, (event) => {
-        onEvent('note' in event ? { ...event, note: scrub(event.note) } : event);
+        onEvent('note' in event ? { ...event, note: redact(event.note) } : event);
       });
       const plain = 'url' in call ? call : asPlain(call, to.url, rpcId ?? '');
       return { ...plain, enough: push, signal, limits };

@@ -12,7 +12,7 @@ import type { Log } from '../../base/log.js';
 import { healthy, type ServerHealth } from '../../history/server-health.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { EffectiveLimits } from '../../workflow/server-limits.js';
-import { Gate } from './gate.js';
+import { Semaphore } from './semaphore.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { Admission, AdmissionPurpose, Held } from '../transport.js';
 
@@ -65,7 +65,7 @@ export class ServerGuard {
   readonly #server: string;
   readonly #limits: EffectiveLimits;
   readonly #deps: GuardDeps;
-  readonly #starts: Gate;
+  readonly #starts: Semaphore;
   readonly #reading = new SingleFlight<ServerHealth>();
   #known: { readonly health: ServerHealth; readonly readAtMs: EpochMs } | undefined;
 
@@ -73,7 +73,7 @@ export class ServerGuard {
     this.#server = server;
     this.#limits = limits;
     this.#deps = deps;
-    this.#starts = new Gate({
+    this.#starts = new Semaphore({
       places: startsPerServer,
       waiters: startsWaiting,
       waitMaxMs: startsWaitMaxMs,

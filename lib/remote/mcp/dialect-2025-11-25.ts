@@ -5,7 +5,7 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { remoteError } from '../rpc/remote-error.js';
-import type { Reply } from '../endpoint/scrub.js';
+import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
 import {

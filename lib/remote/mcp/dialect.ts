@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Exchange } from '../rpc/exchange.js';
-import type { Reply } from '../endpoint/scrub.js';
+import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
 import { unknown } from '../rpc/remote-error.js';
 import { isTransient, pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
