@@ -9,16 +9,10 @@ import type { ServerView } from '../operations/views/list-servers.js';
 import type { RemoteTaskPage } from '../operations/views/remote-tasks.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/views/read-runs.js';
 import type { ScheduleView } from '../operations/schedules/schedules.js';
-import type { Exported } from './commands/export.js';
-import { printable, printableJson } from './printable.js';
-import type { Redriven } from './commands/redrive.js';
-import type { ReplayedFile } from './commands/replay.js';
+import { printable } from './printable.js';
+import { formatRows, formatTable, type Row, time, value } from './table.js';
 
-// What the commands print for a person. Whatever comes from outside goes through `printable`, in rows and in tables.
-
-const valueMaxChars = 400;
-
-type Row = readonly [name: string, text: string];
+// What the commands print for a person of runs, questions, remote tasks, servers and schedules.
 
 export function formatRun(run: RunView): string {
   const rows: Row[] = [
@@ -248,40 +242,6 @@ export function formatSchedules(schedules: readonly ScheduleView[]): string {
   return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [printable(problem)]))].join('\n');
 }
 
-/** How many fit, by workflow and version, then each that does not. */
-export function formatReplays(results: readonly ReplayedFile[]): string {
-  if (results.length === 0) return 'no histories';
-  const groups = new Map<string, ReplayedFile[]>();
-  for (const result of results) {
-    const key = JSON.stringify([result.workflow, result.version]);
-    groups.set(key, [...(groups.get(key) ?? []), result]);
-  }
-  const rows = [...groups.values()].map((group) => {
-    const fit = group.filter(({ kind }) => kind === 'clean').length;
-    const { workflow = '', version = '' } = group[0] ?? {};
-    return [workflow, version, String(group.length), String(fit), String(group.length - fit)];
-  });
-  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
-  const faults = results.flatMap(({ file, error }) =>
-    error === undefined ? [] : [printable(`${file}: ${error.message} (${error.code})`)],
-  );
-  return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
-}
-
-export function formatExport({ folder, histories, failed }: Exported): string {
-  return [
-    printable(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
-    ...failed.map(({ runId, reason }) => printable(`not exported: ${runId}: ${reason}`)),
-  ].join('\n');
-}
-
-export function formatRedriven(queues: readonly Redriven[]): string {
-  return formatTable([
-    ['QUEUE', 'DEAD LETTERS', 'MOVED'],
-    ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
-  ]);
-}
-
 export function formatServers(servers: readonly ServerView[]): string {
   if (servers.length === 0) return 'no servers';
   return formatTable([
@@ -295,33 +255,4 @@ export function formatServers(servers: readonly ServerView[]): string {
       server.leftAloneUntilMs === undefined ? '' : time(server.leftAloneUntilMs),
     ]),
   ]);
-}
-
-function formatRows(rows: readonly Row[]): string {
-  return rows.map(([name, text]) => `${name.padEnd(10)} ${printable(text)}`).join('\n');
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(printable));
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** A remote engine may say anything. */
-function time(atMs: number): string {
-  const date = new Date(atMs);
-  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString();
-}
-
-/** JSON in one line. */
-export function value(given: JsonValue): string {
-  const text = printableJson(given);
-  return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)}…`;
 }

@@ -18,9 +18,10 @@ import {
 } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatOutcome, value } from '../format.js';
+import { formatOutcome } from '../format.js';
 import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
+import { value } from '../table.js';
 
 /** Between two looks at a run that is waited for. */
 const waitIntervalMs = 300;

@@ -3,6 +3,7 @@
 import { defined } from '../../base/defined.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
+import type { CalledOver } from './dialect.js';
 import type { EffectiveJob } from './effective-job.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { isUsableId } from '../endpoint/handle.js';
@@ -13,12 +14,6 @@ import { cancelTrouble, pollTrouble } from '../rpc/failed-exchange.js';
 import { isToolResult, ToolReply } from './tool-reply.js';
 import { readToolResult } from './tool-result.js';
 import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
-
-/** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
-export interface CalledOver {
-  readonly version: string;
-  readonly session?: string;
-}
 
 /** The wire of a handle of a job: an outwait that knows no jobs finds that it knows no such revision. */
 export function jobWire(version: string): string {
