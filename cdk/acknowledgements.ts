@@ -4,7 +4,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import { type Route, routePaths } from '../lib/topology/routes.js';
 
-/** What cdk-nag says of a path that no authorizer stands before. */
+/** Why a path without an authorizer is meant to be so. */
 const withoutAuthorizer: Readonly<Record<Route['access'], string>> = {
   open: 'It tells nothing but that the function answers.',
   capability: 'The token in the path is the credential, an HMAC that the function checks before it does anything else.',
@@ -15,7 +15,7 @@ export interface Findings {
   readonly api: HttpApi;
   readonly hasAuthorizer: boolean;
   readonly sweepDeadLetters: Queue;
-  /** Those that were generated. */
+  /** Generated secrets. */
   readonly secrets: readonly IConstruct[];
 }
 

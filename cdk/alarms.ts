@@ -18,7 +18,7 @@ export interface AlarmParts {
 
 export interface AlarmRule {
   readonly id: string;
-  /** Of the section in the runbook. */
+  /** Anchor of the section in the runbook. */
   readonly anchor: string;
   readonly says: string;
   readonly metric: Metric | MathExpression;
@@ -31,7 +31,7 @@ export interface AlarmRule {
   readonly missing: TreatMissingData;
 }
 
-/** One for each way in which a deployment can stop doing its work, or be tried by strangers, without anybody noticing. */
+/** Rules for each way in which a deployment can stop doing its work, or be tried by strangers, unnoticed. */
 export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
   return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts)];
 }
@@ -61,7 +61,7 @@ function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
       id: 'BlockedRunsAlarm',
       anchor: 'blocked-runs',
       says: 'The deployed code does not fit the history of a run.',
-      // Of two hours, since a blocked run may rest for one until it is looked at again.
+      // Two hours, since a blocked run may rest for one until it is looked at again.
       metric: ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1)),
       above: 0,
       periods: 2,
@@ -132,7 +132,7 @@ function refusals({ table }: AlarmParts): readonly AlarmRule[] {
 const manyRefusals = { above: 20, periods: 1, missing: TreatMissingData.NOT_BREACHING } as const;
 
 export interface AlarmNotice {
-  /** Is told of each alarm and of its end. Default: nobody is. */
+  /** Receives alarm and OK notifications. Default: none. */
   readonly topic?: ITopic | undefined;
   /** Where the section of each alarm is. */
   readonly runbook: string;

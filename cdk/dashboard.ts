@@ -19,7 +19,7 @@ export interface DashboardParts {
 const minute = Duration.minutes(1);
 const fiveMinutes = Duration.minutes(5);
 
-/** One page: the alarms, whether work is done in time, what waits, and what fails. */
+/** Makes one page: the alarms, whether work is done in time, what waits, and what fails. */
 export function createDashboard(scope: Construct, parts: DashboardParts): Dashboard {
   const dashboard = new Dashboard(scope, 'Dashboard');
   dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms: [...parts.alarms], width: 24 }));

@@ -53,7 +53,7 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
     ...defined({ domainMapping: domain === undefined ? undefined : { domainName: domain } }),
   });
   const integration = new HttpLambdaIntegration('Integration', handler, {
-    // One permission for the API, since the policy of a function has room for some 50 of single routes.
+    // A single permission for the API, since the policy of a function has room for some 50 of single routes.
     scopePermissionToRoute: false,
   });
   const authorizer = props.authorizer === undefined ? undefined : createAuthorizer(props.authorizer);

@@ -15,7 +15,7 @@ export interface BundleOptions {
   readonly entries?: Readonly<Record<string, string>>;
   /** Packages that stay outside and are found when the bundle runs, as patterns. Default none. */
   readonly external?: readonly string[];
-  /** Is given what went into the bundles, for whoever measures them. */
+  /** Receives what went into the bundles, so that they can be measured. */
   readonly onMetafile?: (metafile: Metafile) => void;
   /** Default: all that there are. */
   readonly trims?: readonly Trim[];
@@ -94,7 +94,7 @@ function textOf(error: unknown): string {
   return errors.map(({ location, text }) => (location === null ? text : `${placeOf(location)}: ${text}`)).join('; ');
 }
 
-/** As editors count: esbuild counts columns from 0. */
+/** Place of a mistake as editors count: esbuild counts columns from 0. */
 function placeOf({ file, line, column }: Location): string {
   return `${file}:${line}:${column + 1}`;
 }

@@ -1,4 +1,4 @@
-// What a bundle holds less of than esbuild would put into it, and why. Each trim works on files inside of a package whose
+// Trims: what is left out of a bundle that esbuild would put into it, and why. Each trim works on files inside of a package whose
 // version is pinned; a test checks that they are there and what each one saves, so that one which no longer pays can go.
 
 export type Trim = PackageParts | SeparateCopy | Replacement;
@@ -16,13 +16,13 @@ interface Saving {
 export interface PackageParts extends Saving {
   readonly kind: 'parts';
   readonly packageName: string;
-  /** What our own modules get for the package: code that requires files of it. */
+  /** Stands for the package in our own modules: code that requires files of it. */
   readonly entry: string;
   /** Files of the package, and of what it depends on, that they never use, and the code that stands for each. */
   readonly leftOut: readonly { readonly files: RegExp; readonly instead: string }[];
 }
 
-/** What some modules import late is kept apart from the bundle, with copies of its own of what both use. */
+/** Keeps what some modules import late apart from the bundle, with copies of its own of what both use. */
 export interface SeparateCopy extends Saving {
   readonly kind: 'copy';
   readonly importers: RegExp;
@@ -30,7 +30,7 @@ export interface SeparateCopy extends Saving {
   readonly copied: RegExp;
 }
 
-/** One import of a package gets other code. */
+/** Gives one import of a package other code. */
 export interface Replacement extends Saving {
   readonly kind: 'replacement';
   readonly importers: RegExp;

@@ -3,7 +3,7 @@
 
 export interface Route {
   readonly method: 'GET' | 'POST';
-  /** As API Gateway writes it: `{name}` stands for one part of the path. */
+  /** In the form of API Gateway: `{name}` stands for one part of the path. */
   readonly path: string;
   /** `capability`: the token in the path is the credential, so no authorizer may stand before it. */
   readonly access: 'open' | 'management' | 'capability';
@@ -49,7 +49,7 @@ export const routes = {
 
 export type RouteName = keyof typeof routes;
 
-/** What each route does, as docs/reference.md says it. Beside the table, so that no bundle of a function holds the text. */
+/** A summary of each route, in the words of docs/reference.md. Kept beside the table, so that no bundle of a function holds the text. */
 export const routeSummaries: Readonly<Record<RouteName, string>> = {
   checkHealth: 'answers `{ "status": "ok" }`',
   startRun: 'starts a run',

@@ -84,7 +84,7 @@ export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
   // An HTTP API answers for us after 30 s.
   api: { timeoutMs: 29_000, memoryMb: 512, recursiveLoop: 'terminate' },
   turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
-  // It also delays itself, at most 10 times within one claim.
+  // Polls also delay themselves, at most 10 times within one claim.
   poll: { timeoutMs: pollTimeoutMs, memoryMb: 512, recursiveLoop: 'allow' },
   step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
   schedule: { timeoutMs: 60_000, memoryMb: 512, recursiveLoop: 'terminate' },
@@ -111,7 +111,7 @@ export const metrics = {
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
   },
-  /** Those of one version of a function in place of the whole deployment, and which functions write them. */
+  /** Metrics of one version of a function in place of the whole deployment, and which functions write them. */
   byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
   versionDimensions: { function: 'Function', version: 'Version' },
 } as const satisfies {
