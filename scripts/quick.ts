@@ -22,7 +22,7 @@ const { near, furtherCount } = nearTests(imports, code, { stepsMax: 2, filesMax:
 say(`${changed.length} files changed since ${since}; ${near.length} tests are near, ${furtherCount} further away`);
 
 const results = await Promise.all([
-  run('form', ['prettier', '--check', '--ignore-unknown', ...changed]),
+  changed.length === 0 || run('form', ['prettier', '--check', '--ignore-unknown', ...changed]),
   run('types', ['tsc', '-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', `${cache}/lib.tsbuildinfo`]),
   run('types of cdk', [
     ...['tsc', '-p', 'cdk/tsconfig.json', '--incremental', '--tsBuildInfoFile', `${cache}/cdk.tsbuildinfo`],
