@@ -1,15 +1,10 @@
 import { defined } from '../base/defined.js';
 import {
-  ChildFailed,
   EngineError,
-  ExternalWaitFailed,
-  fromStoredError,
   hasCode,
   isEngineError,
   readable,
-  RemoteTaskTimedOut,
   RunCancelled,
-  StepFailed,
   storedError,
   toStoredError,
   type StoredError,
@@ -31,15 +26,16 @@ import type {
 } from '../history/event.js';
 import type { AskedQuestion } from '../history/remote-question.js';
 import type { TokenOutcome } from '../history/settlement.js';
-import type { RemoteOutcome } from '../workflow/context.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
-import type { Command, IssueToken, RunStep, StartChild, StartRemoteTask } from './command.js';
+import type { Command } from './command.js';
 import { createContext } from './context.js';
 import { ContinueAsNew } from './continue-as-new.js';
-import { isRequest, mismatchOf, type RequestEvent } from './mismatch.js';
+import type { Dropped, Given } from './kinds/kind.js';
+import { givenBy, isEnd, isRequest, kindOf, outlivesRun, type RequestEvent } from './kinds/kinds.js';
+import { closingMismatch, deliveryMismatch, mismatchOf } from './mismatch.js';
 import { seededRandom } from './seeded.js';
 import { Signals } from './signals.js';
-import { outlivesRun, Waits } from './waits.js';
+import { Waits } from './waits.js';
 
 /**
  * Rules of replay that histories are written under; a history keeps those that it began with. 1: the run ends with the
@@ -80,12 +76,6 @@ export type ExecutionStatus =
 
 /** Events that the code gives rise to beside its commands. */
 export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
-
-/** Something that the workflow asked for without waiting for it, and that was not in the log when its function settled. */
-export interface Dropped {
-  readonly kind: 'step' | 'remote task' | 'token' | 'child';
-  readonly name: string;
-}
 
 /**
  * Runs an author's function against a history. No IO: history in, commands and status out.
@@ -245,6 +235,15 @@ export class Execution {
     }
     this.#eventCount++;
     this.#nowMs = Math.max(this.#nowMs, event.atMs);
+    if (isRequest(event)) {
+      this.#checkRecorded(event);
+      return;
+    }
+    if (isEnd(event)) {
+      return this.#settle(event.waitId, () => {
+        this.#give(event.waitId, this.#ownCopy(givenBy(event)));
+      });
+    }
     switch (event.type) {
       case 'RunStarted':
         if (event.behaviors > replayBehaviors) {
@@ -259,35 +258,6 @@ export class Execution {
         this.#waits.isStructured = event.behaviors >= 2;
         return this.#advance(() => {
           this.#begin();
-        });
-      case 'StepRequested':
-      case 'TimerStarted':
-      case 'SignalWaitStarted':
-      case 'RemoteTaskRequested':
-      case 'RemoteAnswerRequested':
-      case 'ExternalWaitRequested':
-      case 'ChildRequested':
-        this.#checkRecorded(event);
-        return;
-      case 'StepCompleted':
-        return this.#settle(event.waitId, (waitId) => {
-          // The event is still to be stored: what the workflow does to its result must not get into it.
-          this.#waits.resolve(waitId, this.#live ? toJson(event.result) : event.result);
-        });
-      case 'StepFailed':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, stepFailed(event.error));
-        });
-      case 'TimerFired':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.resolve(waitId, undefined);
-        });
-      case 'SignalWaitTimedOut':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(
-            waitId,
-            new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait'),
-          );
         });
       case 'SignalReceived':
         return this.#receive(event);
@@ -314,14 +284,6 @@ export class Execution {
           );
         });
       }
-      case 'RemoteAnswerDelivered':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.resolve(waitId, undefined);
-        });
-      case 'RemoteAnswerRefused':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, fromStoredError(event.error));
-        });
       case 'TokenSettled':
         return this.#settleToken(event);
       case 'CancelRequested':
@@ -432,7 +394,7 @@ export class Execution {
     warning = 'the run ends without what it asked for',
     isDropped = (command: Command): boolean => !this.#waits.isStructured || !outlivesRun(command),
   ): void {
-    const dropped = asked.filter(isDropped).flatMap((command) => toDropped(command));
+    const dropped = asked.filter(isDropped).flatMap((command) => kindOf(command).toDropped?.(command) ?? []);
     this.#dropped = [...this.#dropped, ...dropped];
     if (!this.#live) return;
     const { runId, workflow, log } = this.#options;
@@ -538,28 +500,18 @@ export class Execution {
   }
 
   #deliver(command: Command, outcome: TokenOutcome): void {
-    const { waitId } = command;
-    switch (command.kind) {
-      case 'startRemoteTask':
-        this.#give(waitId, remoteResult(command, outcome));
-        return;
-      case 'issueToken':
-        this.#give(waitId, externalResult(command, outcome));
-        return;
-      case 'startChild':
-        this.#give(waitId, childResult(command, outcome));
-        return;
-      case 'runStep':
-        if (this.#longSteps.has(waitId)) this.#give(waitId, longStepResult(command, outcome));
-        return;
-      case 'startTimer':
-      case 'waitForSignal':
-      case 'answerRemote':
-        return;
-    }
+    // A step that the log has as one of a turn ends by an event.
+    if (command.kind === 'runStep' && !this.#longSteps.has(command.waitId)) return;
+    const given = kindOf(command).given(command, outcome);
+    if (given !== undefined) this.#give(command.waitId, given);
   }
 
-  #give(waitId: WaitId, given: { readonly value: unknown } | Error): void {
+  /** A new event is still to be stored: what the workflow does to its result must not get into it. */
+  #ownCopy(given: Given): Given {
+    return given instanceof Error || !this.#live ? given : { value: toJson(given.value) };
+  }
+
+  #give(waitId: WaitId, given: Given): void {
     if (given instanceof Error) this.#waits.reject(waitId, given);
     else this.#waits.resolve(waitId, given.value);
   }
@@ -626,150 +578,6 @@ function completed(result: unknown): RunOutcome {
   const error = jsonOverLimit('the result of the workflow is', jsonBytes(json));
   if (error !== undefined) return { status: 'failed', error };
   return { status: 'completed', ...defined({ result: json }) };
-}
-
-type Given = { readonly value: unknown } | Error;
-
-function remoteResult(command: StartRemoteTask, outcome: TokenOutcome): Given {
-  const { server } = command;
-  switch (outcome.kind) {
-    case 'completed': {
-      const { result, isError, taskId, phase } = outcome;
-      const value: RemoteOutcome = {
-        result,
-        isError,
-        server,
-        ...defined({ taskId, phase }),
-      };
-      return { value };
-    }
-    case 'failed':
-      return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
-    case 'timed_out':
-      return remoteTimedOut(command, outcome);
-    case 'abandoned':
-    case 'run_ended':
-      return remoteTimedOut(command, {});
-  }
-}
-
-function remoteTimedOut(
-  { server, name, timeoutMs }: StartRemoteTask,
-  { phase, reason, mayRun, taskId }: Partial<Extract<TokenOutcome, { kind: 'timed_out' }>>,
-): RemoteTaskTimedOut {
-  const seconds = `within ${timeoutMs / 1000} s`;
-  const last = reason === undefined ? '' : ` (${reason})`;
-  const message =
-    phase === undefined
-      ? `remote task "${name}" on "${server}" had no end ${seconds}`
-      : mayRun === true
-        ? `the start of remote task "${name}" on "${server}" had no answer ${seconds}${last}: a task may run there`
-        : `remote task "${name}" on "${server}" was not started ${seconds}${last}`;
-  return new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', message, {
-    details: {
-      server,
-      ...defined({ taskId }),
-      timeoutMs,
-      ...defined({ phase, reason }),
-    },
-  });
-}
-
-function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return outcome.isError
-        ? stepFailed(storedError('STEP_FAILED', `step "${name}" was settled as failed`, { result: outcome.result }))
-        : { value: outcome.isVoid === true ? undefined : outcome.result };
-    case 'failed': {
-      const { code, message, details } = outcome.error;
-      if (code !== 'REMOTE_TASK_FAILED') return stepFailed(outcome.error);
-      // By hand: whoever does that does not say what the wait is for.
-      return stepFailed(
-        storedError('STEP_FAILED', `step "${name}" failed: ${message.replace(/^remote task failed: /, '')}`, details),
-      );
-    }
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return stepFailed(storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }));
-  }
-}
-
-function externalResult({ name, form }: IssueToken, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return { value: { result: outcome.result, isError: outcome.isError } };
-    case 'failed':
-      // Whoever settles a token does not say what its wait is for, so the text begins like that of a remote task.
-      return new ExternalWaitFailed(
-        'EXTERNAL_FAILED',
-        outcome.error.message.replace(/^remote task failed: /, ''),
-        outcome.error.details === undefined ? {} : { details: outcome.error.details },
-      );
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return form === undefined
-        ? new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`)
-        : new EngineError('INPUT_TIMED_OUT', `nobody answered the question "${name}" in time`);
-  }
-}
-
-function childResult({ workflow }: StartChild, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return { value: outcome.result };
-    case 'failed':
-      return new ChildFailed(
-        'CHILD_FAILED',
-        outcome.error.message,
-        outcome.error.details === undefined ? {} : { details: outcome.error.details },
-      );
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return new EngineError('CHILD_TIMED_OUT', `child "${workflow}" had no end before its deadline`);
-  }
-}
-
-function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
-  return storedError(
-    'NONDETERMINISM',
-    `wait ${waitId}: the history gave it the signal ${inboxId}, the workflow now gives that signal to another wait or keeps it. Deploy code that takes the same signals; the run then goes on by itself.`,
-    { waitId, inboxId },
-  );
-}
-
-function closingMismatch(waitId: WaitId): StoredError {
-  return storedError(
-    'NONDETERMINISM',
-    `wait ${waitId}: in the history a race, a scope or a cancel has closed it, the workflow now waits for it. Deploy code that closes the same waits; the run then goes on by itself.`,
-    { waitId },
-  );
-}
-
-function toDropped(command: Command): readonly Dropped[] {
-  switch (command.kind) {
-    case 'runStep':
-      return [{ kind: 'step', name: command.name }];
-    case 'startRemoteTask':
-      return [{ kind: 'remote task', name: command.name }];
-    case 'issueToken':
-      return [{ kind: 'token', name: command.name }];
-    case 'startChild':
-      return [{ kind: 'child', name: command.workflow }];
-    // Nothing of these is missing in the world.
-    case 'startTimer':
-    case 'waitForSignal':
-    case 'answerRemote':
-      return [];
-  }
-}
-
-/** Whichever its code, so that one `catch` finds every failure of a step. */
-function stepFailed({ code, message, details }: StoredError): StepFailed {
-  return new StepFailed(code, message, details === undefined ? {} : { details });
 }
 
 /** `error` is `wanted`, has it as a cause, or is what `Promise.any` made of several of it. */

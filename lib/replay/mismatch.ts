@@ -1,45 +1,16 @@
+// What is said of a history that the code does not follow. Tests pin these texts, and recorded runs hold them.
+
 import { storedError, type StoredError } from '../base/errors.js';
-import type {
-  ChildRequested,
-  ExternalWaitRequested,
-  HistoryEvent,
-  RemoteAnswerRequested,
-  RemoteTaskRequested,
-  SignalWaitStarted,
-  StepRequested,
-  TimerStarted,
-} from '../history/event.js';
+import type { WaitId } from '../base/ids.js';
+import type { SignalDelivered } from '../history/event.js';
 import type { Command } from './command.js';
-
-/** The events that record a command. */
-export type RequestEvent =
-  | StepRequested
-  | TimerStarted
-  | SignalWaitStarted
-  | RemoteTaskRequested
-  | RemoteAnswerRequested
-  | ExternalWaitRequested
-  | ChildRequested;
-
-const requestTypes: Record<RequestEvent['type'], Command['kind']> = {
-  StepRequested: 'runStep',
-  TimerStarted: 'startTimer',
-  SignalWaitStarted: 'waitForSignal',
-  RemoteTaskRequested: 'startRemoteTask',
-  RemoteAnswerRequested: 'answerRemote',
-  ExternalWaitRequested: 'issueToken',
-  ChildRequested: 'startChild',
-};
-
-export function isRequest(event: HistoryEvent): event is RequestEvent {
-  return event.type in requestTypes;
-}
+import { describe, isSame, type RequestEvent } from './kinds/kinds.js';
 
 /** Why the recorded command is not the one that the code asks for now; undefined when it is. */
 export function mismatchOf(recorded: RequestEvent, asked: Command | undefined): StoredError | undefined {
   if (asked !== undefined && isSame(recorded, asked)) return undefined;
-  const recordedText = describeRecorded(recorded);
-  const askedText = asked === undefined ? 'nothing at this point' : describeAsked(asked);
+  const recordedText = describe(recorded);
+  const askedText = asked === undefined ? 'nothing at this point' : describe(asked);
   const differs = recordedText === askedText ? ' (with other arguments)' : '';
   return storedError(
     'NONDETERMINISM',
@@ -49,56 +20,20 @@ export function mismatchOf(recorded: RequestEvent, asked: Command | undefined): 
   );
 }
 
-function isSame(recorded: RequestEvent, asked: Command): boolean {
-  if (requestTypes[recorded.type] !== asked.kind) return false;
-  switch (asked.kind) {
-    case 'runStep':
-    case 'waitForSignal':
-    case 'issueToken':
-      return 'name' in recorded && asked.name === recorded.name;
-    case 'startTimer':
-      return true;
-    case 'startRemoteTask':
-    case 'answerRemote':
-    case 'startChild':
-      return 'digest' in recorded && asked.digest === recorded.digest;
-  }
+/** The code gives a signal to another wait than the history says, or to none. */
+export function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
+  return storedError(
+    'NONDETERMINISM',
+    `wait ${waitId}: the history gave it the signal ${inboxId}, the workflow now gives that signal to another wait or keeps it. Deploy code that takes the same signals; the run then goes on by itself.`,
+    { waitId, inboxId },
+  );
 }
 
-function describeRecorded(recorded: RequestEvent): string {
-  switch (recorded.type) {
-    case 'StepRequested':
-      return `step "${recorded.name}"`;
-    case 'TimerStarted':
-      return 'a sleep';
-    case 'SignalWaitStarted':
-      return `signal "${recorded.name}"`;
-    case 'RemoteTaskRequested':
-      return `remote task "${recorded.name}" on "${recorded.server}"`;
-    case 'RemoteAnswerRequested':
-      return `an answer to the call of wait ${recorded.callId}`;
-    case 'ExternalWaitRequested':
-      return `token "${recorded.name}"`;
-    case 'ChildRequested':
-      return `child "${recorded.workflow}"`;
-  }
-}
-
-function describeAsked(asked: Command): string {
-  switch (asked.kind) {
-    case 'runStep':
-      return `step "${asked.name}"`;
-    case 'startTimer':
-      return 'a sleep';
-    case 'waitForSignal':
-      return `signal "${asked.name}"`;
-    case 'startRemoteTask':
-      return `remote task "${asked.name}" on "${asked.server}"`;
-    case 'answerRemote':
-      return `an answer to the call of wait ${asked.callId}`;
-    case 'issueToken':
-      return `token "${asked.name}"`;
-    case 'startChild':
-      return `child "${asked.workflow}"`;
-  }
+/** The code waits for what the history says it has closed. */
+export function closingMismatch(waitId: WaitId): StoredError {
+  return storedError(
+    'NONDETERMINISM',
+    `wait ${waitId}: in the history a race, a scope or a cancel has closed it, the workflow now waits for it. Deploy code that closes the same waits; the run then goes on by itself.`,
+    { waitId },
+  );
 }

@@ -1,6 +1,7 @@
 import type { WaitId } from '../base/ids.js';
 import { refusedWaitsMax } from '../base/limits.js';
 import type { Command } from './command.js';
+import { kindOf, outlivesRun } from './kinds/kinds.js';
 
 /**
  * Part of a workflow whose waits can be closed together. A shielded one keeps what is inside it from being closed by
@@ -184,7 +185,8 @@ export class Waits {
   /** Closes a wait that has not ended, for what the code has done. */
   drop(waitId: WaitId, error: Error): void {
     const wait = this.#close(waitId);
-    if (wait !== undefined && this.isStructured && isWithoutToken(wait.command)) this.#closed.set(waitId, wait.command);
+    if (wait !== undefined && this.isStructured && !kindOf(wait.command).hasToken)
+      this.#closed.set(waitId, wait.command);
     wait?.reject(error);
   }
 
@@ -294,15 +296,4 @@ export class Waits {
     this.#onClosed(wait.command);
     return wait;
   }
-}
-
-/** Nothing but the workflow can say that nobody waits for it any more. */
-function isWithoutToken({ kind }: Command): boolean {
-  return kind === 'runStep' || kind === 'startTimer' || kind === 'waitForSignal' || kind === 'answerRemote';
-}
-
-/** The end of the run does not stop what was asked for. A task that somebody else has started needs no start. */
-export function outlivesRun(command: Command): boolean {
-  if (command.kind === 'startChild') return command.parentClose === 'abandon';
-  return command.kind === 'startRemoteTask' && command.onCancel === 'leave' && command.request.kind !== 'attach';
 }

@@ -95,8 +95,8 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'abandoned-child-of-the-last-way',
     rule: 'What outlives the run is started before it ends.',
-    file: 'lib/replay/waits.ts',
-    edits: [{ find: "return command.parentClose === 'abandon';", replace: 'return false;' }],
+    file: 'lib/replay/kinds/child.ts',
+    edits: [{ find: "parentClose === 'abandon'", replace: 'false' }],
     caughtBy: engine(
       'last-way',
       'what a workflow asks for on its last way and does not wait for (F05) F05 is begun where it outlives the run: a child',
