@@ -29,6 +29,7 @@ import type { TokenOutcome } from '../history/settlement.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Command } from './command.js';
 import { createContext } from './context.js';
+import type { ContextHost } from './context/host.js';
 import { ContinueAsNew } from './continue-as-new.js';
 import type { Dropped, Given } from './kinds/kind.js';
 import { givenBy, isEnd, isRequest, kindOf, outlivesRun, type RequestEvent } from './kinds/kinds.js';
@@ -317,48 +318,46 @@ export class Execution {
   #begin(): void {
     this.#begun = true;
     const { workflow, input } = this.#options;
-    const context = createContext(
-      {
-        runId: this.#options.runId,
-        seed: this.#options.seed,
-        waits: this.#waits,
-        signals: this.#signals,
-        random: seededRandom(this.#options.seed, this.#options.digest),
-        digest: this.#options.digest,
-        log: this.#options.log,
-        isAdvancing: () => this.#advancing,
-        isLive: () => this.#live,
-        nowMs: () => this.#nowMs,
-        eventCount: () => this.#eventCount,
-        tokenIssued: (waitId) =>
-          new Promise((resolve) => {
-            // A wait that was refused has no token, and one that is closed gets none.
-            if (this.#waits.isOpen(waitId)) this.#issuing.set(waitId, resolve);
-          }),
-        onQuestion: (waitId, ask) => {
-          if (ask === undefined) this.#askers.delete(waitId);
-          else this.#askers.set(waitId, ask);
-        },
-        isPatched: (patchId) => this.#isPatched(patchId),
-        reportProgress: (progress) => {
-          if (this.#live) this.#derived.push({ type: 'ProgressReported', atMs: this.#nowMs, progress });
-        },
-        setQuery: (name, handler) => {
-          this.#queries.set(name, handler);
-        },
-        misused: (error) => {
-          this.#block(error);
-        },
-        notUndone: (error) => {
-          if (this.#outcome !== undefined) this.#notUndone ??= error;
-        },
-        dropped: (asked) => {
-          this.#drop(asked, 'a branch wins its race without what it asked for', () => true);
-        },
+    const host: ContextHost = {
+      contextOf: (scope) => createContext(host, scope),
+      runId: this.#options.runId,
+      seed: this.#options.seed,
+      waits: this.#waits,
+      signals: this.#signals,
+      random: seededRandom(this.#options.seed, this.#options.digest),
+      digest: this.#options.digest,
+      log: this.#options.log,
+      isAdvancing: () => this.#advancing,
+      isLive: () => this.#live,
+      nowMs: () => this.#nowMs,
+      eventCount: () => this.#eventCount,
+      tokenIssued: (waitId) =>
+        new Promise((resolve) => {
+          // A wait that was refused has no token, and one that is closed gets none.
+          if (this.#waits.isOpen(waitId)) this.#issuing.set(waitId, resolve);
+        }),
+      onQuestion: (waitId, ask) => {
+        if (ask === undefined) this.#askers.delete(waitId);
+        else this.#askers.set(waitId, ask);
       },
-      this.#waits.root,
-    );
-    const run = async (): Promise<unknown> => workflow.run(context, input);
+      isPatched: (patchId) => this.#isPatched(patchId),
+      reportProgress: (progress) => {
+        if (this.#live) this.#derived.push({ type: 'ProgressReported', atMs: this.#nowMs, progress });
+      },
+      setQuery: (name, handler) => {
+        this.#queries.set(name, handler);
+      },
+      misused: (error) => {
+        this.#block(error);
+      },
+      notUndone: (error) => {
+        if (this.#outcome !== undefined) this.#notUndone ??= error;
+      },
+      dropped: (asked) => {
+        this.#drop(asked, 'a branch wins its race without what it asked for', () => true);
+      },
+    };
+    const run = async (): Promise<unknown> => workflow.run(host.contextOf(this.#waits.root), input);
     run().then(
       (result) => {
         this.#end(() => completed(result));

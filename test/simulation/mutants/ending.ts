@@ -22,7 +22,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'scope-settles-with-debts',
     rule: 'A scope that was cancelled settles after what is owed in it.',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/scopes.ts',
     edits: [
       {
         find: 'if (inner.cancelledWith !== undefined) await waits.paid(scope, [inner]);',

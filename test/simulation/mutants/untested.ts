@@ -1585,14 +1585,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'token-of-any-name',
     rule: 'a workflow that gives a token a name out of bounds is told so',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/tokens.ts',
     edits: [{ find: "checkName(name, 'the name of a token');", replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
   },
   {
     name: 'signal-of-any-name',
     rule: '... and a signal',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/signals.ts',
     edits: [{ find: "checkName(name, 'the name of a signal');", replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
   },
@@ -1613,7 +1613,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'unwatched-promise-throws',
     rule: 'a promise of a token that nobody waits for rejects unseen',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/tokens.ts',
     edits: [
       {
         find: 'promise.catch(() => undefined); return { token: external.token',
@@ -1625,14 +1625,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'child-input-of-any-size',
     rule: 'the input of a child is bounded where the workflow gives it',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/children.ts',
     edits: [{ find: 'checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));', replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments of a child of more than 2 MiB'),
   },
   {
     name: 'dropped-wait-ends-the-process',
     rule: 'a wait that nobody waits for rejects unseen',
-    file: 'lib/replay/compose.ts',
+    file: 'lib/replay/context/handled.ts',
     edits: [{ find: 'promise.catch(() => undefined); return promise;', replace: 'return promise;' }],
     caughtBy: rules('dropped', 'step that nobody waits for'),
   },

@@ -1,9 +1,9 @@
-import { defined } from '../base/defined.js';
-import { propertyOf } from '../base/errors.js';
-import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
-import type { RetryPolicy, StepOptions } from '../workflow/context.js';
+import { defined } from '../../base/defined.js';
+import { propertyOf } from '../../base/errors.js';
+import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../../base/limits.js';
+import type { RetryPolicy, StepOptions } from '../../workflow/context.js';
 import { invalid, toMs } from './arguments.js';
-import type { StepPolicy } from './command.js';
+import type { StepPolicy } from '../command.js';
 
 const defaults = { maxAttempts: 5, initialIntervalMs: 1_000, maxIntervalMs: 300_000 };
 

@@ -1,0 +1,40 @@
+import { cutUtf8, utf8Bytes, type JsonValue } from '../../base/json.js';
+import { progressMaxBytes } from '../../base/limits.js';
+import type { WorkflowContext } from '../../workflow/context.js';
+import { json } from './arguments.js';
+import { checkTurn, type ContextHost } from './host.js';
+
+/** `ctx.onQuery`, `ctx.progress`, `ctx.log`: what the workflow shows of itself. */
+export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'progress' | 'log'> {
+  return {
+    onQuery: (name, handler) => {
+      host.setQuery(name, handler);
+    },
+
+    progress: (progress) => {
+      checkTurn(host, 'progress');
+      host.reportProgress(cutProgress(json(progress, 'progress')));
+    },
+
+    log: {
+      debug: (event, fields) => {
+        if (host.isLive()) host.log.debug(event, fields);
+      },
+      info: (event, fields) => {
+        if (host.isLive()) host.log.info(event, fields);
+      },
+      warn: (event, fields) => {
+        if (host.isLive()) host.log.warn(event, fields);
+      },
+      error: (event, fields) => {
+        if (host.isLive()) host.log.error(event, fields);
+      },
+    },
+  };
+}
+
+/** What is too long is shown as text, cut. */
+function cutProgress(progress: JsonValue): JsonValue {
+  const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
+  return utf8Bytes(text) <= progressMaxBytes ? progress : cutUtf8(text, progressMaxBytes);
+}
