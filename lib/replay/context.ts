@@ -12,7 +12,7 @@ import { steps } from './context/steps.js';
 import { timers } from './context/timers.js';
 import { tokens } from './context/tokens.js';
 import { versions } from './context/versions.js';
-import type { Scope } from './waits.js';
+import type { Scope } from './waits/scope.js';
 
 /**
  * The context of one execution, or of a scope of it. Bad arguments reject the promise of the call before a command
@@ -33,10 +33,10 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     ...versions(host),
     // A part cannot hold a getter: its spread would read it once.
     get shouldContinueAsNew() {
-      return host.eventCount() >= continueAsNewEvents;
+      return host.position.eventCount >= continueAsNewEvents;
     },
     ...reports(host),
-    now: () => host.nowMs(),
+    now: () => host.position.nowMs,
     random: () => {
       checkTurn(host, 'random');
       return host.random.fraction();

@@ -1,7 +1,7 @@
 import { hasCode } from '../../base/errors.js';
 import { mapConcurrency } from '../../base/limits.js';
 import type { WorkflowContext } from '../../workflow/context.js';
-import { Scope } from '../waits.js';
+import { Scope } from '../waits/scope.js';
 import { invalid } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
@@ -50,9 +50,9 @@ async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branc
       );
     return paidRace(ends, async () => {
       // A branch that failed may have asked for it before it knew.
-      if (winner !== undefined && winner !== scope) host.dropped(waits.openUnrecorded(winner));
+      if (winner !== undefined && winner !== scope) host.dropped.inRace(waits.openUnrecorded(winner));
       close();
-      await waits.paid(scope, scopes);
+      await waits.debts.paid(scope, scopes);
     });
   }
   try {

@@ -2,7 +2,7 @@ import { canonicalJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import type { ChildOptions, WorkflowContext } from '../../workflow/context.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';

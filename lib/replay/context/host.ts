@@ -1,45 +1,32 @@
 import { EngineError, storedError, type StoredError } from '../../base/errors.js';
-import type { WaitId } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
-import type { Log } from '../../base/log.js';
-import type { EpochMs } from '../../base/time.js';
-import type { AskedQuestion } from '../../history/remote-question.js';
 import type { WorkflowContext } from '../../workflow/context.js';
-import type { Command } from '../command.js';
+import type { Derived } from '../derived.js';
+import type { DroppedWork } from '../dropped-work.js';
+import type { Position } from '../position.js';
+import type { Queries } from '../queries.js';
+import type { RunFacts } from '../run-facts.js';
+import type { Scope } from '../waits/scope.js';
 import type { SeededRandom } from '../seeded.js';
-import type { Signals } from '../signals.js';
-import type { Scope, Waits } from '../waits.js';
+import type { Signals } from '../waits/signals.js';
+import type { WaitNews } from '../waits/wait-news.js';
+import type { Waits } from '../waits/waits.js';
 
 /** What the context needs of the execution that it belongs to. */
-export interface ContextHost {
-  readonly runId: string;
-  readonly seed: string;
+export interface ContextHost extends RunFacts {
+  readonly position: Readonly<Position>;
   readonly waits: Waits;
   readonly signals: Signals;
+  readonly news: WaitNews;
+  readonly queries: Queries;
+  readonly derived: Derived;
+  readonly dropped: DroppedWork;
   readonly random: SeededRandom;
-  readonly digest: (text: string) => string;
-  readonly log: Log;
-  /** The context of a scope within. */
+  /** Makes the context of a scope within. */
   contextOf(scope: Scope): WorkflowContext;
-  /** True while the workflow's own code may run: between an event and the end of its microtasks. */
-  isAdvancing(): boolean;
-  /** False while recorded events are replayed. */
-  isLive(): boolean;
-  nowMs(): EpochMs;
-  eventCount(): number;
-  /** What is done with the questions of a call; undefined: nothing any more. */
-  onQuestion(waitId: WaitId, ask: ((asked: AskedQuestion) => void) | undefined): void;
-  /** The text of a token, once its item is there. */
-  tokenIssued(waitId: WaitId): Promise<string>;
-  isPatched(patchId: string): boolean;
-  reportProgress(progress: JsonValue): void;
-  setQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Called with what the author did wrong when the context is used from outside its turn. */
   misused(error: StoredError): void;
   /** Called when compensations of a saga have failed. */
   notUndone(error: EngineError): void;
-  /** Called with what a part of the workflow has just asked for and does not wait for, for it has ended. */
-  dropped(asked: readonly Command[]): void;
 }
 
 /** @throws EngineError `WORKFLOW_STUCK` when the workflow's code does not run now */
@@ -49,7 +36,7 @@ export function checkTurn(host: ContextHost, method: string): void {
 
 /** The same for something that is no call of a method. */
 export function checkDeed(host: ContextHost, deed: string): void {
-  if (host.isAdvancing()) return;
+  if (host.position.isAdvancing) return;
   const error = storedError(
     'WORKFLOW_STUCK',
     `${deed} outside of the workflow's turn: inside a step, or after something awaited a promise that is not one of ctx. Work of your own belongs into ctx.step, calls of ctx beside it.`,

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../base/json.js';
 import { questionIdOf, type AskedQuestion } from '../../history/remote-question.js';
 import type { InputHandler, RemoteOutcome } from '../../workflow/context.js';
 import type { StartRemoteTask } from '../command.js';
-import { Scope } from '../waits.js';
+import { Scope } from '../waits/scope.js';
 import { checkDeed, type ContextHost } from './host.js';
 import { toAnswer } from './input.js';
 import { cancelled } from './scopes.js';
@@ -42,11 +42,11 @@ async function answeringWith(
     return toCommand(waitId);
   });
   if (callId === '') return outcome;
-  host.onQuestion(callId, (asked) => void answer(host, { callId, handler, scope: inner }, asked));
+  host.news.onQuestion(callId, (asked) => void answer(host, { callId, handler, scope: inner }, asked));
   try {
     return await outcome;
   } finally {
-    host.onQuestion(callId, undefined);
+    host.news.onQuestion(callId, undefined);
     host.waits.cancelScope(inner, cancelled('the remote task waits for no answer any more'));
   }
 }
@@ -68,7 +68,7 @@ async function answer(host: ContextHost, answerer: Answerer, asked: AskedQuestio
     }));
   } catch (error) {
     // A replay would not find it again at this point.
-    if (!host.isAdvancing()) return;
+    if (!host.position.isAdvancing) return;
     const thrown = readable(error);
     host.waits.drop(
       callId,

@@ -6,7 +6,7 @@ import { inputPreviewBytes } from '../../base/limits.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
 import type { AttachCall, RemoteCall, RemoteOutcome, WorkflowContext } from '../../workflow/context.js';
 import type { StartRemoteTask } from '../command.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { askAnswering } from './remote-answers.js';

@@ -8,26 +8,26 @@ import { checkTurn, type ContextHost } from './host.js';
 export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'progress' | 'log'> {
   return {
     onQuery: (name, handler) => {
-      host.setQuery(name, handler);
+      host.queries.set(name, handler);
     },
 
     progress: (progress) => {
       checkTurn(host, 'progress');
-      host.reportProgress(cutProgress(json(progress, 'progress')));
+      host.derived.reportProgress(cutProgress(json(progress, 'progress')));
     },
 
     log: {
       debug: (event, fields) => {
-        if (host.isLive()) host.log.debug(event, fields);
+        if (host.position.isLive) host.log.debug(event, fields);
       },
       info: (event, fields) => {
-        if (host.isLive()) host.log.info(event, fields);
+        if (host.position.isLive) host.log.info(event, fields);
       },
       warn: (event, fields) => {
-        if (host.isLive()) host.log.warn(event, fields);
+        if (host.position.isLive) host.log.warn(event, fields);
       },
       error: (event, fields) => {
-        if (host.isLive()) host.log.error(event, fields);
+        if (host.position.isLive) host.log.error(event, fields);
       },
     },
   };

@@ -1,7 +1,7 @@
 import { EngineError } from '../../base/errors.js';
 import type { Saga, WorkflowContext } from '../../workflow/context.js';
 import { ContinueAsNew } from '../continue-as-new.js';
-import { Scope } from '../waits.js';
+import { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { owing } from './scopes.js';

@@ -1,6 +1,6 @@
 import { RunCancelled } from '../../base/errors.js';
 import type { ScopeHandle, WorkflowContext } from '../../workflow/context.js';
-import { Scope } from '../waits.js';
+import { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 
@@ -19,7 +19,7 @@ export function scopes(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
       try {
         return await body(host.contextOf(inner), { cancel });
       } finally {
-        if (inner.cancelledWith !== undefined) await waits.paid(scope, [inner]);
+        if (inner.cancelledWith !== undefined) await waits.debts.paid(scope, [inner]);
       }
     }) as WorkflowContext['scope'],
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.js';
 import type { SignalOptions, WorkflowContext } from '../../workflow/context.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { checkName, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';

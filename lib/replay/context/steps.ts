@@ -1,5 +1,5 @@
 import type { StepContext, StepOptions, WorkflowContext } from '../../workflow/context.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { checkName, invalid } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';

@@ -1,6 +1,6 @@
 import type { Duration, EpochMs } from '../../base/time.js';
 import type { WorkflowContext } from '../../workflow/context.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { invalid, toMs } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';

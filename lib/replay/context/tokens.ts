@@ -3,7 +3,7 @@ import { ExternalWaitFailed } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { InputForm } from '../../history/input-form.js';
 import type { AskOptions, TokenOptions, WorkflowContext } from '../../workflow/context.js';
-import type { Scope } from '../waits.js';
+import type { Scope } from '../waits/scope.js';
 import { checkName, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
@@ -53,6 +53,6 @@ async function issue(host: ContextHost, scope: Scope, { method, options, form }:
     return { kind: 'issueToken', waitId, name, ...defined({ form }), ...timeout };
   });
   // A wait that was closed before its token was issued has no token.
-  const text = await Promise.race([host.tokenIssued(asked), outcome.then(() => '')]);
+  const text = await Promise.race([host.news.tokenIssued(asked), outcome.then(() => '')]);
   return { token: text, outcome };
 }

@@ -12,7 +12,7 @@ export function versions(host: ContextHost): Pick<WorkflowContext, 'patched' | '
     patched: (patchId) => {
       checkTurn(host, 'patched');
       checkName(patchId, 'the id of a patch');
-      return host.isPatched(patchId);
+      return host.derived.isPatched(patchId);
     },
 
     continueAsNew: handled(async (input?: JsonValue) => {

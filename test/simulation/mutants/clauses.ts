@@ -253,7 +253,7 @@ export const clausesMutants: readonly Mutant[] = [
     name: 'winner-drops-in-silence',
     rule: 'what the winner of a race has just asked for and does not wait for is named (F05)',
     file: 'lib/replay/context/branches.ts',
-    edits: [{ find: 'host.dropped(waits.openUnrecorded(winner));', replace: 'host.dropped([]);' }],
+    edits: [{ find: 'host.dropped.inRace(waits.openUnrecorded(winner));', replace: 'host.dropped.inRace([]);' }],
     caughtBy: testsIn('test/engine/last-way.test.ts', `${lastWay} F05 is named by the log when it is the winner`),
   },
   {
@@ -281,7 +281,9 @@ export const clausesMutants: readonly Mutant[] = [
     name: 'log-of-a-replay',
     rule: 'the log of a workflow is silent while its history is replayed',
     file: 'lib/replay/context/reports.ts',
-    edits: [{ find: 'if (host.isLive()) host.log.warn(event, fields);', replace: 'host.log.warn(event, fields);' }],
+    edits: [
+      { find: 'if (host.position.isLive) host.log.warn(event, fields);', replace: 'host.log.warn(event, fields);' },
+    ],
     caughtBy: testsIn('test/replay/determinism.test.ts', 'ctx.log is silent'),
   },
   {
@@ -290,8 +292,8 @@ export const clausesMutants: readonly Mutant[] = [
     file: 'lib/replay/context/tokens.ts',
     edits: [
       {
-        find: "Promise.race([host.tokenIssued(asked), outcome.then(() => '')])",
-        replace: 'host.tokenIssued(asked)',
+        find: "Promise.race([host.news.tokenIssued(asked), outcome.then(() => '')])",
+        replace: 'host.news.tokenIssued(asked)',
       },
     ],
     caughtBy: testsIn('test/engine/external-tokens.test.ts', 'outcome of a token that nobody waits for'),

@@ -1412,7 +1412,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'delivery-compared-by-wait',
     rule: 'a recorded delivery is of one signal to one wait',
-    file: 'lib/replay/signals.ts',
+    file: 'lib/replay/waits/signals.ts',
     edits: [
       { find: 'delivery.waitId === waitId && delivery.inboxId === inboxId', replace: 'delivery.waitId === waitId' },
     ],
@@ -1422,7 +1422,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'newer-rules-followed',
     rule: 'a history of rules that this version does not know is not followed',
     file: 'lib/replay/execution.ts',
-    edits: [{ find: 'if (event.behaviors > replayBehaviors) {', replace: 'if (false) {' }],
+    edits: [{ find: 'if (behaviors > replayBehaviors) {', replace: 'if (false) {' }],
     caughtBy: rules('replaying', 'history of rules'),
   },
   {
@@ -1639,11 +1639,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'short-step-not-closed',
     rule: 'a short step that is closed in the turn that asks for it is closed in the log',
-    file: 'lib/replay/execution.ts',
+    file: 'lib/replay/recorded.ts',
     edits: [
       {
-        find: '(Number(command.waitId) > this.#lastRecorded && command.policy.long)',
-        replace: 'Number(command.waitId) > this.#lastRecorded',
+        find: '(Number(command.waitId) > this.#lastWait && command.policy.long)',
+        replace: 'Number(command.waitId) > this.#lastWait',
       },
     ],
     caughtBy: rules('dropped', 'step that is dropped in the turn'),

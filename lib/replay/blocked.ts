@@ -1,8 +1,8 @@
-// What is said of a history that the code does not follow. Tests pin these texts, and recorded runs hold them.
+// Why an execution is blocked: the code and the history do not fit, or the code waits for something of its own.
 
 import { storedError, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
-import type { SignalDelivered } from '../history/event.js';
+import type { SignalDelivered, SignalReceived } from '../history/event.js';
 import type { Command } from './command.js';
 import { describe, isSame, type RequestEvent } from './kinds/kinds.js';
 
@@ -35,5 +35,37 @@ export function closingMismatch(waitId: WaitId): StoredError {
     'NONDETERMINISM',
     `wait ${waitId}: in the history a race, a scope or a cancel has closed it, the workflow now waits for it. Deploy code that closes the same waits; the run then goes on by itself.`,
     { waitId },
+  );
+}
+
+/** The history is one of a version that is newer than this one. */
+export function rulesUnknown(behaviors: number, known: number): StoredError {
+  return storedError(
+    'HISTORY_FORMAT_UNKNOWN',
+    `the history follows replay rules ${behaviors}, this version knows those up to ${known}`,
+  );
+}
+
+/** The signal that the history says was taken in is gone. */
+export function signalMissing({ inboxId, name }: SignalReceived): StoredError {
+  return storedError(
+    'HISTORY_FORMAT_UNKNOWN',
+    `the history refers to the signal ${inboxId} "${name}", which is not there`,
+  );
+}
+
+/** The settlement that the history says was taken in is gone. */
+export function settlementMissing(waitId: WaitId): StoredError {
+  return storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`);
+}
+
+/** Nothing that the engine knows of will ever let the workflow go on. */
+export function stuck(isOwing: boolean): StoredError {
+  const who = isOwing
+    ? 'a race, a scope or the run has closed a part of the workflow and waits for a shield or saga in it that waits'
+    : 'the workflow waits';
+  return storedError(
+    'WORKFLOW_STUCK',
+    `${who}, but for nothing of ctx: it awaits a promise of its own (a fetch, a timer, a file). Move that work into ctx.step; after the deploy the run goes on by itself.`,
   );
 }

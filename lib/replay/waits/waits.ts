@@ -1,61 +1,11 @@
-import type { WaitId } from '../base/ids.js';
-import { refusedWaitsMax } from '../base/limits.js';
-import type { Command } from './command.js';
-import { kindOf, outlivesRun } from './kinds/kinds.js';
-
-/**
- * Part of a workflow whose waits can be closed together. A shielded one keeps what is inside it from being closed by
- * what is outside.
- */
-export class Scope {
-  readonly parent: Scope | undefined;
-  readonly isShielded: boolean;
-  /** Why every wait of this scope is rejected, once it has been cancelled. */
-  cancelledWith: Error | undefined;
-  #owed = 0;
-  #refused = 0;
-
-  constructor(parent: Scope | undefined, isShielded = false) {
-    this.parent = parent;
-    this.isShielded = isShielded;
-  }
-
-  /** True when nothing between this scope and `outer`, this one included, is a shield. */
-  isReachedFrom(outer: Scope): boolean {
-    if (outer === this) return true;
-    return !this.isShielded && this.parent?.isReachedFrom(outer) === true;
-  }
-
-  /** The nearest cancelled scope that reaches this one. */
-  canceller(): (Scope & { readonly cancelledWith: Error }) | undefined {
-    if (isCancelled(this)) return this;
-    return this.isShielded ? undefined : this.parent?.canceller();
-  }
-
-  /** Shielded parts and sagas that are in progress here and within, and what waits there for such. */
-  get owed(): number {
-    return this.#owed;
-  }
-
-  /** This scope and all around it owe something, until what is given back is called. */
-  owe(): () => void {
-    const owing: Scope[] = [this];
-    for (let around = this.parent; around !== undefined; around = around.parent) owing.push(around);
-    for (const scope of owing) scope.#owed++;
-    return () => {
-      for (const scope of owing.splice(0)) scope.#owed--;
-    };
-  }
-
-  /** False: it has turned away so many waits since it was cancelled that whoever asks will ask for ever. */
-  refuse(): boolean {
-    return ++this.#refused <= refusedWaitsMax;
-  }
-}
-
-function isCancelled(scope: Scope): scope is Scope & { readonly cancelledWith: Error } {
-  return scope.cancelledWith !== undefined;
-}
+import type { WaitId } from '../../base/ids.js';
+import { Asked } from './asked.js';
+import { ClosedWaits } from './closed-waits.js';
+import type { Command } from '../command.js';
+import { Debts } from './debts.js';
+import type { Given } from '../kinds/kind.js';
+import { kindOf, outlivesRun } from '../kinds/kinds.js';
+import { Scope } from './scope.js';
 
 interface Wait {
   readonly command: Command;
@@ -66,30 +16,21 @@ interface Wait {
   isStarted: boolean;
 }
 
-/** Scopes that have been closed, and what goes on when nothing is owed there. */
-interface Closing {
-  readonly scopes: readonly Scope[];
-  readonly settle: () => void;
-}
-
 /**
  * The open promises of one execution, in the order in which the workflow asked for them. Ids are positions in that
  * order, so they are the same on every replay.
  */
 export class Waits {
   readonly root = new Scope(undefined);
+  readonly asked = new Asked();
+  readonly debts = new Debts();
+  readonly closed = new ClosedWaits();
   /** Rules of replay 2: whatever closes a scope waits for what is owed there, and the log has the waits that were closed. */
   isStructured = false;
   #lastId = 0;
   readonly #open = new Map<WaitId, Wait>();
-  /** Commands asked for and not yet recorded: those from `#nextUnrecorded` on. Also of waits that a cancel has closed. */
-  #asked: Command[] = [];
-  #nextUnrecorded = 0;
   /** A cancel of the run that found no wait it could reject: the next one that it reaches takes it. */
   #pendingCancel: Error | undefined;
-  #closing: Closing[] = [];
-  /** Waits of no token that were closed and not ended, and that no event says so of. */
-  readonly #closed = new Map<WaitId, Command>();
   /** What the run leaves behind at its end and must be started first. Nobody waits for it any more. */
   readonly #leaving = new Map<WaitId, Command>();
   readonly #onClosed: (command: Command) => void;
@@ -106,7 +47,7 @@ export class Waits {
 
   /** Something that was closed has not done what it owes. */
   get isOwing(): boolean {
-    return this.#closing.length > 0 || (this.isRunClosed && this.root.owed > 0);
+    return this.debts.isOwing || (this.isRunClosed && this.root.owed > 0);
   }
 
   get isRunClosed(): boolean {
@@ -140,7 +81,7 @@ export class Waits {
     const cancellation = canceller?.cancelledWith ?? this.#takePendingCancel(scope);
     if (cancellation !== undefined) return Promise.reject(cancellation);
     const command = toCommand(String(++this.#lastId));
-    this.#asked.push(command);
+    this.asked.add(command);
     return new Promise<Value>((resolve, reject) => {
       this.#open.set(command.waitId, {
         command,
@@ -152,55 +93,18 @@ export class Waits {
     });
   }
 
-  /** At most `limit` of the commands that no commit has recorded yet, oldest first. */
-  unrecorded(limit: number): readonly Command[] {
-    return this.#asked.slice(this.#nextUnrecorded, this.#nextUnrecorded + limit);
-  }
-
-  /** The oldest command without a record, if it is the one of `waitId`; it counts as recorded from now on. */
-  takeUnrecorded(waitId: WaitId): Command | undefined {
-    const next = this.#asked[this.#nextUnrecorded];
-    if (next?.waitId !== waitId) return undefined;
-    this.#nextUnrecorded++;
-    if (this.#nextUnrecorded === this.#asked.length) {
-      this.#asked = [];
-      this.#nextUnrecorded = 0;
-    }
-    return next;
-  }
-
-  /** The oldest command without a record. */
-  nextUnrecorded(): Command | undefined {
-    return this.#asked[this.#nextUnrecorded];
-  }
-
-  resolve(waitId: WaitId, value: unknown): void {
-    this.#close(waitId)?.resolve(value);
-  }
-
-  reject(waitId: WaitId, error: Error): void {
-    this.#close(waitId)?.reject(error);
+  /** Ends an open wait. */
+  give(waitId: WaitId, given: Given): void {
+    const wait = this.#close(waitId);
+    if (given instanceof Error) wait?.reject(given);
+    else wait?.resolve(given.value);
   }
 
   /** Closes a wait that has not ended, for what the code has done. */
   drop(waitId: WaitId, error: Error): void {
     const wait = this.#close(waitId);
-    if (wait !== undefined && this.isStructured && !kindOf(wait.command).hasToken)
-      this.#closed.set(waitId, wait.command);
+    if (wait !== undefined && this.isStructured && !kindOf(wait.command).hasToken) this.closed.add(wait.command);
     wait?.reject(error);
-  }
-
-  /** Waits up to number `lastWaitId` that were closed and that no event says so of; they count as recorded. */
-  takeClosed(lastWaitId: number): readonly Command[] {
-    if (this.#closed.size === 0) return [];
-    const taken = [...this.#closed.values()].filter(({ waitId }) => Number(waitId) <= lastWaitId);
-    for (const { waitId } of taken) this.#closed.delete(waitId);
-    return taken;
-  }
-
-  /** Takes the recorded closing of a wait out; false when the code has not closed it. */
-  takeRecordedClosing(waitId: WaitId): boolean {
-    return this.#closed.delete(waitId);
   }
 
   /** What the wait asked for is there, or can no longer come. True: it was all that the end of the run waited for it. */
@@ -210,36 +114,9 @@ export class Waits {
     return this.#leaving.delete(waitId);
   }
 
-  /**
-   * Resolves when the microtasks have run dry and nothing is owed by `closed`. Until then that is owed by `around` too:
-   * what closes `around` waits for it.
-   */
-  paid(around: Scope, closed: readonly Scope[]): Promise<void> {
-    const paid = around.owe();
-    return new Promise((resolve) => {
-      this.#closing.push({
-        scopes: closed,
-        settle: () => {
-          paid();
-          resolve();
-        },
-      });
-    });
-  }
-
-  /** Called when the microtasks have run dry: what waits for that goes on. False: there is none. */
-  settlePaid(): boolean {
-    const isPaid = ({ scopes }: Closing): boolean => scopes.every(({ owed }) => owed === 0);
-    const paid = this.#closing.filter(isPaid);
-    if (paid.length === 0) return false;
-    this.#closing = this.#closing.filter((closing) => !isPaid(closing));
-    for (const { settle } of paid) settle();
-    return true;
-  }
-
   /** Open waits that no event records, in the order in which they were asked for, but for those within shields of `outer`. */
   openUnrecorded(outer?: Scope): readonly Command[] {
-    return this.#asked.slice(this.#nextUnrecorded).filter(({ waitId }) => {
+    return this.asked.list().filter(({ waitId }) => {
       const scope = this.#open.get(waitId)?.scope;
       return scope !== undefined && (outer === undefined || scope.isReachedFrom(outer));
     });
