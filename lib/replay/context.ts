@@ -36,12 +36,14 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
       return host.position.eventCount >= continueAsNewEvents;
     },
     ...reports(host),
-    now: () => host.position.nowMs,
-    random: () => {
+    now() {
+      return host.position.nowMs;
+    },
+    random() {
       checkTurn(host, 'random');
       return host.random.fraction();
     },
-    uuid: () => {
+    uuid() {
       checkTurn(host, 'uuid');
       return host.random.uuid();
     },

@@ -1,7 +1,6 @@
 import type { JsonValue } from '../base/json.js';
 import type { PatchRecorded, ProgressReported, SignalDelivered, WaitsClosed } from '../history/event.js';
 import type { Position } from './position.js';
-import type { Recorded } from './recorded.js';
 import type { Signals } from './waits/signals.js';
 import type { Waits } from './waits/waits.js';
 
@@ -11,7 +10,6 @@ export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | Progr
 interface Parts {
   readonly waits: Waits;
   readonly signals: Signals;
-  readonly recorded: Recorded;
   readonly position: Readonly<Position>;
   /** Patches that the whole history records. */
   readonly patches: ReadonlySet<string>;
@@ -47,12 +45,12 @@ export class Derived {
 
   /** Takes out what follows from the events applied; `lastWaitId`: of waits recorded up to that one. */
   take(lastWaitId: number, hasEnded: boolean): readonly DerivedEvent[] {
-    const { waits, signals, recorded, position } = this.#parts;
+    const { waits, signals, position } = this.#parts;
     const atMs = position.nowMs;
     const deliveries = signals.takeDeliveries(lastWaitId);
     // The end of the run closes whatever is open.
     const closed = hasEnded ? [] : waits.closed.take(lastWaitId);
-    const waitIds = closed.filter((command) => !recorded.willBeLongStep(command)).map(({ waitId }) => waitId);
+    const waitIds = closed.filter((command) => !waits.requests.willBeLongStep(command)).map(({ waitId }) => waitId);
     const reports = this.#reports;
     this.#reports = [];
     return [

@@ -24,7 +24,6 @@ import type { Dropped, Given } from './kinds/kind.js';
 import { givenBy, isEnd, isRequest, kindOf, type EndEvent, type RequestEvent } from './kinds/kinds.js';
 import type { Position } from './position.js';
 import { Queries } from './queries.js';
-import { Recorded } from './recorded.js';
 import type { RunFacts } from './run-facts.js';
 import { seededRandom } from './seeded.js';
 import { Signals } from './waits/signals.js';
@@ -86,7 +85,6 @@ export class Execution {
   readonly #news = new WaitNews(this.#waits);
   readonly #queries = new Queries();
   readonly #cancels = new Cancels(this.#waits);
-  readonly #recorded = new Recorded();
   readonly #derived: Derived;
   readonly #dropped: DroppedWork;
   readonly #ending: Ending;
@@ -103,27 +101,22 @@ export class Execution {
       waits: this.#waits,
       signals: this.#signals,
       cancels: this.#cancels,
-      recorded: this.#recorded,
     };
     this.#derived = new Derived({ ...parts, patches: options.patches ?? new Set() });
     this.#dropped = new DroppedWork(parts);
     this.#ending = new Ending({ ...parts, dropped: this.#dropped });
     this.#host = {
       ...options,
-      position: this.#position,
-      waits: this.#waits,
-      signals: this.#signals,
+      ...parts,
       news: this.#news,
       queries: this.#queries,
       derived: this.#derived,
       dropped: this.#dropped,
+      ending: this.#ending,
       random: seededRandom(options.seed, options.digest),
       contextOf: (scope) => createContext(this.#host, scope),
       misused: (error) => {
         this.#blocked = error;
-      },
-      notUndone: (error) => {
-        this.#ending.notUndone(error);
       },
     };
   }
@@ -141,7 +134,7 @@ export class Execution {
 
   /** Commands that the workflow has asked for and no applied event records, oldest first, at most `limit`. */
   newCommands(limit: number): readonly Command[] {
-    return this.#waits.asked.list(limit);
+    return this.#waits.requests.unrecorded(limit);
   }
 
   /** Events that no commit holds yet and that follow from those applied; `lastWaitId`: of waits recorded up to that one. */
@@ -171,7 +164,7 @@ export class Execution {
 
   /** Number of the last wait whose request an applied event records. */
   get lastRecordedWait(): number {
-    return this.#recorded.lastWait;
+    return this.#waits.requests.lastRecorded;
   }
 
   /** The command of a wait that the workflow still waits for. */
@@ -196,7 +189,7 @@ export class Execution {
     }
     this.#position.eventCount++;
     this.#position.nowMs = Math.max(this.#position.nowMs, event.atMs);
-    if (isRequest(event)) this.#checkRequest(event, this.#waits.asked.next());
+    if (isRequest(event)) this.#checkRequest(event, this.#waits.requests.next());
     else if (isEnd(event))
       await this.#end(event.waitId, () => (this.#position.isLive ? ownCopy(givenBy(event)) : givenBy(event)));
     else await this.#takeIn(event);
@@ -307,8 +300,8 @@ export class Execution {
       return;
     }
     // A step that the log has as one of a turn ends by an event.
-    const isOfTurn = command.kind === 'runStep' && !this.#recorded.isLongStep(waitId);
-    await this.#end(waitId, () => (isOfTurn ? undefined : kindOf(command).given(command, outcome)));
+    const isOfTurn = command.kind === 'runStep' && !this.#waits.requests.isLongStep(waitId);
+    await this.#end(waitId, () => (isOfTurn ? undefined : kindOf(command).given?.(command, outcome)));
   }
 
   /** The end of the run may have waited for the start. */
@@ -337,9 +330,7 @@ export class Execution {
 
   #checkRequest(event: RequestEvent, asked: Command | undefined): void {
     this.#blocked = mismatchOf(event, asked?.waitId === event.waitId ? asked : undefined);
-    if (this.#blocked !== undefined) return;
-    this.#waits.asked.takeNext();
-    this.#recorded.add(event);
+    if (this.#blocked === undefined) this.#waits.requests.record(event);
   }
 }
 

@@ -2,6 +2,7 @@ import { EngineError, storedError, type StoredError } from '../../base/errors.js
 import type { WorkflowContext } from '../../workflow/context.js';
 import type { Derived } from '../derived.js';
 import type { DroppedWork } from '../dropped-work.js';
+import type { Ending } from '../ending.js';
 import type { Position } from '../position.js';
 import type { Queries } from '../queries.js';
 import type { RunFacts } from '../run-facts.js';
@@ -20,13 +21,12 @@ export interface ContextHost extends RunFacts {
   readonly queries: Queries;
   readonly derived: Derived;
   readonly dropped: DroppedWork;
+  readonly ending: Ending;
   readonly random: SeededRandom;
   /** Makes the context of a scope within. */
   contextOf(scope: Scope): WorkflowContext;
   /** Called with what the author did wrong when the context is used from outside its turn. */
   misused(error: StoredError): void;
-  /** Called when compensations of a saga have failed. */
-  notUndone(error: EngineError): void;
 }
 
 /** @throws EngineError `WORKFLOW_STUCK` when the workflow's code does not run now */

@@ -1,35 +1,29 @@
 import { cutUtf8, utf8Bytes, type JsonValue } from '../../base/json.js';
 import { progressMaxBytes } from '../../base/limits.js';
+import type { Log } from '../../base/log.js';
 import type { WorkflowContext } from '../../workflow/context.js';
 import { json } from './arguments.js';
 import { checkTurn, type ContextHost } from './host.js';
 
 /** `ctx.onQuery`, `ctx.progress`, `ctx.log`: what the workflow shows of itself. */
 export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'progress' | 'log'> {
+  /** A replay has said it before. */
+  const write =
+    (level: keyof Log): Log['info'] =>
+    (event, fields) => {
+      if (host.position.isLive) host.log[level](event, fields);
+    };
   return {
-    onQuery: (name, handler) => {
+    onQuery(name, handler) {
       host.queries.set(name, handler);
     },
 
-    progress: (progress) => {
+    progress(progress) {
       checkTurn(host, 'progress');
       host.derived.reportProgress(cutProgress(json(progress, 'progress')));
     },
 
-    log: {
-      debug: (event, fields) => {
-        if (host.position.isLive) host.log.debug(event, fields);
-      },
-      info: (event, fields) => {
-        if (host.position.isLive) host.log.info(event, fields);
-      },
-      warn: (event, fields) => {
-        if (host.position.isLive) host.log.warn(event, fields);
-      },
-      error: (event, fields) => {
-        if (host.position.isLive) host.log.error(event, fields);
-      },
-    },
+    log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
   };
 }
 

@@ -13,7 +13,7 @@ export function sagas(host: ContextHost, scope: Scope): Pick<WorkflowContext, 's
       checkTurn(host, 'saga');
       const ended = owing(scope, () => runSaga(body, host.contextOf(new Scope(scope, true))));
       ended.catch((error: unknown) => {
-        if (error instanceof EngineError && error.code === 'COMPENSATION_FAILED') host.notUndone(error);
+        if (error instanceof EngineError && error.code === 'COMPENSATION_FAILED') host.ending.notUndone(error);
       });
       return ended;
     }) as WorkflowContext['saga'],

@@ -9,7 +9,7 @@ import { checkTurn, type ContextHost } from './host.js';
 /** `ctx.patched`, `ctx.continueAsNew`: how a run outlives its code and its history. */
 export function versions(host: ContextHost): Pick<WorkflowContext, 'patched' | 'continueAsNew'> {
   return {
-    patched: (patchId) => {
+    patched(patchId) {
       checkTurn(host, 'patched');
       checkName(patchId, 'the id of a patch');
       return host.derived.isPatched(patchId);

@@ -21,25 +21,28 @@ export interface Dropped {
   readonly name: string;
 }
 
+/** Fields that every event of a wait begins with. */
+type Begin = 'type' | 'atMs' | 'waitId';
+
 /** All that replay knows of one kind of wait: one file each, joined in `kinds.ts`. */
 export interface WaitKind<Asked extends Command, Recorded extends WaitEvent> {
   /** Type of the event that records the command. */
   readonly eventType: Recorded['type'];
 
-  /** False where the end is in the log alone: nothing but the workflow can say that nobody waits for it any more. */
-  readonly hasToken: boolean;
+  /** Missing where the end is in the log alone: nothing but the workflow can say that nobody waits for it any more. */
+  readonly hasToken?: true;
 
-  /** Makes the event that records the command; deadlines run from `atMs`. */
-  toEvent(command: Asked, atMs: EpochMs): Recorded;
+  /** What the event that records the command holds beside its begin; deadlines run from `atMs`. */
+  details(command: Asked, atMs: EpochMs): Omit<Recorded, Begin>;
 
-  /** Says whether the code still asks for what the history has. */
-  isSame(recorded: Recorded, asked: Asked): boolean;
+  /** What must be the same in the history and in what the code asks for now. */
+  identity(wait: Asked | Recorded): string;
 
   /** Names what was asked for, in the same words for the history and for the code. */
   describe(wait: Asked | Recorded): string;
 
-  /** What the settlement of its token gives; undefined where the kind has no token. */
-  given(command: Asked, outcome: TokenOutcome): Given | undefined;
+  /** What the settlement of its token gives. Missing where the kind has no token. */
+  given?(command: Asked, outcome: TokenOutcome): Given;
 
   /** Says whether the end of the run leaves it to go on, so that it is started first. Missing: never. */
   outlivesRun?(command: Asked): boolean;

@@ -22,7 +22,7 @@ const kinds = {
 } satisfies { readonly [Kind in Command['kind']]: WaitKind<Extract<Command, { kind: Kind }>, WaitEvent> };
 
 /** Events that record a command. */
-export type RequestEvent = ReturnType<(typeof kinds)[Command['kind']]['toEvent']>;
+export type RequestEvent = EventOf<(typeof kinds)[Command['kind']]['eventType']>;
 
 const ends = { ...stepEnds, ...timerEnds, ...signalEnds, ...remoteAnswerEnds };
 
@@ -52,13 +52,14 @@ export function isEnd(event: HistoryEvent): event is EndEvent {
 
 /** Makes the event that records a command; deadlines run from `atMs`. */
 export function toRequestEvent(command: Command, atMs: EpochMs): RequestEvent {
-  return kindOf(command).toEvent(command, atMs);
+  const kind = kindOf(command);
+  return { type: kind.eventType, atMs, waitId: command.waitId, ...kind.details(command, atMs) } as RequestEvent;
 }
 
 /** Says whether the code asks for what the history has at this point. */
 export function isSame(recorded: RequestEvent, asked: Command): boolean {
   const kind = kindOf(asked);
-  return kind.eventType === recorded.type && kind.isSame(recorded, asked);
+  return kind.eventType === recorded.type && kind.identity(recorded) === kind.identity(asked);
 }
 
 /** Names what is recorded or asked for, for messages. */

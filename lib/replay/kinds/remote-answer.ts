@@ -6,22 +6,22 @@ import type { Ends, WaitKind } from './kind.js';
 /** An answer to what the remote task of another wait asks. */
 export const remoteAnswer: WaitKind<AnswerRemote, RemoteAnswerRequested> = {
   eventType: 'RemoteAnswerRequested',
-  hasToken: false,
-  toEvent: ({ waitId, callId, questionId, answer, digest }, atMs) => ({
-    type: 'RemoteAnswerRequested',
-    atMs,
-    waitId,
-    callId,
-    questionId,
-    answer,
-    digest,
-  }),
-  isSame: (recorded, asked) => asked.digest === recorded.digest,
-  describe: ({ callId }) => `an answer to the call of wait ${callId}`,
-  given: () => undefined,
+  details({ callId, questionId, answer, digest }) {
+    return { callId, questionId, answer, digest };
+  },
+  identity({ digest }) {
+    return digest;
+  },
+  describe({ callId }) {
+    return `an answer to the call of wait ${callId}`;
+  },
 };
 
 export const remoteAnswerEnds: Ends<'RemoteAnswerDelivered' | 'RemoteAnswerRefused'> = {
-  RemoteAnswerDelivered: () => ({ value: undefined }),
-  RemoteAnswerRefused: ({ error }) => fromStoredError(error),
+  RemoteAnswerDelivered() {
+    return { value: undefined };
+  },
+  RemoteAnswerRefused({ error }) {
+    return fromStoredError(error);
+  },
 };

@@ -4,49 +4,54 @@ import type { RemoteTaskRequested } from '../../history/event.js';
 import type { TokenOutcome } from '../../history/settlement.js';
 import type { RemoteOutcome } from '../../workflow/context.js';
 import type { StartRemoteTask } from '../command.js';
-import type { Given, WaitKind } from './kind.js';
+import type { WaitKind } from './kind.js';
 
 /** A task of a remote server, started or attached to. */
 export const remoteTask: WaitKind<StartRemoteTask, RemoteTaskRequested> = {
   eventType: 'RemoteTaskRequested',
   hasToken: true,
-  toEvent: ({ waitId, server, name, digest, input, watch, timeoutMs }, atMs) => ({
-    type: 'RemoteTaskRequested',
-    atMs,
-    waitId,
-    server,
-    name,
-    digest,
-    ...defined({ input, watch: watch || undefined }),
-    deadlineAtMs: atMs + timeoutMs,
-  }),
-  isSame: (recorded, asked) => asked.digest === recorded.digest,
-  describe: ({ name, server }) => `remote task "${name}" on "${server}"`,
-  given: remoteResult,
-  // A task that somebody else has started needs no start.
-  outlivesRun: ({ onCancel, request }) => onCancel === 'leave' && request.kind !== 'attach',
-  toDropped: ({ name }) => ({ kind: 'remote task', name }),
+  details({ server, name, digest, input, watch, timeoutMs }, atMs) {
+    return {
+      server,
+      name,
+      digest,
+      ...defined({ input, watch: watch || undefined }),
+      deadlineAtMs: atMs + timeoutMs,
+    };
+  },
+  identity({ digest }) {
+    return digest;
+  },
+  describe({ name, server }) {
+    return `remote task "${name}" on "${server}"`;
+  },
+  given(command, outcome) {
+    const { server } = command;
+    switch (outcome.kind) {
+      case 'completed': {
+        const { result, isError, taskId, phase } = outcome;
+        const value: RemoteOutcome = { result, isError, server, ...defined({ taskId, phase }) };
+        return { value };
+      }
+      case 'failed':
+        return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
+      case 'timed_out':
+        return timedOut(command, outcome);
+      case 'abandoned':
+      case 'run_ended':
+        return timedOut(command, {});
+    }
+  },
+  outlivesRun({ onCancel, request }) {
+    // A task that somebody else has started needs no start.
+    return onCancel === 'leave' && request.kind !== 'attach';
+  },
+  toDropped({ name }) {
+    return { kind: 'remote task', name };
+  },
 };
 
-function remoteResult(command: StartRemoteTask, outcome: TokenOutcome): Given {
-  const { server } = command;
-  switch (outcome.kind) {
-    case 'completed': {
-      const { result, isError, taskId, phase } = outcome;
-      const value: RemoteOutcome = { result, isError, server, ...defined({ taskId, phase }) };
-      return { value };
-    }
-    case 'failed':
-      return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
-    case 'timed_out':
-      return remoteTimedOut(command, outcome);
-    case 'abandoned':
-    case 'run_ended':
-      return remoteTimedOut(command, {});
-  }
-}
-
-function remoteTimedOut(
+function timedOut(
   { server, name, timeoutMs }: StartRemoteTask,
   { phase, reason, mayRun, taskId }: Partial<Extract<TokenOutcome, { kind: 'timed_out' }>>,
 ): RemoteTaskTimedOut {

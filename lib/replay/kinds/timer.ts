@@ -5,17 +5,20 @@ import type { Ends, WaitKind } from './kind.js';
 /** A sleep. */
 export const timer: WaitKind<StartTimer, TimerStarted> = {
   eventType: 'TimerStarted',
-  hasToken: false,
-  toEvent: ({ waitId, until }, atMs) => ({
-    type: 'TimerStarted',
-    atMs,
-    waitId,
+  details({ until }, atMs) {
     // An instant that has passed is now.
-    firesAtMs: 'atMs' in until ? Math.max(until.atMs, atMs) : atMs + until.durationMs,
-  }),
-  isSame: () => true,
-  describe: () => 'a sleep',
-  given: () => undefined,
+    return { firesAtMs: 'atMs' in until ? Math.max(until.atMs, atMs) : atMs + until.durationMs };
+  },
+  identity() {
+    return '';
+  },
+  describe() {
+    return 'a sleep';
+  },
 };
 
-export const timerEnds: Ends<'TimerFired'> = { TimerFired: () => ({ value: undefined }) };
+export const timerEnds: Ends<'TimerFired'> = {
+  TimerFired() {
+    return { value: undefined };
+  },
+};

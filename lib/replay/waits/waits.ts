@@ -1,10 +1,10 @@
 import type { WaitId } from '../../base/ids.js';
-import { Asked } from './asked.js';
 import { ClosedWaits } from './closed-waits.js';
 import type { Command } from '../command.js';
 import { Debts } from './debts.js';
 import type { Given } from '../kinds/kind.js';
 import { kindOf, outlivesRun } from '../kinds/kinds.js';
+import { Requests } from './requests.js';
 import { Scope } from './scope.js';
 
 interface Wait {
@@ -22,7 +22,7 @@ interface Wait {
  */
 export class Waits {
   readonly root = new Scope(undefined);
-  readonly asked = new Asked();
+  readonly requests = new Requests();
   readonly debts = new Debts();
   readonly closed = new ClosedWaits();
   /** Rules of replay 2: whatever closes a scope waits for what is owed there, and the log has the waits that were closed. */
@@ -81,7 +81,7 @@ export class Waits {
     const cancellation = canceller?.cancelledWith ?? this.#takePendingCancel(scope);
     if (cancellation !== undefined) return Promise.reject(cancellation);
     const command = toCommand(String(++this.#lastId));
-    this.asked.add(command);
+    this.requests.add(command);
     return new Promise<Value>((resolve, reject) => {
       this.#open.set(command.waitId, {
         command,
@@ -103,7 +103,8 @@ export class Waits {
   /** Closes a wait that has not ended, for what the code has done. */
   drop(waitId: WaitId, error: Error): void {
     const wait = this.#close(waitId);
-    if (wait !== undefined && this.isStructured && !kindOf(wait.command).hasToken) this.closed.add(wait.command);
+    if (wait !== undefined && this.isStructured && kindOf(wait.command).hasToken !== true)
+      this.closed.add(wait.command);
     wait?.reject(error);
   }
 
@@ -116,7 +117,7 @@ export class Waits {
 
   /** Open waits that no event records, in the order in which they were asked for, but for those within shields of `outer`. */
   openUnrecorded(outer?: Scope): readonly Command[] {
-    return this.asked.list().filter(({ waitId }) => {
+    return this.requests.unrecorded().filter(({ waitId }) => {
       const scope = this.#open.get(waitId)?.scope;
       return scope !== undefined && (outer === undefined || scope.isReachedFrom(outer));
     });

@@ -282,7 +282,7 @@ export const clausesMutants: readonly Mutant[] = [
     rule: 'the log of a workflow is silent while its history is replayed',
     file: 'lib/replay/context/reports.ts',
     edits: [
-      { find: 'if (host.position.isLive) host.log.warn(event, fields);', replace: 'host.log.warn(event, fields);' },
+      { find: 'if (host.position.isLive) host.log[level](event, fields);', replace: 'host.log[level](event, fields);' },
     ],
     caughtBy: testsIn('test/replay/determinism.test.ts', 'ctx.log is silent'),
   },

@@ -135,10 +135,10 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'long-step-closed-twice',
     rule: 'a long step that is not in the log yet will end by its settlement',
-    file: 'lib/replay/recorded.ts',
+    file: 'lib/replay/waits/requests.ts',
     edits: [
       {
-        find: 'this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastWait && command.policy.long)',
+        find: 'this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long)',
         replace: 'this.#longSteps.has(command.waitId)',
       },
     ],

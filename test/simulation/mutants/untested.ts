@@ -1639,11 +1639,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'short-step-not-closed',
     rule: 'a short step that is closed in the turn that asks for it is closed in the log',
-    file: 'lib/replay/recorded.ts',
+    file: 'lib/replay/waits/requests.ts',
     edits: [
       {
-        find: '(Number(command.waitId) > this.#lastWait && command.policy.long)',
-        replace: 'Number(command.waitId) > this.#lastWait',
+        find: '(Number(command.waitId) > this.#lastRecorded && command.policy.long)',
+        replace: 'Number(command.waitId) > this.#lastRecorded',
       },
     ],
     caughtBy: rules('dropped', 'step that is dropped in the turn'),
