@@ -52,7 +52,7 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     readonly mayRun?: true;
     /** The fate of the last start is unknown; at `retryAtMs` the server is asked for the task, for the `look`-th time. */
     readonly look?: number | undefined;
-    /** Whoever follows the run follows the task too. */
+    /** True: a follower of the run follows the task too. */
     readonly watch: boolean;
     /** The last word on its start is that the server is left alone. */
     readonly isHeld?: boolean;

@@ -16,7 +16,7 @@ export class RunState {
   eventCount = 0;
   lastEventAtMs: EpochMs | undefined;
   readonly open = new Map<WaitId, OpenWait>();
-  /** Those of `open` that end by a settlement. */
+  /** The waits of `open` that end by a settlement. */
   readonly openTokens = new Map<WaitId, OpenTokenWait>();
   /** Waits whose settlement has been taken in. */
   readonly settled = new Set<WaitId>();

@@ -23,7 +23,7 @@ export interface ScriptedServerOptions {
   /** Can be asked for the task of a start that got no answer. Default false. */
   readonly finds?: boolean;
   /**
-   * It is known to answer starts at once, so that turns make them. Default true; false: workers do, until it has named a
+   * The server is known to answer starts at once, so that turns make them. Default true; false: workers do, until it has named a
    * running task at once.
    */
   readonly answersAtOnce?: boolean;
@@ -93,7 +93,7 @@ export class ScriptedServer implements RemoteTaskTransport {
     const { reply, answersAfter } = this.#reply(start);
     if (answersAfter === undefined) return reply;
     const answersAtMs = this.#clock.nowMs() + durationToMs(answersAfter, 'answersAfter');
-    // Whoever asks in a turn gives up before that, and time does not pass for a turn here.
+    // A turn gives up before that, and time does not pass for a turn here.
     const untilMs = start.untilMs ?? this.#clock.nowMs();
     await this.#clock.delay?.(Math.min(answersAtMs, untilMs) - this.#clock.nowMs());
     return answersAtMs <= untilMs ? reply : { kind: 'unknown', error: noAnswer };
@@ -215,7 +215,7 @@ export class ScriptedServer implements RemoteTaskTransport {
     return { kind: 'done' };
   }
 
-  /** One question for each time that the start comes back with the answers to the last ones. */
+  /** Asks one question for each time that the start comes back with the answers to the last ones. */
   #asksFirst({ asksFirst = [] }: ScriptedTask, { continuation }: StartRequest): StartReply | undefined {
     const at = Number(continuation?.state ?? '0');
     const given = Object.entries(continuation?.answers ?? {});

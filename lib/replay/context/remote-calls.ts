@@ -54,14 +54,14 @@ export function remoteCalls(
     attachRemoteTask: handled((call: AttachCall) =>
       remoteTask(host, scope, call, () => {
         checkTurn(host, 'attachRemoteTask');
-        // Who did not start a task does not stop it, and to read it twice does no harm.
+        // A caller that did not start a task does not stop it, and reading it twice does no harm.
         return { request: toAttachRequest(call), onClose: 'leave', retrySafe: true, key: undefined };
       }),
     ),
   };
 }
 
-/** One remote task, from its request to its outcome. What `toTerms` throws rejects the call. */
+/** Sees a remote task through, from its request to its outcome. What `toTerms` throws rejects the call. */
 async function remoteTask(
   host: ContextHost,
   scope: Scope,

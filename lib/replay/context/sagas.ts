@@ -32,7 +32,7 @@ async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: Workflo
     for (const [name, work, options] of compensations.reverse()) {
       await shielded.step(name, work, options).catch((reason: unknown) => {
         failed.push(name);
-        // Whoever awaits the saga may be gone.
+        // The caller that awaits the saga may be gone.
         shielded.log.warn('compensation failed', { runId: shielded.runId, name, error: reason });
       });
     }

@@ -56,7 +56,7 @@ function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boo
     try {
       return nonRetryable(error);
     } catch {
-      // It says nothing about the error then.
+      // A predicate that throws says nothing about the error.
       return false;
     }
   }
