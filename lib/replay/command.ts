@@ -12,7 +12,7 @@ export interface StepPolicy {
   readonly maxIntervalMs: number;
   /** Part of each interval that is left to chance, 0 to 1. */
   readonly jitter: number;
-  /** It runs in a worker of its own. */
+  /** True: the step runs in a worker of its own. */
   readonly long: boolean;
   /** Longest time of one attempt. */
   readonly timeoutMs: number;
@@ -50,20 +50,20 @@ export interface StartRemoteTask {
   /** Tool, skill, `message` or `attach`. */
   readonly name: string;
   readonly request: RemoteRequest | AttachRequest;
-  /** Of server, request and everything else that makes it another call. */
+  /** Digest of the server, the request and everything else that makes it another call. */
   readonly digest: string;
   /** The arguments where they are small. */
   readonly input?: JsonValue;
   readonly timeoutMs: number;
   readonly retrySafe: boolean;
-  /** Of the author's own, in place of one made of run and wait. */
+  /** The author's idempotency key, in place of one made of run and wait. */
   readonly key?: string;
   /** When the run ends or the wait is closed, and when the deadline passes, before the task has ended. */
   readonly onCancel: RemoteClosePolicy;
   readonly onTimeout: RemoteClosePolicy;
   /** The call answers what the server asks. */
   readonly answersQuestions: boolean;
-  /** Whoever follows the run follows the task too. */
+  /** True: a follower of the run follows the task too. */
   readonly watch: boolean;
 }
 /** Sends an answer to the remote task of another wait. */
@@ -74,7 +74,7 @@ export interface AnswerRemote {
   readonly callId: WaitId;
   readonly questionId: string;
   readonly answer: RemoteAnswer;
-  /** Of question and answer. */
+  /** Digest of question and answer. */
   readonly digest: string;
 }
 export interface IssueToken {

@@ -1,45 +1,34 @@
 import { defined } from '../base/defined.js';
-import {
-  ChildFailed,
-  EngineError,
-  ExternalWaitFailed,
-  fromStoredError,
-  hasCode,
-  isEngineError,
-  readable,
-  RemoteTaskTimedOut,
-  RunCancelled,
-  StepFailed,
-  storedError,
-  toStoredError,
-  type StoredError,
-} from '../base/errors.js';
-import type { RunId, WaitId } from '../base/ids.js';
+import { readable, type StoredError } from '../base/errors.js';
+import type { WaitId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
-import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
-import type { Log } from '../base/log.js';
-import type { EpochMs } from '../base/time.js';
-import type {
-  HistoryEvent,
-  PatchRecorded,
-  ProgressReported,
-  RunOutcome,
-  SignalDelivered,
-  SignalReceived,
-  TokenSettled,
-  WaitsClosed,
-} from '../history/event.js';
-import type { AskedQuestion } from '../history/remote-question.js';
+import type { HistoryEvent, RunOutcome, RunStarted, SignalReceived } from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
-import type { RemoteOutcome } from '../workflow/context.js';
-import type { AnyWorkflow } from '../workflow/define-workflow.js';
-import type { Command, IssueToken, RunStep, StartChild, StartRemoteTask } from './command.js';
+import {
+  closingMismatch,
+  deliveryMismatch,
+  mismatchOf,
+  rulesUnknown,
+  settlementMissing,
+  signalMissing,
+  stuck,
+} from './blocked.js';
+import { Cancels } from './cancels.js';
+import type { Command } from './command.js';
 import { createContext } from './context.js';
-import { ContinueAsNew } from './continue-as-new.js';
-import { isRequest, mismatchOf, type RequestEvent } from './mismatch.js';
+import type { ContextHost } from './context/host.js';
+import { Derived, type DerivedEvent } from './derived.js';
+import { DroppedWork } from './dropped-work.js';
+import { Ending } from './ending.js';
+import type { Dropped, Given } from './kinds/kind.js';
+import { givenBy, isEnd, isRequest, kindOf, type EndEvent, type RequestEvent } from './kinds/kinds.js';
+import type { Position } from './position.js';
+import { Queries } from './queries.js';
+import type { RunFacts } from './run-facts.js';
 import { seededRandom } from './seeded.js';
-import { Signals } from './signals.js';
-import { outlivesRun, Waits } from './waits.js';
+import { Signals } from './waits/signals.js';
+import { WaitNews } from './waits/wait-news.js';
+import { Waits } from './waits/waits.js';
 
 /**
  * Rules of replay that histories are written under; a history keeps those that it began with. 1: the run ends with the
@@ -48,11 +37,8 @@ import { outlivesRun, Waits } from './waits.js';
  */
 export const replayBehaviors = 2;
 
-export interface ExecutionOptions {
-  readonly workflow: AnyWorkflow;
-  readonly runId: RunId;
+export interface ExecutionOptions extends RunFacts {
   readonly input: JsonValue | undefined;
-  readonly seed: string;
   /** The settlement that a `TokenSettled` event refers to. */
   readonly settlementOf: (waitId: WaitId) => TokenOutcome | undefined;
   /** The signal that a `SignalReceived` event refers to; undefined when it is not there. Default: all are, without a payload. */
@@ -66,9 +52,6 @@ export interface ExecutionOptions {
    * rejected meanwhile is in nobody's hands, and that is no bug.
    */
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
-  /** SHA-256 in hex. */
-  readonly digest: (text: string) => string;
-  readonly log: Log;
 }
 
 export type ExecutionStatus =
@@ -77,15 +60,6 @@ export type ExecutionStatus =
   | { readonly kind: 'ended'; readonly outcome: RunOutcome }
   /** The code and the history do not fit, or the code waits for something of its own. */
   | { readonly kind: 'blocked'; readonly error: StoredError };
-
-/** Events that the code gives rise to beside its commands. */
-export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
-
-/** Something that the workflow asked for without waiting for it, and that was not in the log when its function settled. */
-export interface Dropped {
-  readonly kind: 'step' | 'remote task' | 'token' | 'child';
-  readonly name: string;
-}
 
 /**
  * Runs an author's function against a history. No IO: history in, commands and status out.
@@ -96,99 +70,91 @@ export interface Dropped {
  * X3  A recorded command is compared with what the code asks for now, in order. The first difference blocks the
  *     execution; nothing is applied after it.
  * X4  After the workflow has ended, events change nothing.
- * X5  It has ended when its function has settled, everything else is closed, and nothing is owed: shielded parts and
- *     sagas have ended, and what outlives the run is started. The outcome is that of the function.
+ *
+ * When it has ended is X5, in `ending.ts`.
  */
 export class Execution {
   readonly #options: ExecutionOptions;
+  readonly #position: Position = { isLive: false, isAdvancing: false, nowMs: 0, eventCount: 0 };
   readonly #waits = new Waits((command) => {
-    this.#forget(command);
+    // What is kept for a wait that is open no longer would grow with the history.
+    this.#news.forget(command.waitId);
+    if (command.kind === 'waitForSignal') this.#signals.forget(command.name, command.waitId);
   });
   readonly #signals = new Signals(this.#waits);
-  readonly #issuing = new Map<WaitId, (token: string) => void>();
-  /** What the workflow does with the questions of a call, by its wait. */
-  readonly #askers = new Map<WaitId, (asked: AskedQuestion) => void>();
-  /** Steps that the history has as long: a settlement ends them, whatever the code now says. */
-  readonly #longSteps = new Set<WaitId>();
-  readonly #queries = new Map<string, (input: JsonValue | undefined) => unknown>();
-  /** What `ctx.patched` has said; the first answer stands. */
-  readonly #patches = new Map<string, boolean>();
-  #derived: (PatchRecorded | ProgressReported)[] = [];
-  #status: ExecutionStatus = { kind: 'waiting' };
+  readonly #news = new WaitNews(this.#waits);
+  readonly #queries = new Queries();
+  readonly #cancels = new Cancels(this.#waits);
+  readonly #derived: Derived;
+  readonly #dropped: DroppedWork;
+  readonly #ending: Ending;
+  readonly #host: ContextHost;
+  #blocked: StoredError | undefined;
   /** A run that was cancelled before a delayed start never is. */
-  #begun = false;
-  #advancing = false;
-  #live = false;
-  #nowMs: EpochMs = 0;
-  #eventCount = 0;
-  #lastRecorded = 0;
-  #cancelled: { readonly reason?: string } | undefined;
-  /** Made when a cancel comes: an error takes its stack with it, and few runs need one. */
-  #cancelError: RunCancelled | undefined;
-  /** A cancel came when the workflow's function had settled. */
-  #cancelledTooLate = false;
-  /** Cancels, by their inbox ids, that came then, and those that have reached no wait so far. */
-  readonly #lateCancels: string[] = [];
-  #pendingCancels: string[] = [];
-  /** Of the workflow's function, once it has settled. */
-  #outcome: RunOutcome | undefined;
-  /** What a saga that the end of the run has closed could not undo. */
-  #notUndone: EngineError | undefined;
-  #dropped: readonly Dropped[] = [];
+  #hasBegun = false;
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
+    const parts = {
+      facts: options,
+      position: this.#position,
+      waits: this.#waits,
+      signals: this.#signals,
+      cancels: this.#cancels,
+    };
+    this.#derived = new Derived({ ...parts, patches: options.patches ?? new Set() });
+    this.#dropped = new DroppedWork(parts);
+    this.#ending = new Ending({ ...parts, dropped: this.#dropped });
+    this.#host = {
+      ...options,
+      ...parts,
+      news: this.#news,
+      queries: this.#queries,
+      derived: this.#derived,
+      dropped: this.#dropped,
+      ending: this.#ending,
+      random: seededRandom(options.seed, options.digest),
+      contextOf: (scope) => createContext(this.#host, scope),
+      misused: (error) => {
+        this.#blocked = error;
+      },
+    };
   }
 
   get status(): ExecutionStatus {
-    return this.#status;
+    if (this.#blocked !== undefined) return { kind: 'blocked', error: this.#blocked };
+    const { outcome } = this.#ending;
+    return outcome === undefined ? { kind: 'waiting' } : { kind: 'ended', outcome };
   }
 
   /** From now on events are new ones: the workflow's log speaks. */
   goLive(): void {
-    this.#live = true;
+    this.#position.isLive = true;
   }
 
   /** Commands that the workflow has asked for and no applied event records, oldest first, at most `limit`. */
   newCommands(limit: number): readonly Command[] {
-    return this.#waits.unrecorded(limit);
+    return this.#waits.requests.unrecorded(limit);
   }
 
   /** Events that no commit holds yet and that follow from those applied; `lastWaitId`: of waits recorded up to that one. */
   takeDerived(lastWaitId: number): readonly DerivedEvent[] {
-    const deliveries = this.#signals.takeDeliveries(lastWaitId);
-    // The end of the run closes whatever is open.
-    const closed = this.#status.kind === 'ended' ? [] : this.#waits.takeClosed(lastWaitId);
-    const waitIds = closed.filter((command) => !this.#hasToken(command)).map(({ waitId }) => waitId);
-    if (deliveries.length === 0 && waitIds.length === 0 && this.#derived.length === 0) return [];
-    const derived = this.#derived;
-    this.#derived = [];
-    return [
-      ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs: this.#nowMs, ...delivery })),
-      ...(waitIds.length === 0 ? [] : [{ type: 'WaitsClosed', atMs: this.#nowMs, waitIds } satisfies WaitsClosed]),
-      ...derived,
-    ];
-  }
-
-  /** A step that is a long one in the log ends by its settlement; one without a record will be what it is now. */
-  #hasToken(command: Command): boolean {
-    if (command.kind !== 'runStep') return false;
-    return this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long);
+    return this.#derived.take(lastWaitId, this.status.kind === 'ended');
   }
 
   /** False when a cancel was applied and has reached no wait of the workflow: none was open, or its function had settled. */
   get wasCancelHeard(): boolean {
-    return !this.#cancelledTooLate && !this.#waits.hasPendingCancel;
+    return this.#cancels.areHeard;
   }
 
   /** Inbox ids of the cancels that were applied and have reached no wait of the workflow. */
   get unheardCancels(): readonly string[] {
-    return [...(this.#waits.hasPendingCancel ? this.#pendingCancels : []), ...this.#lateCancels];
+    return this.#cancels.unheard;
   }
 
   /** What the workflow's function dropped by ending; nobody waited for it, and it may never happen. */
   get dropped(): readonly Dropped[] {
-    return this.#dropped;
+    return this.#dropped.all;
   }
 
   /** The workflow's function has settled, and something that outlives the run is to be started before it ends. */
@@ -198,7 +164,7 @@ export class Execution {
 
   /** Number of the last wait whose request an applied event records. */
   get lastRecordedWait(): number {
-    return this.#lastRecorded;
+    return this.#waits.requests.lastRecorded;
   }
 
   /** The command of a wait that the workflow still waits for. */
@@ -208,128 +174,65 @@ export class Execution {
 
   /** Asks the workflow as it stands. @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
   query(name: string, input: JsonValue | undefined): JsonValue | undefined {
-    const handler = this.#queries.get(name);
-    if (handler === undefined) {
-      throw new EngineError(
-        'QUERY_NOT_FOUND',
-        `the workflow answers no query "${name}"; there is ${[...this.#queries.keys()].join(', ') || 'none'}`,
-      );
-    }
-    try {
-      const answer = handler(input);
-      if (isThenable(answer)) {
-        answer.then(undefined, () => undefined);
-        throw new TypeError('its handler gave back a promise; a query answers at once');
-      }
-      return toJson(answer);
-    } catch (error) {
-      throw new EngineError(
-        'QUERY_FAILED',
-        `query "${name}" failed: ${error instanceof Error ? error.message : 'not an error'}`,
-        { cause: error },
-      );
-    }
+    return this.#queries.answer(name, input);
   }
 
   /** Takes in the next event of the history and lets the workflow go on until it waits again. */
   async apply(event: HistoryEvent): Promise<void> {
-    if (this.#status.kind === 'blocked') return;
-    if (this.#status.kind === 'ended') {
+    const { kind } = this.status;
+    if (kind === 'blocked') return;
+    if (kind === 'ended') {
       // Settlements and signals may share a commit with the event that ended the workflow; a request may not follow it.
-      if (isRequest(event)) this.#checkRecorded(event);
-      if (event.type === 'CancelRequested') {
-        this.#cancelledTooLate = true;
-        this.#lateCancels.push(event.inboxId);
-      }
+      if (isRequest(event)) this.#checkRequest(event, undefined);
+      if (event.type === 'CancelRequested') this.#cancels.takeLate(event);
       return;
     }
-    this.#eventCount++;
-    this.#nowMs = Math.max(this.#nowMs, event.atMs);
+    this.#position.eventCount++;
+    this.#position.nowMs = Math.max(this.#position.nowMs, event.atMs);
+    if (isRequest(event)) this.#checkRequest(event, this.#waits.requests.next());
+    else if (isEnd(event))
+      await this.#end(event.waitId, () => (this.#position.isLive ? ownCopy(givenBy(event)) : givenBy(event)));
+    else await this.#takeIn(event);
+  }
+
+  async #takeIn(event: Exclude<HistoryEvent, RequestEvent | EndEvent>): Promise<void> {
     switch (event.type) {
       case 'RunStarted':
-        if (event.behaviors > replayBehaviors) {
-          this.#block(
-            storedError(
-              'HISTORY_FORMAT_UNKNOWN',
-              `the history follows replay rules ${event.behaviors}, this version knows those up to ${replayBehaviors}`,
-            ),
-          );
-          return;
-        }
-        this.#waits.isStructured = event.behaviors >= 2;
-        return this.#advance(() => {
-          this.#begin();
-        });
-      case 'StepRequested':
-      case 'TimerStarted':
-      case 'SignalWaitStarted':
-      case 'RemoteTaskRequested':
-      case 'RemoteAnswerRequested':
-      case 'ExternalWaitRequested':
-      case 'ChildRequested':
-        this.#checkRecorded(event);
-        return;
-      case 'StepCompleted':
-        return this.#settle(event.waitId, (waitId) => {
-          // The event is still to be stored: what the workflow does to its result must not get into it.
-          this.#waits.resolve(waitId, this.#live ? toJson(event.result) : event.result);
-        });
-      case 'StepFailed':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, stepFailed(event.error));
-        });
-      case 'TimerFired':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.resolve(waitId, undefined);
-        });
-      case 'SignalWaitTimedOut':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(
-            waitId,
-            new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait'),
-          );
-        });
+        return this.#begin(event);
       case 'SignalReceived':
         return this.#receive(event);
       case 'SignalDelivered':
-        if (!this.#live && !this.#signals.takeRecorded(event)) this.#block(deliveryMismatch(event));
+        if (!this.#position.isLive && !this.#signals.takeRecorded(event)) this.#blocked = deliveryMismatch(event);
         return;
-      case 'WaitsClosed':
-        if (!this.#live) this.#checkClosed(event);
+      case 'WaitsClosed': {
+        if (this.#position.isLive) return;
+        const unclosed = event.waitIds.find((waitId) => !this.#waits.closed.takeRecorded(waitId));
+        if (unclosed !== undefined) this.#blocked = closingMismatch(unclosed);
         return;
+      }
       case 'ExternalWaitIssued': {
-        const issued = this.#issuing.get(event.waitId);
-        this.#issuing.delete(event.waitId);
+        const issued = this.#news.takeIssuing(event.waitId);
         if (issued === undefined) return;
         return this.#advance(() => {
           issued(this.#options.tokenOf?.(event.waitId, event.keyId) ?? '');
         });
       }
       case 'RemoteQuestionAsked': {
-        const ask = this.#askers.get(event.waitId);
+        const { waitId, question, round } = event;
+        const ask = this.#news.asker(waitId);
         if (ask === undefined) return;
         return this.#advance(() => {
-          ask(
-            event.round === undefined ? { question: event.question } : { question: event.question, round: event.round },
-          );
+          ask({ question, ...defined({ round }) });
         });
       }
-      case 'RemoteAnswerDelivered':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.resolve(waitId, undefined);
-        });
-      case 'RemoteAnswerRefused':
-        return this.#settle(event.waitId, (waitId) => {
-          this.#waits.reject(waitId, fromStoredError(event.error));
-        });
       case 'TokenSettled':
-        return this.#settleToken(event);
-      case 'CancelRequested':
-        this.#cancelled ??= event.reason === undefined ? {} : { reason: event.reason };
-        this.#cancelError ??= new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel');
-        if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];
-        this.#pendingCancels.push(event.inboxId);
-        return this.#cancelWith(this.#cancelError);
+        return this.#takeSettlement(event.waitId);
+      case 'CancelRequested': {
+        const error = this.#cancels.take(event);
+        return this.#advance(() => {
+          this.#waits.cancelRun(error);
+        });
+      }
       case 'RemoteTaskStarted':
       case 'ChildStarted':
         return this.#started(event.waitId);
@@ -352,155 +255,34 @@ export class Execution {
     }
   }
 
-  #begin(): void {
-    this.#begun = true;
+  async #begin({ behaviors }: RunStarted): Promise<void> {
+    if (behaviors > replayBehaviors) {
+      this.#blocked = rulesUnknown(behaviors, replayBehaviors);
+      return;
+    }
+    this.#waits.isStructured = behaviors >= 2;
     const { workflow, input } = this.#options;
-    const context = createContext(
-      {
-        runId: this.#options.runId,
-        seed: this.#options.seed,
-        waits: this.#waits,
-        signals: this.#signals,
-        random: seededRandom(this.#options.seed, this.#options.digest),
-        digest: this.#options.digest,
-        log: this.#options.log,
-        isAdvancing: () => this.#advancing,
-        isLive: () => this.#live,
-        nowMs: () => this.#nowMs,
-        eventCount: () => this.#eventCount,
-        tokenIssued: (waitId) =>
-          new Promise((resolve) => {
-            // A wait that was refused has no token, and one that is closed gets none.
-            if (this.#waits.isOpen(waitId)) this.#issuing.set(waitId, resolve);
-          }),
-        onQuestion: (waitId, ask) => {
-          if (ask === undefined) this.#askers.delete(waitId);
-          else this.#askers.set(waitId, ask);
-        },
-        isPatched: (patchId) => this.#isPatched(patchId),
-        reportProgress: (progress) => {
-          if (this.#live) this.#derived.push({ type: 'ProgressReported', atMs: this.#nowMs, progress });
-        },
-        setQuery: (name, handler) => {
-          this.#queries.set(name, handler);
-        },
-        misused: (error) => {
-          this.#block(error);
-        },
-        notUndone: (error) => {
-          if (this.#outcome !== undefined) this.#notUndone ??= error;
-        },
-        dropped: (asked) => {
-          this.#drop(asked, 'a branch wins its race without what it asked for', () => true);
-        },
-      },
-      this.#waits.root,
-    );
-    const run = async (): Promise<unknown> => workflow.run(context, input);
-    run().then(
-      (result) => {
-        this.#end(() => completed(result));
-      },
-      (error: unknown) => {
-        this.#end(() => this.#failed(readable(error)));
-      },
-    );
-  }
-
-  /** Old code ran past here without the mark: only what the history says. New ground: yes, and the history will say so. */
-  #isPatched(patchId: string): boolean {
-    const known = this.#patches.get(patchId);
-    if (known !== undefined) return known;
-    const isRecorded = this.#options.patches?.has(patchId) === true;
-    const answer = this.#live || isRecorded;
-    this.#patches.set(patchId, answer);
-    if (this.#live && !isRecorded) this.#derived.push({ type: 'PatchRecorded', atMs: this.#nowMs, patchId });
-    return answer;
-  }
-
-  #end(outcome: () => RunOutcome): void {
-    if (this.#status.kind !== 'waiting') return;
-    this.#outcome = outcome();
-    if (this.#waits.isStructured) return;
-    this.#drop(this.#waits.openUnrecorded());
-    this.#status = { kind: 'ended', outcome: this.#outcome };
-  }
-
-  /** Of what was asked for on the last way, whatever would not be missed by anybody but its author. */
-  #drop(
-    asked: readonly Command[],
-    warning = 'the run ends without what it asked for',
-    isDropped = (command: Command): boolean => !this.#waits.isStructured || !outlivesRun(command),
-  ): void {
-    const dropped = asked.filter(isDropped).flatMap((command) => toDropped(command));
-    this.#dropped = [...this.#dropped, ...dropped];
-    if (!this.#live) return;
-    const { runId, workflow, log } = this.#options;
-    for (const { kind, name } of dropped) log.warn(warning, { runId, workflow: workflow.name, kind, name });
-  }
-
-  /**
-   * Called when the microtasks have run dry, under rules 2: lets go on what waits for that, then closes the run, then ends
-   * it. True: the workflow's code may have something to do.
-   */
-  #wrapUp(): boolean {
-    if (this.#status.kind !== 'waiting') return false;
-    if (this.#waits.settlePaid()) return true;
-    if (this.#outcome === undefined) return false;
-    if (!this.#waits.isRunClosed) {
-      this.#drop(this.#waits.openUnrecorded(this.#waits.root));
-      if (this.#waits.closeRun(new RunCancelled('RUN_CANCELLED', 'this wait was closed: the run ends'))) return true;
-    }
-    if (this.#waits.root.owed > 0 || !this.#waits.leaveRun()) return false;
-    // What was begun within shields that have ended.
-    this.#drop(this.#waits.openUnrecorded());
-    this.#status = { kind: 'ended', outcome: this.#ended(this.#outcome) };
-    return false;
-  }
-
-  /** A cancel that is over, but for what it could not undo, is no cancel. */
-  #ended(outcome: RunOutcome): RunOutcome {
-    if (outcome.status !== 'cancelled' || this.#notUndone === undefined) return outcome;
-    return { status: 'failed', error: toStoredError(this.#notUndone, 'WORKFLOW_FAILED') };
-  }
-
-  #failed(error: unknown): RunOutcome {
-    if (error instanceof ContinueAsNew) {
-      // Of the seed, which nobody outside knows: the next run's id may be a task id.
-      const nextRunId = this.#options.digest(`next ${this.#options.seed}`).slice(0, 32);
-      return { status: 'continued', nextRunId, ...defined({ input: error.input }) };
-    }
-    // The cancel came through, as itself or as the cause of what cleanup threw. What was not undone must be heard of.
-    const isCancel = this.#cancelError !== undefined && isOrWraps(error, this.#cancelError);
-    if (isCancel && !hasCode(error, 'COMPENSATION_FAILED')) {
-      return { status: 'cancelled', ...this.#cancelled };
-    }
-    // The run keeps the message alone; where in the code it came from is for the log.
-    if (this.#live && !isEngineError(error))
-      this.#options.log.warn('workflow failed', {
-        runId: this.#options.runId,
-        workflow: this.#options.workflow.name,
-        error,
-      });
-    return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
-  }
-
-  async #cancelWith(error: RunCancelled): Promise<void> {
     await this.#advance(() => {
-      this.#waits.cancelRun(error);
+      this.#hasBegun = true;
+      const context = this.#host.contextOf(this.#waits.root);
+      const run = async (): Promise<unknown> => workflow.run(context, input);
+      run().then(
+        (result) => {
+          if (this.status.kind === 'waiting') this.#ending.returned(result);
+        },
+        (error: unknown) => {
+          if (this.status.kind === 'waiting') this.#ending.threw(readable(error));
+        },
+      );
     });
   }
 
-  async #receive({ inboxId, name }: SignalReceived): Promise<void> {
+  async #receive(event: SignalReceived): Promise<void> {
+    const { inboxId, name } = event;
     const { signalOf } = this.#options;
     const signal: { readonly payload?: JsonValue } | undefined = signalOf === undefined ? {} : signalOf(inboxId);
     if (signal === undefined) {
-      this.#block(
-        storedError(
-          'HISTORY_FORMAT_UNKNOWN',
-          `the history refers to the signal ${inboxId} "${name}", which is not there`,
-        ),
-      );
+      this.#blocked = signalMissing(event);
       return;
     }
     await this.#advance(() => {
@@ -508,278 +290,51 @@ export class Execution {
     });
   }
 
-  /** The end of the run may have waited for it. */
-  async #started(waitId: WaitId): Promise<void> {
-    if (this.#waits.started(waitId)) await this.#advance(() => undefined);
-  }
-
-  async #settle(waitId: WaitId, settle: (waitId: WaitId) => void): Promise<void> {
-    // A cancel may have closed it already.
-    if (!this.#waits.isOpen(waitId)) return;
-    await this.#advance(() => {
-      settle(waitId);
-    });
-  }
-
-  async #settleToken({ waitId }: TokenSettled): Promise<void> {
+  async #takeSettlement(waitId: WaitId): Promise<void> {
     const command = this.#waits.command(waitId);
     if (command === undefined) return;
     if (!this.#waits.isOpen(waitId)) return this.#started(waitId);
     const outcome = this.#options.settlementOf(waitId);
     if (outcome === undefined) {
-      this.#block(
-        storedError('HISTORY_FORMAT_UNKNOWN', `wait ${waitId}: the history refers to a settlement that is not there`),
-      );
+      this.#blocked = settlementMissing(waitId);
       return;
     }
-    await this.#settle(waitId, () => {
-      this.#deliver(command, outcome);
+    // A step that the log has as one of a turn ends by an event.
+    const isOfTurn = command.kind === 'runStep' && !this.#waits.requests.isLongStep(waitId);
+    await this.#end(waitId, () => (isOfTurn ? undefined : kindOf(command).given?.(command, outcome)));
+  }
+
+  /** The end of the run may have waited for the start. */
+  async #started(waitId: WaitId): Promise<void> {
+    if (this.#waits.started(waitId)) await this.#advance(() => undefined);
+  }
+
+  async #end(waitId: WaitId, toGiven: () => Given | undefined): Promise<void> {
+    // A cancel may have closed it already.
+    if (!this.#waits.isOpen(waitId)) return;
+    await this.#advance(() => {
+      const given = toGiven();
+      if (given !== undefined) this.#waits.give(waitId, given);
     });
   }
 
-  #deliver(command: Command, outcome: TokenOutcome): void {
-    const { waitId } = command;
-    switch (command.kind) {
-      case 'startRemoteTask':
-        this.#give(waitId, remoteResult(command, outcome));
-        return;
-      case 'issueToken':
-        this.#give(waitId, externalResult(command, outcome));
-        return;
-      case 'startChild':
-        this.#give(waitId, childResult(command, outcome));
-        return;
-      case 'runStep':
-        if (this.#longSteps.has(waitId)) this.#give(waitId, longStepResult(command, outcome));
-        return;
-      case 'startTimer':
-      case 'waitForSignal':
-      case 'answerRemote':
-        return;
-    }
-  }
-
-  #give(waitId: WaitId, given: { readonly value: unknown } | Error): void {
-    if (given instanceof Error) this.#waits.reject(waitId, given);
-    else this.#waits.resolve(waitId, given.value);
-  }
-
   async #advance(act: () => void): Promise<void> {
-    this.#advancing = true;
+    this.#position.isAdvancing = true;
     act();
     do await this.#options.drain({ quietly: this.#waits.isRunClosed });
-    while (this.#wrapUp());
-    this.#advancing = false;
-    if (this.#begun && this.#status.kind === 'waiting' && this.#waits.openCount === 0) {
-      const who = this.#waits.isOwing
-        ? 'a race, a scope or the run has closed a part of the workflow and waits for a shield or saga in it that waits'
-        : 'the workflow waits';
-      this.#block(
-        storedError(
-          'WORKFLOW_STUCK',
-          `${who}, but for nothing of ctx: it awaits a promise of its own (a fetch, a timer, a file). Move that work into ctx.step; after the deploy the run goes on by itself.`,
-        ),
-      );
-    }
+    while (this.status.kind === 'waiting' && this.#ending.wrapUp());
+    this.#position.isAdvancing = false;
+    if (this.#hasBegun && this.status.kind === 'waiting' && this.#waits.openCount === 0)
+      this.#blocked = stuck(this.#waits.isOwing);
   }
 
-  /** The wait is open no longer: what is kept for it here would grow with the history. */
-  #forget({ waitId, ...command }: Command): void {
-    this.#issuing.delete(waitId);
-    if (command.kind === 'waitForSignal') this.#signals.forget(command.name, waitId);
-  }
-
-  #checkClosed(event: WaitsClosed): void {
-    const waitId = event.waitIds.find((closed) => !this.#waits.takeRecordedClosing(closed));
-    if (waitId !== undefined) this.#block(closingMismatch(waitId));
-  }
-
-  #checkRecorded(event: RequestEvent): void {
-    const asked = this.#status.kind === 'ended' ? undefined : this.#waits.nextUnrecorded();
-    const isNext = asked?.waitId === event.waitId;
-    const mismatch = mismatchOf(event, isNext ? asked : undefined);
-    if (mismatch !== undefined) {
-      this.#block(mismatch);
-      return;
-    }
-    this.#waits.takeUnrecorded(event.waitId);
-    this.#lastRecorded = Number(event.waitId);
-    if (event.type === 'StepRequested' && event.long === true) this.#longSteps.add(event.waitId);
-  }
-
-  #block(error: StoredError): void {
-    this.#status = { kind: 'blocked', error };
+  #checkRequest(event: RequestEvent, asked: Command | undefined): void {
+    this.#blocked = mismatchOf(event, asked?.waitId === event.waitId ? asked : undefined);
+    if (this.#blocked === undefined) this.#waits.requests.record(event);
   }
 }
 
-function completed(result: unknown): RunOutcome {
-  let json: JsonValue | undefined;
-  try {
-    json = toJson(result);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    return {
-      status: 'failed',
-      error: storedError('WORKFLOW_FAILED', `the result of the workflow is not JSON: ${why}`),
-    };
-  }
-  const error = jsonOverLimit('the result of the workflow is', jsonBytes(json));
-  if (error !== undefined) return { status: 'failed', error };
-  return { status: 'completed', ...defined({ result: json }) };
-}
-
-type Given = { readonly value: unknown } | Error;
-
-function remoteResult(command: StartRemoteTask, outcome: TokenOutcome): Given {
-  const { server } = command;
-  switch (outcome.kind) {
-    case 'completed': {
-      const { result, isError, taskId, phase } = outcome;
-      const value: RemoteOutcome = {
-        result,
-        isError,
-        server,
-        ...defined({ taskId, phase }),
-      };
-      return { value };
-    }
-    case 'failed':
-      return fromStoredError({ ...outcome.error, details: { server, ...outcome.error.details } });
-    case 'timed_out':
-      return remoteTimedOut(command, outcome);
-    case 'abandoned':
-    case 'run_ended':
-      return remoteTimedOut(command, {});
-  }
-}
-
-function remoteTimedOut(
-  { server, name, timeoutMs }: StartRemoteTask,
-  { phase, reason, mayRun, taskId }: Partial<Extract<TokenOutcome, { kind: 'timed_out' }>>,
-): RemoteTaskTimedOut {
-  const seconds = `within ${timeoutMs / 1000} s`;
-  const last = reason === undefined ? '' : ` (${reason})`;
-  const message =
-    phase === undefined
-      ? `remote task "${name}" on "${server}" had no end ${seconds}`
-      : mayRun === true
-        ? `the start of remote task "${name}" on "${server}" had no answer ${seconds}${last}: a task may run there`
-        : `remote task "${name}" on "${server}" was not started ${seconds}${last}`;
-  return new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', message, {
-    details: {
-      server,
-      ...defined({ taskId }),
-      timeoutMs,
-      ...defined({ phase, reason }),
-    },
-  });
-}
-
-function longStepResult({ name }: RunStep, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return outcome.isError
-        ? stepFailed(storedError('STEP_FAILED', `step "${name}" was settled as failed`, { result: outcome.result }))
-        : { value: outcome.isVoid === true ? undefined : outcome.result };
-    case 'failed': {
-      const { code, message, details } = outcome.error;
-      if (code !== 'REMOTE_TASK_FAILED') return stepFailed(outcome.error);
-      // By hand: whoever does that does not say what the wait is for.
-      return stepFailed(
-        storedError('STEP_FAILED', `step "${name}" failed: ${message.replace(/^remote task failed: /, '')}`, details),
-      );
-    }
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return stepFailed(storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }));
-  }
-}
-
-function externalResult({ name, form }: IssueToken, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return { value: { result: outcome.result, isError: outcome.isError } };
-    case 'failed':
-      // Whoever settles a token does not say what its wait is for, so the text begins like that of a remote task.
-      return new ExternalWaitFailed(
-        'EXTERNAL_FAILED',
-        outcome.error.message.replace(/^remote task failed: /, ''),
-        outcome.error.details === undefined ? {} : { details: outcome.error.details },
-      );
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return form === undefined
-        ? new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`)
-        : new EngineError('INPUT_TIMED_OUT', `nobody answered the question "${name}" in time`);
-  }
-}
-
-function childResult({ workflow }: StartChild, outcome: TokenOutcome): Given {
-  switch (outcome.kind) {
-    case 'completed':
-      return { value: outcome.result };
-    case 'failed':
-      return new ChildFailed(
-        'CHILD_FAILED',
-        outcome.error.message,
-        outcome.error.details === undefined ? {} : { details: outcome.error.details },
-      );
-    case 'timed_out':
-    case 'abandoned':
-    case 'run_ended':
-      return new EngineError('CHILD_TIMED_OUT', `child "${workflow}" had no end before its deadline`);
-  }
-}
-
-function deliveryMismatch({ waitId, inboxId }: SignalDelivered): StoredError {
-  return storedError(
-    'NONDETERMINISM',
-    `wait ${waitId}: the history gave it the signal ${inboxId}, the workflow now gives that signal to another wait or keeps it. Deploy code that takes the same signals; the run then goes on by itself.`,
-    { waitId, inboxId },
-  );
-}
-
-function closingMismatch(waitId: WaitId): StoredError {
-  return storedError(
-    'NONDETERMINISM',
-    `wait ${waitId}: in the history a race, a scope or a cancel has closed it, the workflow now waits for it. Deploy code that closes the same waits; the run then goes on by itself.`,
-    { waitId },
-  );
-}
-
-function toDropped(command: Command): readonly Dropped[] {
-  switch (command.kind) {
-    case 'runStep':
-      return [{ kind: 'step', name: command.name }];
-    case 'startRemoteTask':
-      return [{ kind: 'remote task', name: command.name }];
-    case 'issueToken':
-      return [{ kind: 'token', name: command.name }];
-    case 'startChild':
-      return [{ kind: 'child', name: command.workflow }];
-    // Nothing of these is missing in the world.
-    case 'startTimer':
-    case 'waitForSignal':
-    case 'answerRemote':
-      return [];
-  }
-}
-
-/** Whichever its code, so that one `catch` finds every failure of a step. */
-function stepFailed({ code, message, details }: StoredError): StepFailed {
-  return new StepFailed(code, message, details === undefined ? {} : { details });
-}
-
-/** `error` is `wanted`, has it as a cause, or is what `Promise.any` made of several of it. */
-function isOrWraps(error: unknown, wanted: Error, depth = 0): boolean {
-  if (error === wanted) return true;
-  if (!(error instanceof Error) || depth === 8) return false;
-  const inner = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error.cause];
-  return inner.some((one) => isOrWraps(one, wanted, depth + 1));
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
+/** A new event is still to be stored: what the workflow does to its result must not get into it. */
+function ownCopy(given: Given): Given {
+  return given instanceof Error ? given : { value: toJson(given.value) };
 }

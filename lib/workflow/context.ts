@@ -5,7 +5,6 @@ import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
-import type { Workflow } from './define-workflow.js';
 
 /** What each wait for a remote task takes. */
 export interface RemoteWaitOptions {
@@ -290,3 +289,15 @@ export interface WorkflowContext {
   /** Logs once: silent while the history is replayed. */
   readonly log: Log;
 }
+
+/** The author's function with its name and version. */
+export interface Workflow<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly version: string;
+  readonly input?: StandardSchemaV1<unknown, Input>;
+  readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
+}
+
+// Input is contravariant in `run`, so only `any` admits every workflow.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyWorkflow = Workflow<any, any>;

@@ -2,19 +2,9 @@ import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import type { WorkflowContext } from './context.js';
+import type { Workflow, WorkflowContext } from './context.js';
 
-/** The author's function with its name and version. */
-export interface Workflow<Input = unknown, Output = unknown> {
-  readonly name: string;
-  readonly version: string;
-  readonly input?: StandardSchemaV1<unknown, Input>;
-  readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
-}
-
-// Input is contravariant in `run`, so only `any` admits every workflow.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type AnyWorkflow = Workflow<any, any>;
+export type { AnyWorkflow, Workflow } from './context.js';
 
 export interface WorkflowOptions<Input, Output> {
   /** Letters, digits, `.`, `_`, `-`, at most 64; stored with every run. */

@@ -4,7 +4,7 @@ import { type RunState, foldHistory } from '../../lib/history/run-state.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
-import { Waits } from '../../lib/replay/waits.js';
+import { Waits } from '../../lib/replay/waits/waits.js';
 import { aFlow, eventTypes, started, WatchedServer } from './support.js';
 import { TwoProcesses } from './two-processes.js';
 

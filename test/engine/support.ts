@@ -8,7 +8,7 @@ import type { RemoteTaskHandle } from '../../lib/history/event.js';
 import { listRuns } from '../../lib/operations/views/read-runs.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
-import type { TestAppOptions } from '../../lib/testing/test-app.js';
+import type { TestAppOptions } from '../../lib/testing/test-deps.js';
 
 /** Takes any JSON. */
 export type Flow = Workflow;

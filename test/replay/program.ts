@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { JsonValue } from '../../lib/base/json.js';
 import { NonRetryableError } from '../../lib/base/errors.js';
 import type { WorkflowContext } from '../../lib/workflow/context.js';
-import type { ScriptedTask } from '../../lib/testing/scripted-server.js';
+import type { ScriptedTask } from '../../lib/testing/scripted-task.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { RemoteRequest } from '../../lib/remote/transport.js';
 

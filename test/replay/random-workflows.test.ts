@@ -4,11 +4,10 @@ import { createTestApp, scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import type { Command } from '../../lib/replay/command.js';
-import { toRequest } from '../../lib/operations/to-request.js';
 import { foldHistory } from '../../lib/history/run-state.js';
 import { openExecution } from '../../lib/operations/open-execution.js';
 import type { Execution } from '../../lib/replay/execution.js';
-import { isRequest, type RequestEvent } from '../../lib/replay/mismatch.js';
+import { isRequest, toRequestEvent, type RequestEvent } from '../../lib/replay/kinds/kinds.js';
 import { child, interpret, programs, taskOf, type Program } from './program.js';
 
 interface Recorded {
@@ -153,7 +152,7 @@ describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children
           const log: HistoryEvent[] = [];
           const recorded = new Set<string>();
           const commit = async (limit: number): Promise<void> => {
-            for (const request of execution.newCommands(limit).map(toRequest)) {
+            for (const request of execution.newCommands(limit).map(toRequestEvent)) {
               await execution.apply(request);
               log.push(request);
               recorded.add(waitOf(request)!);

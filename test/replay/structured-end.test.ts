@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { HistoryEvent } from '../../lib/history/event.js';
-import { Waits } from '../../lib/replay/waits.js';
+import { Waits } from '../../lib/replay/waits/waits.js';
 import {
   asked,
   cancelRequested,

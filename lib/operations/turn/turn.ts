@@ -31,6 +31,7 @@ import type {
 import type { Settlement } from '../../history/settlement.js';
 import type { UnharmedStart } from '../../queue/queue.js';
 import type { RunStep, StartChild, StartRemoteTask } from '../../replay/command.js';
+import { toRequestEvent } from '../../replay/kinds/kinds.js';
 import { type Execution, replayBehaviors } from '../../replay/execution.js';
 import type { InboxRecord, RunHead, TokenRecord } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
@@ -60,7 +61,6 @@ import {
   takeIn,
   type Known,
 } from '../../decide/new-events.js';
-import { toRequest } from '../to-request.js';
 import { GaveUp, isOnlyKnownHere, type TurnWork } from './work-under-way.js';
 import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
 import { isNextWithWorker } from '../../decide/worker-start.js';
@@ -226,7 +226,7 @@ export class Turn {
       }
       const asked = execution
         .newCommands(requestsPerCommit)
-        .map((command) => toRequest(command, this.#deps.clock.nowMs()));
+        .map((command) => toRequestEvent(command, this.#deps.clock.nowMs()));
       const requested = asked.slice(0, fittingCount(asked));
       const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
       const commit = [...events, ...requested, ...derived];

@@ -5,13 +5,12 @@ const endRun = 'lib/operations/turn/end-run.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const tickSchedules = 'lib/operations/schedules/tick-schedules.ts';
 const endStopped = 'lib/operations/turn/end-stopped.ts';
-const context = 'lib/replay/context.ts';
 
 const late = 'a deadline that has passed unseen F18 ends the wait for a child';
 
 const lastWay = 'what a workflow asks for on its last way and does not wait for (F05)';
 
-const remoteCall = 'lib/replay/remote-call.ts';
+const remoteCall = 'lib/replay/context/remote-request.ts';
 const attachRefused = 'a task that somebody else has started (GB-31) is refused before anything is asked: ';
 
 const bodies = 'test/unit/remote/bodies.test.ts';
@@ -253,14 +252,14 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'winner-drops-in-silence',
     rule: 'what the winner of a race has just asked for and does not wait for is named (F05)',
-    file: context,
-    edits: [{ find: 'host.dropped(waits.openUnrecorded(winner));', replace: 'host.dropped([]);' }],
+    file: 'lib/replay/context/branches.ts',
+    edits: [{ find: 'host.dropped.inRace(waits.openUnrecorded(winner));', replace: 'host.dropped.inRace([]);' }],
     caughtBy: testsIn('test/engine/last-way.test.ts', `${lastWay} F05 is named by the log when it is the winner`),
   },
   {
     name: 'failed-branch-named',
     rule: '... but not of a branch that fails (F05)',
-    file: context,
+    file: 'lib/replay/context/branches.ts',
     edits: [{ find: '() => (winner ??= scope)', replace: '() => (winner ??= scopes[at])' }],
     caughtBy: testsIn('test/engine/last-way.test.ts', `${lastWay} F05 is not named where the branch`),
   },
@@ -281,18 +280,20 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'log-of-a-replay',
     rule: 'the log of a workflow is silent while its history is replayed',
-    file: context,
-    edits: [{ find: 'if (host.isLive()) host.log.warn(event, fields);', replace: 'host.log.warn(event, fields);' }],
+    file: 'lib/replay/context/reports.ts',
+    edits: [
+      { find: 'if (host.position.isLive) host.log[level](event, fields);', replace: 'host.log[level](event, fields);' },
+    ],
     caughtBy: testsIn('test/replay/determinism.test.ts', 'ctx.log is silent'),
   },
   {
     name: 'unwatched-outcome-throws',
     rule: 'an outcome of a token that nobody waits for rejects unseen',
-    file: context,
+    file: 'lib/replay/context/tokens.ts',
     edits: [
       {
-        find: "Promise.race([host.tokenIssued(asked), outcome.then(() => '')])",
-        replace: 'host.tokenIssued(asked)',
+        find: "Promise.race([host.news.tokenIssued(asked), outcome.then(() => '')])",
+        replace: 'host.news.tokenIssued(asked)',
       },
     ],
     caughtBy: testsIn('test/engine/external-tokens.test.ts', 'outcome of a token that nobody waits for'),

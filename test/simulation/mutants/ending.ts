@@ -15,17 +15,17 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'race-settles-with-debts',
     rule: 'A race settles after what it closed has done what it owes.',
-    file: 'lib/replay/waits.ts',
+    file: 'lib/replay/waits/debts.ts',
     edits: [{ find: 'scopes.every(({ owed }) => owed === 0)', replace: 'scopes.length > 0' }],
     caughtBy: engine('structured-end', 'a race F04 settles after'),
   },
   {
     name: 'scope-settles-with-debts',
     rule: 'A scope that was cancelled settles after what is owed in it.',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/scopes.ts',
     edits: [
       {
-        find: 'if (inner.cancelledWith !== undefined) await waits.paid(scope, [inner]);',
+        find: 'if (inner.cancelledWith !== undefined) await waits.debts.paid(scope, [inner]);',
         replace: '',
       },
     ],
@@ -34,14 +34,14 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'inner-race-is-no-debt',
     rule: 'A race that waits is owed by what is around it.',
-    file: 'lib/replay/waits.ts',
+    file: 'lib/replay/waits/debts.ts',
     edits: [{ find: 'const paid = around.owe();', replace: 'const paid = (): void => undefined;' }],
     caughtBy: engine('structured-end', 'a race F04 within a race'),
   },
   {
     name: 'end-drops-sagas',
     rule: 'The end of a run closes what runs beside its function, so that sagas are undone.',
-    file: 'lib/replay/waits.ts',
+    file: 'lib/replay/waits/waits.ts',
     edits: [
       {
         find: 'return this.cancelScope(this.root, error) > 0;',
@@ -53,25 +53,25 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'end-with-debts',
     rule: 'A run does not end before nothing is owed.',
-    file: 'lib/replay/execution.ts',
-    edits: [{ find: 'this.#waits.root.owed > 0 || ', replace: '' }],
+    file: 'lib/replay/ending.ts',
+    edits: [{ find: 'waits.root.owed > 0 || ', replace: '' }],
     caughtBy: replay('structured-end', 'a history of rules 2 (F04, F19) does not hear of a cancel'),
   },
   {
     name: 'old-runs-under-new-rules',
     rule: 'A history keeps the rules of replay that it began with.',
     file: 'lib/replay/execution.ts',
-    edits: [{ find: 'event.behaviors >= 2', replace: 'event.behaviors >= 1' }],
+    edits: [{ find: 'behaviors >= 2', replace: 'behaviors >= 1' }],
     caughtBy: replay('structured-end', 'a history that was begun under rules 1 (F04) goes on'),
   },
   {
     name: 'cancel-hides-what-is-not-undone',
     rule: 'A cancelled run says what could not be undone, also by a saga that nobody awaits any more.',
-    file: 'lib/replay/execution.ts',
+    file: 'lib/replay/ending.ts',
     edits: [
       {
         find: "if (outcome.status !== 'cancelled' || this.#notUndone === undefined) return outcome;",
-        replace: 'if (this.#cancelledTooLate || this.#notUndone !== undefined) return outcome;\n    return outcome;',
+        replace: 'if (this.#notUndone !== undefined) return outcome;\n    return outcome;',
       },
       {
         find: "return { status: 'failed', error: toStoredError(this.#notUndone, 'WORKFLOW_FAILED') };",
@@ -95,8 +95,8 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'abandoned-child-of-the-last-way',
     rule: 'What outlives the run is started before it ends.',
-    file: 'lib/replay/waits.ts',
-    edits: [{ find: "return command.parentClose === 'abandon';", replace: 'return false;' }],
+    file: 'lib/replay/kinds/child.ts',
+    edits: [{ find: "parentClose === 'abandon'", replace: 'false' }],
     caughtBy: engine(
       'last-way',
       'what a workflow asks for on its last way and does not wait for (F05) F05 is begun where it outlives the run: a child',
@@ -115,8 +115,8 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'dropped-in-silence',
     rule: 'What is dropped at the end is named by the log and by the test kit.',
-    file: 'lib/replay/execution.ts',
-    edits: [{ find: 'this.#dropped = [...this.#dropped, ...dropped];', replace: '' }],
+    file: 'lib/replay/dropped-work.ts',
+    edits: [{ find: 'this.#all = [...this.#all, ...dropped];', replace: '' }],
     caughtBy: engine(
       'last-way',
       'what a workflow asks for on its last way and does not wait for (F05) F05 is named by the log, once',
@@ -183,8 +183,8 @@ export const endingMutants: readonly Mutant[] = [
     file: 'lib/replay/execution.ts',
     edits: [
       {
-        find: 'if (!this.#live) this.#checkClosed(event);',
-        replace: 'if (!this.#live) for (const closed of event.waitIds) this.#waits.takeRecordedClosing(closed);',
+        find: 'if (unclosed !== undefined) this.#blocked = closingMismatch(unclosed);',
+        replace: 'if (unclosed !== undefined) return;',
       },
     ],
     caughtBy: replay('structured-end', 'a history of rules 2 (F04, F19) is blocked by code'),
@@ -195,8 +195,8 @@ export const endingMutants: readonly Mutant[] = [
     file: 'lib/replay/execution.ts',
     edits: [
       {
-        find: "if (command.kind === 'waitForSignal') this.#signals.forget(command.name, waitId);",
-        replace: "if (command.kind === 'waitForSignal' && waitId === '') this.#signals.forget(command.name, waitId);",
+        find: "if (command.kind === 'waitForSignal') this.#signals.forget(command.name, command.waitId);",
+        replace: '',
       },
     ],
     caughtBy: replay('structured-end', 'a history of rules 2 (F04, F19) looks at'),

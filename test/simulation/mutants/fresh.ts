@@ -52,9 +52,9 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'saga-not-undone-before-the-end',
     rule: 'a saga that the workflow has heard of changes nothing at its end',
-    file: 'lib/replay/execution.ts',
+    file: 'lib/replay/ending.ts',
     edits: [
-      { find: 'if (this.#outcome !== undefined) this.#notUndone ??= error;', replace: 'this.#notUndone ??= error;' },
+      { find: 'if (this.#settled !== undefined) this.#notUndone ??= error;', replace: 'this.#notUndone ??= error;' },
     ],
     caughtBy: testsIn('test/engine/sagas.test.ts', 'a saga that was not undone and was heard of'),
   },
@@ -84,8 +84,8 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'late-handler-drops-call',
     rule: 'a handler that fails outside of a turn lets nothing go on there',
-    file: 'lib/replay/context.ts',
-    edits: [{ find: 'if (!host.isAdvancing()) return; const thrown', replace: 'const thrown' }],
+    file: 'lib/replay/context/remote-answers.ts',
+    edits: [{ find: 'if (!host.position.isAdvancing) return; const thrown', replace: 'const thrown' }],
     caughtBy: testsIn(
       'test/engine/questions.test.ts',
       'a remote task that asks (GB-02) whose handler fails outside of a turn',
@@ -135,7 +135,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'long-step-closed-twice',
     rule: 'a long step that is not in the log yet will end by its settlement',
-    file: 'lib/replay/execution.ts',
+    file: 'lib/replay/waits/requests.ts',
     edits: [
       {
         find: 'this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long)',
@@ -257,8 +257,8 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'heard-cancels-handed-on',
     rule: 'a cancel that the workflow has heard is not handed on',
-    file: 'lib/replay/execution.ts',
-    edits: [{ find: 'if (!this.#waits.hasPendingCancel) this.#pendingCancels = [];', replace: '' }],
+    file: 'lib/replay/cancels.ts',
+    edits: [{ find: 'if (!this.#waits.hasPendingCancel) this.#pending = [];', replace: '' }],
     caughtBy: rules('requests', 'handing on: a cancel that the workflow has heard'),
   },
   {

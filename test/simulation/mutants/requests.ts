@@ -94,10 +94,8 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'heard-cancel-handed-on',
     rule: 'a cancel is heard once (F82)',
-    file: 'lib/replay/execution.ts',
-    edits: [
-      { find: `this.#waits.hasPendingCancel ? this.#pendingCancels : []`, replace: `true ? this.#pendingCancels : []` },
-    ],
+    file: 'lib/replay/cancels.ts',
+    edits: [{ find: `this.#waits.hasPendingCancel ? this.#pending : []`, replace: `true ? this.#pending : []` }],
     caughtBy: rules('requests', 'F82 cancel that was heard'),
   },
   {

@@ -1412,7 +1412,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'delivery-compared-by-wait',
     rule: 'a recorded delivery is of one signal to one wait',
-    file: 'lib/replay/signals.ts',
+    file: 'lib/replay/waits/signals.ts',
     edits: [
       { find: 'delivery.waitId === waitId && delivery.inboxId === inboxId', replace: 'delivery.waitId === waitId' },
     ],
@@ -1422,7 +1422,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'newer-rules-followed',
     rule: 'a history of rules that this version does not know is not followed',
     file: 'lib/replay/execution.ts',
-    edits: [{ find: 'if (event.behaviors > replayBehaviors) {', replace: 'if (false) {' }],
+    edits: [{ find: 'if (behaviors > replayBehaviors) {', replace: 'if (false) {' }],
     caughtBy: rules('replaying', 'history of rules'),
   },
   {
@@ -1585,14 +1585,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'token-of-any-name',
     rule: 'a workflow that gives a token a name out of bounds is told so',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/tokens.ts',
     edits: [{ find: "checkName(name, 'the name of a token');", replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
   },
   {
     name: 'signal-of-any-name',
     rule: '... and a signal',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/signals.ts',
     edits: [{ find: "checkName(name, 'the name of a signal');", replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
   },
@@ -1613,7 +1613,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'unwatched-promise-throws',
     rule: 'a promise of a token that nobody waits for rejects unseen',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/tokens.ts',
     edits: [
       {
         find: 'promise.catch(() => undefined); return { token: external.token',
@@ -1625,21 +1625,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'child-input-of-any-size',
     rule: 'the input of a child is bounded where the workflow gives it',
-    file: 'lib/replay/context.ts',
+    file: 'lib/replay/context/children.ts',
     edits: [{ find: 'checkJsonBytes(`the input of child "${workflow.name}" is`, jsonBytes(given));', replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments of a child of more than 2 MiB'),
   },
   {
     name: 'dropped-wait-ends-the-process',
     rule: 'a wait that nobody waits for rejects unseen',
-    file: 'lib/replay/compose.ts',
+    file: 'lib/replay/context/handled.ts',
     edits: [{ find: 'promise.catch(() => undefined); return promise;', replace: 'return promise;' }],
     caughtBy: rules('dropped', 'step that nobody waits for'),
   },
   {
     name: 'short-step-not-closed',
     rule: 'a short step that is closed in the turn that asks for it is closed in the log',
-    file: 'lib/replay/execution.ts',
+    file: 'lib/replay/waits/requests.ts',
     edits: [
       {
         find: '(Number(command.waitId) > this.#lastRecorded && command.policy.long)',

@@ -1,5 +1,5 @@
-import type { WaitId } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
+import type { WaitId } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
 import type { Waits } from './waits.js';
 
 interface Signal {
@@ -87,7 +87,7 @@ export class Signals {
 
   #deliver(waitId: WaitId, { inboxId, payload }: Signal): void {
     this.#deliveries.push({ waitId, inboxId });
-    this.#waits.resolve(waitId, payload);
+    this.#waits.give(waitId, { value: payload });
   }
 }
 

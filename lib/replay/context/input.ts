@@ -1,11 +1,11 @@
 // What people and servers ask, and what they are answered: arguments of the author's, checked.
 
-import { defined } from '../base/defined.js';
-import { checkJsonBytes, jsonBytes } from '../base/json-limit.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
-import { answerMaxBytes, formMaxBytes } from '../base/limits.js';
-import type { InputForm } from '../history/input-form.js';
-import type { RemoteAnswer } from '../history/remote-question.js';
+import { defined } from '../../base/defined.js';
+import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { answerMaxBytes, formMaxBytes } from '../../base/limits.js';
+import type { InputForm } from '../../history/input-form.js';
+import type { RemoteAnswer } from '../../history/remote-question.js';
 import { invalid, json, text } from './arguments.js';
 
 /** What a handler gave, or a person. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */

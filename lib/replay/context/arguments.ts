@@ -1,9 +1,11 @@
 // Checks of what an author hands to the context. Each throws INPUT_INVALID.
 
-import { EngineError } from '../base/errors.js';
-import { toJson, type JsonValue } from '../base/json.js';
-import { durationToMs, type Duration } from '../base/time.js';
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import { toJson, type JsonValue } from '../../base/json.js';
+import { durationToMs, type Duration } from '../../base/time.js';
 
+/** The milliseconds of a duration. */
 export function toMs(duration: Duration, what: string): number {
   try {
     return durationToMs(duration, what);
@@ -18,6 +20,11 @@ export function json(value: unknown, what: string): JsonValue {
   } catch {
     throw invalid(`${what} must be JSON`);
   }
+}
+
+/** The timeout of a wait, where the author gave one. */
+export function timeoutOf(timeout: Duration | undefined, what: string): { readonly timeoutMs?: number } {
+  return defined({ timeoutMs: timeout === undefined ? undefined : toMs(timeout, what) });
 }
 
 /** A name that goes to a remote server. */

@@ -1,16 +1,19 @@
-import { defined } from '../base/defined.js';
+// What an author's call of a remote server says, checked.
+
+import { defined } from '../../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { EngineError, fromStoredError, hasCode, RemoteResultInvalid, type EngineErrorCode } from '../base/errors.js';
-import { utf8Bytes, type JsonObject, type JsonValue } from '../base/json.js';
-import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs, restartAttemptsMax } from '../base/limits.js';
-import type { Duration } from '../base/time.js';
-import { readAnswer, schemaThrew, type Validated } from '../base/validate.js';
-import type { RemoteClosePolicy } from '../history/event.js';
-import type { AttachCall, RemoteCall, RestartCause, RestartPolicy } from '../workflow/context.js';
-import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
+import { RemoteResultInvalid } from '../../base/errors.js';
+import { utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
+import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs } from '../../base/limits.js';
+import type { Duration } from '../../base/time.js';
+import { readAnswer, schemaThrew, type Validated } from '../../base/validate.js';
+import type { RemoteClosePolicy } from '../../history/event.js';
+import type { AttachCall, RemoteCall } from '../../workflow/context.js';
+import type { AttachRequest, RemoteRequest } from '../../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
 
-export function toRequest(call: RemoteCall): RemoteRequest {
+/** What a call asks of its server. @throws EngineError `INPUT_INVALID` */
+export function toRemoteRequest(call: RemoteCall): RemoteRequest {
   text(call.server, 'the name of a server');
   const { tool, skill, message } = call as { tool?: unknown; skill?: unknown; message?: { parts?: unknown } };
   const given = [tool, skill, message].filter((field) => field !== undefined).length;
@@ -26,6 +29,7 @@ export function toRequest(call: RemoteCall): RemoteRequest {
   return { kind: 'message', parts: parts as readonly JsonObject[] };
 }
 
+/** The task that a call attaches to. @throws EngineError `INPUT_INVALID` */
 export function toAttachRequest({ server, taskId, contextId }: AttachCall): AttachRequest {
   text(server, 'the name of a server');
   return {
@@ -35,6 +39,7 @@ export function toAttachRequest({ server, taskId, contextId }: AttachCall): Atta
   };
 }
 
+/** Tool, skill, `message` or `attach`: what the call is named by in messages and views. */
 export function nameOf(request: RemoteRequest | AttachRequest): string {
   switch (request.kind) {
     case 'tool':
@@ -47,6 +52,7 @@ export function nameOf(request: RemoteRequest | AttachRequest): string {
   }
 }
 
+/** What the call hands over, for the reader of the history. */
 export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
   switch (request.kind) {
     case 'tool':
@@ -61,6 +67,7 @@ export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
   }
 }
 
+/** @throws EngineError `INPUT_INVALID` */
 export function closePolicy(policy: unknown, what: string): RemoteClosePolicy | undefined {
   if (policy === undefined || policy === 'cancel' || policy === 'leave') return policy;
   throw invalid(`${what} must be "cancel" or "leave"`);
@@ -72,54 +79,6 @@ export function callKey(key: unknown, call: number): string | undefined {
   if (typeof key !== 'string' || key.length > remoteKeyMaxChars || !/^[\x21-\x7e]+$/.test(key))
     throw invalid(`idempotencyKey must be 1 to ${remoteKeyMaxChars} visible ASCII characters`);
   return call === 1 ? key : `${key}#${call}`;
-}
-
-const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
-  failed: 'REMOTE_TASK_FAILED',
-  rejected: 'REMOTE_TASK_REJECTED',
-  cancelled: 'REMOTE_TASK_CANCELLED',
-  timedOut: 'REMOTE_TASK_TIMED_OUT',
-  expired: 'REMOTE_TASK_EXPIRED',
-  lost: 'REMOTE_TASK_LOST',
-};
-
-/** Calls, and calls again after an end that `restart` names. The last error says how many calls there were. */
-export function restarting<Result>(
-  { restart }: Pick<RemoteCall, 'restart'>,
-  call: (attempt: number) => Promise<Result>,
-): Promise<Result> {
-  return restart === undefined ? call(1) : callUpTo(restart, call);
-}
-
-/** The first call is made before this returns. */
-async function callUpTo<Result>(policy: RestartPolicy, call: (attempt: number) => Promise<Result>): Promise<Result> {
-  const { attempts, codes } = checkedRestart(policy);
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await call(attempt);
-    } catch (error) {
-      if (!codes.some((code) => hasCode(error, code))) throw error;
-      if (attempt === attempts) throw withAttempts(error, attempts);
-    }
-  }
-}
-
-function checkedRestart({ attempts, on = ['failed', 'cancelled', 'expired', 'lost'] }: RestartPolicy): {
-  readonly attempts: number;
-  readonly codes: readonly EngineErrorCode[];
-} {
-  if (!Number.isInteger(attempts) || attempts < 2 || attempts > restartAttemptsMax)
-    throw invalid(`restart.attempts must be a whole number from 2 to ${restartAttemptsMax}, got ${attempts}`);
-  const unknown = on.find((cause) => !Object.hasOwn(codeOf, cause));
-  if (unknown !== undefined)
-    throw invalid(`restart.on takes ${Object.keys(codeOf).join(', ')}, got ${JSON.stringify(unknown)}`);
-  return { attempts, codes: on.map((cause) => codeOf[cause]) };
-}
-
-function withAttempts(error: unknown, attempts: number): unknown {
-  if (!(error instanceof EngineError)) return error;
-  const { code, message, details } = error;
-  return fromStoredError({ code, message, details: { ...details, attempts } });
 }
 
 function remoteId(id: unknown, what: string): string {
@@ -135,6 +94,7 @@ export function remoteTimeoutMs(timeout: Duration | undefined): number {
   return Math.max(1, Math.ceil(toMs(timeout, 'the timeout of a remote call') / 1000)) * 1000;
 }
 
+/** @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */
 export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
   let validated: Validated;
   try {

@@ -1,9 +1,9 @@
-import { defined } from '../base/defined.js';
-import { propertyOf } from '../base/errors.js';
-import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../base/limits.js';
-import type { RetryPolicy, StepOptions } from '../workflow/context.js';
+import { defined } from '../../base/defined.js';
+import { propertyOf } from '../../base/errors.js';
+import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../../base/limits.js';
+import type { RetryPolicy, StepOptions } from '../../workflow/context.js';
 import { invalid, toMs } from './arguments.js';
-import type { StepPolicy } from './command.js';
+import type { StepPolicy } from '../command.js';
 
 const defaults = { maxAttempts: 5, initialIntervalMs: 1_000, maxIntervalMs: 300_000 };
 
@@ -56,7 +56,7 @@ function matches(nonRetryable: RetryPolicy['nonRetryable'], error: unknown): boo
     try {
       return nonRetryable(error);
     } catch {
-      // It says nothing about the error then.
+      // A predicate that throws says nothing about the error.
       return false;
     }
   }

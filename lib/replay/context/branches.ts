@@ -1,0 +1,107 @@
+import { hasCode } from '../../base/errors.js';
+import { mapConcurrency } from '../../base/limits.js';
+import type { WorkflowContext } from '../../workflow/context.js';
+import { Scope } from '../waits/scope.js';
+import { invalid } from './arguments.js';
+import { handled } from './handled.js';
+import { checkTurn, type ContextHost } from './host.js';
+import { cancelled } from './scopes.js';
+
+type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
+
+/** `ctx.race`, `ctx.map`: parts of the workflow side by side. */
+export function branches(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'race' | 'map'> {
+  return {
+    race: handled((all: readonly Branch<unknown>[]) => race(host, scope, all)) as WorkflowContext['race'],
+
+    map: handled(
+      async (
+        items: readonly unknown[],
+        fn: (item: unknown, index: number) => Promise<unknown>,
+        options: { readonly concurrency?: number } = {},
+      ) => {
+        checkTurn(host, 'map');
+        const concurrency = options.concurrency ?? mapConcurrency;
+        if (!Number.isInteger(concurrency) || concurrency < 1)
+          throw invalid(`the concurrency of a map must be a whole number of at least 1, got ${concurrency}`);
+        return mapInOrder(items, fn, concurrency);
+      },
+    ) as WorkflowContext['map'],
+  };
+}
+
+/** The first end of a branch; the others are closed. Under rules 1 what they owe is dropped. */
+async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branch<Result>[]): Promise<Result> {
+  const { waits } = host;
+  checkTurn(host, 'race');
+  if (all.length === 0) throw invalid('a race needs at least one branch');
+  const scopes = all.map(() => new Scope(scope));
+  const begin = (branch: Branch<Result>, at: number): Promise<Result> => branch(host.contextOf(scopes[at] ?? scope));
+  const close = (): void => {
+    for (const loser of scopes) waits.cancelScope(loser, cancelled('another branch of the race was first'));
+  };
+  if (waits.isStructured) {
+    const ends = all.map(async (branch, at) => begin(branch, at));
+    let winner: Scope | undefined;
+    for (const [at, end] of ends.entries())
+      end.then(
+        () => (winner ??= scopes[at]),
+        () => (winner ??= scope),
+      );
+    return paidRace(ends, async () => {
+      // A branch that failed may have asked for it before it knew.
+      if (winner !== undefined && winner !== scope) host.dropped.inRace(waits.openUnrecorded(winner));
+      close();
+      await waits.debts.paid(scope, scopes);
+    });
+  }
+  try {
+    return await Promise.race(all.map(begin));
+  } finally {
+    close();
+  }
+}
+
+/** The first end of a branch, once `close` has ended the others. */
+async function paidRace<Result>(ends: readonly Promise<Result>[], close: () => Promise<void>): Promise<Result> {
+  let notUndone: unknown;
+  const first = await Promise.race(
+    ends.map((end) =>
+      end.then(
+        (value) => ({ value }),
+        (error: unknown) => {
+          if (hasCode(error, 'COMPENSATION_FAILED')) notUndone ??= error;
+          return { error };
+        },
+      ),
+    ),
+  );
+  await close();
+  if ('value' in first) return first.value;
+  // A cancel has ended all of them: what one could not undo must be heard of, though another was first to end.
+  throw hasCode(first.error, 'RUN_CANCELLED') ? (notUndone ?? first.error) : first.error;
+}
+
+/** Results in the order of the items. After a failure no further item is begun. */
+async function mapInOrder<Item, Result>(
+  items: readonly Item[],
+  fn: (item: Item, index: number) => Promise<Result>,
+  concurrency: number,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  let hasFailed = false;
+  const worker = async (): Promise<void> => {
+    while (next < items.length && !hasFailed) {
+      const index = next++;
+      try {
+        results[index] = await fn(items[index] as Item, index);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+  return results;
+}

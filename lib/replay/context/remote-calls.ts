@@ -1,0 +1,108 @@
+import { defined } from '../../base/defined.js';
+import type { WaitId } from '../../base/ids.js';
+import { canonicalJson, utf8Bytes } from '../../base/json.js';
+import { checkJsonBytes } from '../../base/json-limit.js';
+import { inputPreviewBytes } from '../../base/limits.js';
+import type { RemoteClosePolicy } from '../../history/event.js';
+import type { AttachCall, RemoteCall, RemoteOutcome, WorkflowContext } from '../../workflow/context.js';
+import type { StartRemoteTask } from '../command.js';
+import type { Scope } from '../waits/scope.js';
+import { handled } from './handled.js';
+import { checkTurn, type ContextHost } from './host.js';
+import { askAnswering } from './remote-answers.js';
+import {
+  argumentsOf,
+  callKey,
+  checkResult,
+  closePolicy,
+  nameOf,
+  remoteTimeoutMs,
+  toAttachRequest,
+  toRemoteRequest,
+} from './remote-request.js';
+import { restarting } from './restart.js';
+
+/** What tells a call from an attachment. */
+interface Terms {
+  readonly request: StartRemoteTask['request'];
+  /** What becomes of the task where the call does not say. */
+  readonly onClose: RemoteClosePolicy;
+  readonly retrySafe: boolean;
+  readonly key: string | undefined;
+}
+
+/** `ctx.callRemoteTask`, `ctx.attachRemoteTask`. */
+export function remoteCalls(
+  host: ContextHost,
+  scope: Scope,
+): Pick<WorkflowContext, 'callRemoteTask' | 'attachRemoteTask'> {
+  return {
+    callRemoteTask: handled((call: RemoteCall) =>
+      restarting(call, (attempt) =>
+        remoteTask(host, scope, call, () => {
+          checkTurn(host, 'callRemoteTask');
+          return {
+            request: toRemoteRequest(call),
+            onClose: 'cancel',
+            retrySafe: call.retrySafe === true,
+            key: callKey(call.idempotencyKey, attempt),
+          };
+        }),
+      ),
+    ),
+
+    attachRemoteTask: handled((call: AttachCall) =>
+      remoteTask(host, scope, call, () => {
+        checkTurn(host, 'attachRemoteTask');
+        // A caller that did not start a task does not stop it, and reading it twice does no harm.
+        return { request: toAttachRequest(call), onClose: 'leave', retrySafe: true, key: undefined };
+      }),
+    ),
+  };
+}
+
+/** Sees a remote task through, from its request to its outcome. What `toTerms` throws rejects the call. */
+async function remoteTask(
+  host: ContextHost,
+  scope: Scope,
+  call: RemoteCall | AttachCall,
+  toTerms: () => Terms,
+): Promise<RemoteOutcome> {
+  const toCommand = commandOf(host, call, toTerms());
+  const outcome = await askAnswering(host, scope, call.onInput, toCommand);
+  if (call.resultSchema !== undefined && !outcome.isError)
+    await checkResult(call.resultSchema, call.server, outcome.result);
+  return outcome;
+}
+
+function commandOf(
+  host: ContextHost,
+  call: RemoteCall | AttachCall,
+  { request, onClose, retrySafe, key }: Terms,
+): (waitId: WaitId) => StartRemoteTask {
+  const { server, onInput } = call;
+  const requestText = canonicalJson(request);
+  const bytes = utf8Bytes(requestText);
+  checkJsonBytes(`the arguments of the call to "${server}" are`, bytes);
+  const timeoutMs = remoteTimeoutMs(call.timeout);
+  const input = bytes <= inputPreviewBytes ? argumentsOf(request) : undefined;
+  const onCancel = closePolicy(call.onCancel, 'onCancel') ?? onClose;
+  const onTimeout = closePolicy(call.onTimeout, 'onTimeout') ?? onClose;
+  return (waitId) => ({
+    kind: 'startRemoteTask',
+    waitId,
+    server,
+    name: nameOf(request),
+    request,
+    // A call with another key is another call: its repeat would be a second task.
+    digest: host.digest(`${server}\n${requestText}${key === undefined ? '' : `\n${key}`}`),
+    ...defined({ input }),
+    timeoutMs,
+    retrySafe,
+    ...defined({ key }),
+    onCancel,
+    onTimeout,
+    answersQuestions: onInput !== undefined,
+    watch: call.watch === true,
+  });
+}

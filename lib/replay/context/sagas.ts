@@ -1,0 +1,45 @@
+import { EngineError } from '../../base/errors.js';
+import type { Saga, WorkflowContext } from '../../workflow/context.js';
+import { ContinueAsNew } from '../continue-as-new.js';
+import { Scope } from '../waits/scope.js';
+import { handled } from './handled.js';
+import { checkTurn, type ContextHost } from './host.js';
+import { owing } from './scopes.js';
+
+/** `ctx.saga`. */
+export function sagas(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'saga'> {
+  return {
+    saga: handled(async (body: (saga: Saga) => Promise<unknown>) => {
+      checkTurn(host, 'saga');
+      const ended = owing(scope, () => runSaga(body, host.contextOf(new Scope(scope, true))));
+      ended.catch((error: unknown) => {
+        if (error instanceof EngineError && error.code === 'COMPENSATION_FAILED') host.ending.notUndone(error);
+      });
+      return ended;
+    }) as WorkflowContext['saga'],
+  };
+}
+
+/** Compensations run shielded, the last one added first, each as a step; one that fails does not stop the others. */
+async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: WorkflowContext): Promise<unknown> {
+  const compensations: Parameters<Saga['compensate']>[] = [];
+  try {
+    return await body({ compensate: (...compensation) => void compensations.push(compensation) });
+  } catch (error) {
+    // Going on as a new run is no failure.
+    if (error instanceof ContinueAsNew) throw error;
+    const failed: string[] = [];
+    for (const [name, work, options] of compensations.reverse()) {
+      await shielded.step(name, work, options).catch((reason: unknown) => {
+        failed.push(name);
+        // The caller that awaits the saga may be gone.
+        shielded.log.warn('compensation failed', { runId: shielded.runId, name, error: reason });
+      });
+    }
+    if (failed.length === 0) throw error;
+    throw new EngineError('COMPENSATION_FAILED', `compensations failed: ${failed.join(', ')}`, {
+      cause: error,
+      details: { failed },
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import type { JsonValue } from '../base/json.js';
+import type { PatchRecorded, ProgressReported, SignalDelivered, WaitsClosed } from '../history/event.js';
+import type { Position } from './position.js';
+import type { Signals } from './waits/signals.js';
+import type { Waits } from './waits/waits.js';
+
+/** Events that the code gives rise to beside its commands. */
+export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
+
+interface Parts {
+  readonly waits: Waits;
+  readonly signals: Signals;
+  readonly position: Readonly<Position>;
+  /** Patches that the whole history records. */
+  readonly patches: ReadonlySet<string>;
+}
+
+/** Collects the derived events that no commit holds yet. */
+export class Derived {
+  readonly #parts: Parts;
+  /** What `ctx.patched` has said; the first answer stands. */
+  readonly #patches = new Map<string, boolean>();
+  #reports: (PatchRecorded | ProgressReported)[] = [];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Old code ran past here without the mark: only what the history says. New ground: yes, and the history will say so. */
+  isPatched(patchId: string): boolean {
+    const known = this.#patches.get(patchId);
+    if (known !== undefined) return known;
+    const { position, patches } = this.#parts;
+    const isRecorded = patches.has(patchId);
+    const answer = position.isLive || isRecorded;
+    this.#patches.set(patchId, answer);
+    if (position.isLive && !isRecorded) this.#reports.push({ type: 'PatchRecorded', atMs: position.nowMs, patchId });
+    return answer;
+  }
+
+  reportProgress(progress: JsonValue): void {
+    const { isLive, nowMs } = this.#parts.position;
+    if (isLive) this.#reports.push({ type: 'ProgressReported', atMs: nowMs, progress });
+  }
+
+  /** Takes out what follows from the events applied; `lastWaitId`: of waits recorded up to that one. */
+  take(lastWaitId: number, hasEnded: boolean): readonly DerivedEvent[] {
+    const { waits, signals, position } = this.#parts;
+    const atMs = position.nowMs;
+    const deliveries = signals.takeDeliveries(lastWaitId);
+    // The end of the run closes whatever is open.
+    const closed = hasEnded ? [] : waits.closed.take(lastWaitId);
+    const waitIds = closed.filter((command) => !waits.requests.willBeLongStep(command)).map(({ waitId }) => waitId);
+    const reports = this.#reports;
+    this.#reports = [];
+    return [
+      ...deliveries.map((delivery): SignalDelivered => ({ type: 'SignalDelivered', atMs, ...delivery })),
+      ...(waitIds.length === 0 ? [] : [{ type: 'WaitsClosed', atMs, waitIds } satisfies WaitsClosed]),
+      ...reports,
+    ];
+  }
+}

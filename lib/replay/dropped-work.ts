@@ -1,0 +1,46 @@
+import type { Command } from './command.js';
+import type { Dropped } from './kinds/kind.js';
+import { kindOf, outlivesRun } from './kinds/kinds.js';
+import type { Position } from './position.js';
+import type { RunFacts } from './run-facts.js';
+import type { Waits } from './waits/waits.js';
+
+interface Parts {
+  readonly facts: RunFacts;
+  readonly waits: Waits;
+  readonly position: Readonly<Position>;
+}
+
+/** What the workflow asked for on its last way without waiting for it, where anybody but its author would miss it. */
+export class DroppedWork {
+  readonly #parts: Parts;
+  #all: readonly Dropped[] = [];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get all(): readonly Dropped[] {
+    return this.#all;
+  }
+
+  /** The run ends. Under rules 2 what outlives it is started first. */
+  atEnd(asked: readonly Command[]): void {
+    const dropped = this.#parts.waits.isStructured ? asked.filter((command) => !outlivesRun(command)) : asked;
+    this.#add(dropped, 'the run ends without what it asked for');
+  }
+
+  /** A branch has won its race. */
+  inRace(asked: readonly Command[]): void {
+    this.#add(asked, 'a branch wins its race without what it asked for');
+  }
+
+  #add(asked: readonly Command[], warning: string): void {
+    const dropped = asked.flatMap((command) => kindOf(command).toDropped?.(command) ?? []);
+    this.#all = [...this.#all, ...dropped];
+    const { facts, position } = this.#parts;
+    if (!position.isLive) return;
+    const { runId, workflow, log } = facts;
+    for (const { kind, name } of dropped) log.warn(warning, { runId, workflow: workflow.name, kind, name });
+  }
+}

@@ -1,0 +1,42 @@
+import { defined } from '../../base/defined.js';
+import { EngineError, ExternalWaitFailed } from '../../base/errors.js';
+import type { ExternalWaitRequested } from '../../history/event.js';
+import type { IssueToken } from '../command.js';
+import { deadline } from './deadline.js';
+import type { WaitKind } from './kind.js';
+
+/** A token that somebody outside settles, or a question that a person answers. */
+export const externalToken: WaitKind<IssueToken, ExternalWaitRequested> = {
+  eventType: 'ExternalWaitRequested',
+  hasToken: true,
+  details({ name, form, timeoutMs }, atMs) {
+    return { name, ...defined({ form }), ...deadline(timeoutMs, atMs) };
+  },
+  identity({ name }) {
+    return name;
+  },
+  describe({ name }) {
+    return `token "${name}"`;
+  },
+  given({ name, form }, outcome) {
+    switch (outcome.kind) {
+      case 'completed':
+        return { value: { result: outcome.result, isError: outcome.isError } };
+      case 'failed': {
+        const { message, details } = outcome.error;
+        // The settler of a token does not say what its wait is for, so the text begins like that of a remote task.
+        const reason = message.replace(/^remote task failed: /, '');
+        return new ExternalWaitFailed('EXTERNAL_FAILED', reason, defined({ details }));
+      }
+      case 'timed_out':
+      case 'abandoned':
+      case 'run_ended':
+        return form === undefined
+          ? new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`)
+          : new EngineError('INPUT_TIMED_OUT', `nobody answered the question "${name}" in time`);
+    }
+  },
+  toDropped({ name }) {
+    return { kind: 'token', name };
+  },
+};

@@ -1,0 +1,167 @@
+import { setImmediate as eventLoop } from 'node:timers/promises';
+import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
+import type { Deps } from '../operations/deps.js';
+import { makeRemoteStart } from '../operations/remote-task/make-remote-start.js';
+import { isScheduleWaiting, tickSchedules } from '../operations/schedules/tick-schedules.js';
+import { runLongStep } from '../operations/steps/run-long-step.js';
+import { fanOutDue } from '../operations/sweep/fan-out-due.js';
+import { handleWork } from '../operations/sweep/handle-work.js';
+import { runTurn } from '../operations/turn/run-turn.js';
+import type { ReceivedMessage } from '../queue/memory-queue.js';
+import type { MemoryQueues } from '../queue/memory-queues.js';
+import { oneTurnFor } from '../queue/one-turn.js';
+import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
+import type { Changes } from './changes.js';
+import type { TestDeps } from './test-deps.js';
+import type { VirtualClock } from './virtual-clock.js';
+
+/** What Lambda and the schedule do for the engine: hands each message to its handler, and sweeps. */
+export class EngineLoop {
+  readonly #deps: Deps;
+  readonly #clock: VirtualClock;
+  readonly #queues: MemoryQueues;
+  readonly #changes: Changes;
+  #lastSweepAtMs: EpochMs;
+  /** Attempts of long steps that are under way. */
+  readonly #attempts = new Map<Promise<void>, StepMessage>();
+  /** Starts that workers make and that are not answered yet; time goes on meanwhile. */
+  readonly #starts = new Set<Promise<void>>();
+
+  constructor({ deps, clock, queues, changes }: TestDeps) {
+    this.#deps = deps;
+    this.#clock = clock;
+    this.#queues = queues;
+    this.#changes = changes;
+    this.#lastSweepAtMs = clock.nowMs();
+  }
+
+  /**
+   * Handles every message that is visible now, and those that they cause. `waitForSteps`: also until the attempts of long
+   * steps have ended, which run for real.
+   */
+  async settle(waitForSteps: boolean): Promise<void> {
+    for (;;) {
+      if (this.#clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
+        this.#lastSweepAtMs = this.#clock.nowMs();
+        await fanOutDue(this.#deps);
+        await tickSchedules(this.#deps);
+      }
+      // What steps do for real goes on, and a test that goes round for ever can still be ended.
+      await eventLoop();
+      const change = this.#changes.next();
+      const turns = this.#queues.turn.receive(10);
+      const work = this.#queues.work.receive(10);
+      const steps = this.#queues.step.receive(10);
+      const starts = this.#queues.start.receive(10);
+      for (const message of steps) this.#beginStep(message);
+      for (const message of starts) this.#beginStart(message);
+      if (turns.length + work.length + steps.length + starts.length === 0) {
+        if (await this.#startsGoOn(change)) continue;
+        if (this.#attempts.size === 0 || !waitForSteps) return;
+        if (await this.#isUnwantedUnderWay()) this.#clock.moveTo(this.#clock.nextDelayAtMs() ?? 0);
+        else await Promise.race([change, ...this.#attempts.keys()]);
+        continue;
+      }
+      await Promise.all([
+        ...[...byRun(turns).values()].map((messages) => this.#takeTurn(messages)),
+        ...work.map((message) => this.#doWork(message)),
+      ]);
+    }
+  }
+
+  async #takeTurn(messages: readonly ReceivedMessage[]): Promise<void> {
+    const endsAtMs = this.#clock.nowMs() + turnTimeoutMs;
+    const message = oneTurnFor(messages.map(({ body }) => JSON.parse(body) as TurnMessage));
+    if (message !== undefined)
+      await runTurn(this.#deps, message, { remainingMs: () => endsAtMs - this.#clock.nowMs() });
+    for (const { receiptHandle } of messages) this.#queues.turn.deleteMessage(receiptHandle);
+  }
+
+  async #doWork({ body, receiptHandle }: ReceivedMessage): Promise<void> {
+    await handleWork(this.#deps, JSON.parse(body) as WorkMessage);
+    this.#queues.work.deleteMessage(receiptHandle);
+  }
+
+  /** Side by side with whatever else happens: a cancel must reach a step that is under way. */
+  #beginStep({ body, receiptHandle }: ReceivedMessage): void {
+    const message = JSON.parse(body) as StepMessage;
+    const endsAtMs = this.#clock.nowMs() + stepFunctionTimeoutMs;
+    const attempt = runLongStep(this.#deps, message, { remainingMs: () => endsAtMs - this.#clock.nowMs() }).then(() => {
+      this.#queues.step.deleteMessage(receiptHandle);
+    });
+    const ended = attempt.finally(() => {
+      this.#attempts.delete(ended);
+    });
+    this.#attempts.set(ended, message);
+  }
+
+  /** A worker waits for its server, and time with it. */
+  #beginStart({ body, receiptHandle }: ReceivedMessage): void {
+    const endsAtMs = this.#clock.nowMs() + stepFunctionTimeoutMs;
+    const limits = { remainingMs: () => endsAtMs - this.#clock.nowMs() };
+    const start = makeRemoteStart(this.#deps, JSON.parse(body) as StartMessage, limits).then(() => {
+      this.#queues.start.deleteMessage(receiptHandle);
+    });
+    const ended = start.finally(() => {
+      this.#starts.delete(ended);
+    });
+    this.#starts.add(ended);
+  }
+
+  /** Lets workers do what they can without time passing. True: there is something new. */
+  async #startsGoOn(change: Promise<void>): Promise<boolean> {
+    if (this.#starts.size === 0) return false;
+    let isNew = false;
+    const noted = (): void => {
+      isNew = true;
+    };
+    change.then(noted, noted);
+    for (let round = 0; round < 10; round++) await eventLoop();
+    return isNew;
+  }
+
+  async #isUnwantedUnderWay(): Promise<boolean> {
+    for (const { runId, waitId } of this.#attempts.values())
+      if ((await this.#deps.store.readToken(runId, waitId))?.settlement !== undefined) return true;
+    return false;
+  }
+
+  /** The next instant at which something is due. */
+  async nextAtMs(): Promise<EpochMs> {
+    return Math.min(
+      await this.#nextSweepAtMs(),
+      this.#queues.nextChangeAtMs() ?? Infinity,
+      this.#clock.nextDelayAtMs() ?? Infinity,
+    );
+  }
+
+  /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
+  async #nextSweepAtMs(): Promise<EpochMs> {
+    const waiting = await Promise.all(
+      this.#deps.app.schedules.map((schedule) => isScheduleWaiting(this.#deps, schedule)),
+    );
+    if (waiting.some(Boolean)) return this.#lastSweepAtMs + sweepIntervalMs;
+    const dueShards = await this.#deps.store.readDueShards();
+    const pages = await Promise.all(
+      Array.from({ length: dueShards }, (_, shard) => this.#deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
+    );
+    const ticks = await Promise.all(
+      this.#deps.app.schedules.map((schedule) => schedule.nextAfterMs(this.#lastSweepAtMs)),
+    );
+    const earliestDueAtMs = Math.min(
+      ...pages.flatMap((page) => page.rows.map((row) => row.dueAtMs)),
+      ...ticks.map((atMs) => atMs ?? Infinity),
+    );
+    const nextAtMs = this.#lastSweepAtMs + sweepIntervalMs;
+    const idleMs = Math.max(0, earliestDueAtMs - sweepIntervalMs - nextAtMs);
+    return nextAtMs + Math.floor(idleMs / sweepIntervalMs) * sweepIntervalMs;
+  }
+}
+
+/** Messages of one run that are received together ask for one turn. */
+function byRun(messages: readonly ReceivedMessage[]): Map<string | undefined, ReceivedMessage[]> {
+  const runs = new Map<string | undefined, ReceivedMessage[]>();
+  for (const message of messages) runs.set(message.groupId, [...(runs.get(message.groupId) ?? []), message]);
+  return runs;
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { defined } from '../base/defined.js';
+import { EngineError } from '../base/errors.js';
+import type { Random } from '../base/ids.js';
+import { stepFunctionTimeoutMs, turnVisibilityMs } from '../base/limits.js';
+import { silentLog, type Log } from '../base/log.js';
+import type { EpochMs } from '../base/time.js';
+import { MemoryBus } from '../bus/memory-bus.js';
+import type { Deps } from '../operations/deps.js';
+import { WarmRuns } from '../operations/warm-runs.js';
+import { drainMicrotasks } from '../process/drain.js';
+import { MemoryQueues } from '../queue/memory-queues.js';
+import { protectTransports } from '../remote/guard/protection.js';
+import type { RemoteTransports } from '../remote/transport.js';
+import { MemoryTable } from '../store/memory/memory-table.js';
+import type { PayloadCipher } from '../store/cipher.js';
+import { RunStore } from '../store/run-store.js';
+import { SealedTable } from '../store/sealed-table.js';
+import { TokenKeys } from '../tokens/token-keys.js';
+import type { App } from '../workflow/app.js';
+import { Changes } from './changes.js';
+import type { ScriptedServer } from './scripted-server.js';
+import { VirtualClock } from './virtual-clock.js';
+
+export interface TestAppOptions {
+  /** In place of the servers of the app's configuration, by name. */
+  readonly servers?: Readonly<Record<string, ScriptedServer>>;
+  /** Default: 2026-01-01T00:00:00Z. */
+  readonly startAtMs?: EpochMs;
+  /** Seed of all ids and random numbers. Default 1. */
+  readonly seed?: number;
+  /** Encrypts payloads, as a deployment would. Default: none. */
+  readonly cipher?: PayloadCipher;
+  /** There is a bus, which keeps what it is told for `lifecycleEvents`. Default: false. */
+  readonly bus?: boolean;
+  readonly log?: Log;
+}
+
+/** The engine's dependencies in memory, and those of their parts that a test looks at. */
+export interface TestDeps {
+  readonly deps: Deps;
+  readonly clock: VirtualClock;
+  readonly queues: MemoryQueues;
+  readonly bus: MemoryBus | undefined;
+  /** Told when a queue changes. */
+  readonly changes: Changes;
+}
+
+const defaultStartMs = Date.UTC(2026, 0, 1);
+
+/** Makes what the engine needs, with stand-ins for table, queues, clock and servers; `deployed`: the app of now. */
+export function createTestDeps(deployed: () => App, options: TestAppOptions): TestDeps {
+  const clock = new VirtualClock(options.startAtMs ?? defaultStartMs);
+  const changes = new Changes();
+  const queues = createQueues(clock, changes);
+  const seed = options.seed ?? 1;
+  const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
+  const log = options.log ?? silentLog;
+  const bus = options.bus === true ? new MemoryBus() : undefined;
+  const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
+  const deps: Deps = {
+    get app() {
+      return deployed();
+    },
+    store,
+    queues,
+    transports: protectTransports(
+      scriptedTransports(options.servers ?? {}, clock),
+      (name) => deployed().servers[name]?.limits,
+      {
+        states: store.servers,
+        // A draw of its own: how busy a server is must not change the ids of a test.
+        random: seededRandom(seed + 1),
+        clock,
+        delay,
+        log,
+      },
+    ),
+    tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
+    clock,
+    random: seededRandom(seed),
+    digest: (text) => createHash('sha256').update(text).digest('hex'),
+    drain: drainMicrotasks,
+    delay,
+    log,
+    ...defined({ bus }),
+    warmRuns: new WarmRuns(),
+  };
+  return { deps, clock, queues, bus, changes };
+}
+
+function createQueues(clock: VirtualClock, changes: Changes): MemoryQueues {
+  return new MemoryQueues({
+    turn: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
+    work: { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 },
+    step: { visibilityMs: 6 * stepFunctionTimeoutMs, maxReceiveCount: 5 },
+    start: { visibilityMs: 6 * stepFunctionTimeoutMs, maxReceiveCount: 5 },
+    clock,
+    onChange: () => {
+      changes.notify();
+    },
+  });
+}
+
+function scriptedTransports(servers: Readonly<Record<string, ScriptedServer>>, clock: VirtualClock): RemoteTransports {
+  for (const [name, server] of Object.entries(servers)) server.connect(name, clock);
+  return {
+    get: (name) => {
+      const server = servers[name];
+      if (server === undefined) throw new EngineError('SERVER_NOT_FOUND', `the test has no server "${name}"`);
+      return server;
+    },
+  };
+}
+
+/** mulberry32: small, and good enough for ids of a test. */
+function seededRandom(seed: number): Random {
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+  return {
+    fraction: () => next() / 2 ** 32,
+    hex: (count) => Array.from({ length: count }, () => (next() & 0xff).toString(16).padStart(2, '0')).join(''),
+  };
+}
