@@ -7,9 +7,13 @@ export type { AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-w
 // What a workflow does with `ctx`.
 export type {
   AskOptions,
+  Branch,
   ChildOptions,
   DurablePromise,
+  ExternalOutcome,
   ExternalWait,
+  FormSchema,
+  Parsed,
   RetryPolicy,
   Saga,
   ScopeHandle,
@@ -17,6 +21,8 @@ export type {
   StepContext,
   StepOptions,
   TokenOptions,
+  TypedAnswer,
+  TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
 
@@ -32,6 +38,7 @@ export type {
   RemoteWaitOptions,
   RestartCause,
   RestartPolicy,
+  TypedOutcome,
 } from './workflow/context.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';

@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
@@ -21,7 +21,13 @@ export interface RemoteWaitOptions {
   readonly onInput?: InputHandler;
   /** As long as somebody follows the run (`outwait watch`), what the task says of its progress is shown to them. Default false. */
   readonly watch?: boolean;
-  /** Checks the result; one that fails is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator. */
+  /**
+   * What the call is to give: `outcome.data` is then typed by this schema and parsed with it, from the structured value of
+   * the result, or else its text, as JSON where it is JSON. A result that does not fit, and one that the tool marks as an
+   * error, is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator (zod, valibot, arktype).
+   */
+  readonly output?: StandardSchemaV1;
+  /** Checks the whole result, as the protocol has it; one that fails is `RemoteResultInvalid`, with the raw result in its details. */
   readonly resultSchema?: StandardSchemaV1;
   /**
    * What becomes of the task when the run ends, or no longer waits for it (a cancelled scope, a race that another branch
@@ -84,15 +90,36 @@ export interface RemoteOutcome {
   readonly phase?: 'start';
 }
 
+/** The outcome of a call with an `output` schema. */
+export interface TypedOutcome<Data> extends RemoteOutcome {
+  readonly isError: false;
+  /** What the schema made of the structured value of the result, or of its text. */
+  readonly data: Data;
+}
+
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
-export interface AskOptions extends InputForm {
+export interface AskOptions extends Omit<InputForm, 'schema'> {
+  /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
+  readonly schema?: JsonObject;
   /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
   readonly name?: string;
   /** Longest wait; then `INPUT_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
 }
+
+/** A schema that can be written as JSON Schema, for a form, and that types and parses the answer: such as zod's, arktype's. */
+export type FormSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
+
+/** A question with a schema that types and parses the content of an accepted answer. */
+export interface TypedAskOptions<Content> extends Omit<AskOptions, 'schema'> {
+  readonly schema: FormSchema<Content>;
+}
+
+/** What a person answered. */
+export type TypedAnswer<Content> =
+  { readonly action: 'accept'; readonly content: Content } | { readonly action: 'decline' | 'cancel' };
 
 export interface RetryPolicy {
   /** Attempts in all; default 5, at least 1. */
@@ -147,17 +174,26 @@ export interface StepContext {
 export interface SignalOptions<Payload = JsonValue> {
   /** Longest wait; then `SIGNAL_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
-  /** Takes only a signal that this accepts; others stay for later waits. */
+  /** Takes only a signal that this accepts; others stay for later waits. With a schema it is given what that makes of the payload. */
   readonly where?: (payload: Payload) => boolean;
 }
 
+/** A schema that types and parses what somebody outside sends. Any Standard Schema validator. */
+export interface Parsed<Value> {
+  readonly schema: StandardSchemaV1<unknown, Value>;
+}
+
 /** A wait that somebody outside ends, once. */
-export interface ExternalWait {
+export interface ExternalWait<Value = JsonValue> {
   /** The capability to settle it: `POST /activities/external/{token}/complete` or `/fail`. */
   readonly token: string;
-  /** @throws ExternalWaitFailed, or `EXTERNAL_TIMED_OUT` */
-  readonly outcome: Promise<{ readonly result: JsonValue; readonly isError: boolean }>;
+  /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
+  readonly outcome: Promise<ExternalOutcome<Value>>;
 }
+
+/** What a token was settled with. A result that is marked as an error is held to no schema. */
+export type ExternalOutcome<Value = JsonValue> =
+  { readonly result: Value; readonly isError: false } | { readonly result: JsonValue; readonly isError: true };
 
 /** A durable promise. */
 export interface DurablePromise<Value> {
@@ -185,6 +221,9 @@ export interface Saga {
   compensate(name: string, work: (step: StepContext) => unknown, options?: StepOptions): void;
 }
 
+/** A part of the workflow, with a context of its own. */
+export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
+
 /** A part of the workflow whose waits can be closed together. */
 export interface ScopeHandle {
   /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
@@ -204,12 +243,18 @@ export interface WorkflowContext {
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
    */
+  callRemoteTask<Data>(
+    call: RemoteCall & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<TypedOutcome<Data>>;
   callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
   /**
    * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
    * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
    * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
    */
+  attachRemoteTask<Data>(
+    call: AttachCall & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<TypedOutcome<Data>>;
   attachRemoteTask(call: AttachCall): Promise<RemoteOutcome>;
 
   /**
@@ -235,21 +280,31 @@ export interface WorkflowContext {
   sleepUntil(instant: EpochMs | Date): Promise<void>;
 
   /**
-   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first.
-   * @throws EngineError `SIGNAL_TIMED_OUT`
+   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first. With a schema the payload is
+   * typed and parsed; one that does not fit is taken all the same, and the wait fails. With `where` the schema must answer
+   * at once, without a promise.
+   * @throws EngineError `SIGNAL_TIMED_OUT`; `INPUT_INVALID` for a payload that does not fit the schema
    */
-  signal<Payload = JsonValue>(name: string, options?: SignalOptions<Payload>): Promise<Payload>;
+  signal<Payload>(name: string, options: SignalOptions<Payload> & Parsed<Payload>): Promise<Payload>;
+  signal(name: string, options?: SignalOptions): Promise<JsonValue>;
 
   /** A token that any outside system may settle. Resolves when the token may be handed out. */
+  externalToken<Value>(options: TokenOptions & Parsed<Value>): Promise<ExternalWait<Value>>;
   externalToken(options?: TokenOptions): Promise<ExternalWait>;
   /**
    * Asks a person: the question is listed by `outwait inputs` and `GET /inputs` until somebody answers, once, with
-   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too.
-   * @throws EngineError `INPUT_TIMED_OUT`
+   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too. A schema that can be written as
+   * JSON Schema is shown with the question, and types and parses the answer.
+   * @throws EngineError `INPUT_TIMED_OUT`; `INPUT_INVALID` for an answer that does not fit the schema
    */
+  ask<Content>(question: TypedAskOptions<Content>): Promise<TypedAnswer<Content>>;
   ask(question: AskOptions): Promise<RemoteAnswer>;
-  /** A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed. */
-  promise<Value = JsonValue>(options?: TokenOptions): Promise<DurablePromise<Value>>;
+  /**
+   * A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed, a value that does not fit the
+   * schema with `INPUT_INVALID`.
+   */
+  promise<Value>(options: TokenOptions & Parsed<Value>): Promise<DurablePromise<Value>>;
+  promise(options?: TokenOptions): Promise<DurablePromise<JsonValue>>;
 
   /**
    * Runs another workflow as a run of its own and waits for its result.
@@ -261,7 +316,9 @@ export interface WorkflowContext {
    * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote
    * tasks cancelled. Settles when their shielded parts and sagas have ended.
    */
-  race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result>;
+  race<Branches extends readonly Branch<unknown>[]>(
+    branches: readonly [...Branches],
+  ): Promise<Awaited<ReturnType<Branches[number]>>>;
   /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
   /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */

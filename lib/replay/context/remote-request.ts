@@ -1,12 +1,9 @@
 // What an author's call of a remote server says, checked.
 
 import { defined } from '../../base/defined.js';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RemoteResultInvalid } from '../../base/errors.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs } from '../../base/limits.js';
 import type { Duration } from '../../base/time.js';
-import { readAnswer, schemaThrew, type Validated } from '../../base/validate.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
 import type { AttachCall, RemoteCall } from '../../workflow/context.js';
 import type { AttachRequest, RemoteRequest } from '../../workflow/remote-request.js';
@@ -92,22 +89,4 @@ function remoteId(id: unknown, what: string): string {
 export function remoteTimeoutMs(timeout: Duration | undefined): number {
   if (timeout === undefined) return remoteTimeoutDefaultMs;
   return Math.max(1, Math.ceil(toMs(timeout, 'the timeout of a remote call') / 1000)) * 1000;
-}
-
-/** @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */
-export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
-  let validated: Validated;
-  try {
-    // Awaited here: one microtask more could put the commands of two branches into another order than a history has.
-    validated = readAnswer(await schema['~standard'].validate(result));
-  } catch (error) {
-    validated = schemaThrew(error);
-  }
-  if (validated.isValid) return;
-  const list = validated.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new RemoteResultInvalid(
-    'REMOTE_RESULT_INVALID',
-    `the result of the remote task on "${server}" does not fit its schema: ${list}`,
-    { details: { server, result } },
-  );
 }

@@ -2,6 +2,7 @@ import {
   defineWorkflow,
   type EngineErrorCode,
   type JsonValue,
+  type RemoteAnswer,
   type RemoteOutcome,
   type Workflow,
   type WorkflowContext,
@@ -45,13 +46,25 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(await ctx.step('b', async () => Promise.resolve('x'))).toEqualTypeOf<string>();
     expectTypeOf(await ctx.callRemoteTask({ server: 's', tool: 't' })).toEqualTypeOf<RemoteOutcome>();
     expectTypeOf(await ctx.child(child, { n: 1 })).toEqualTypeOf<number[]>();
-    expectTypeOf(await ctx.signal<{ ok: boolean }>('s', { where: ({ ok }) => ok })).toEqualTypeOf<{ ok: boolean }>();
+    const ok = z.object({ ok: z.boolean() });
+    expectTypeOf(await ctx.signal('s', { schema: ok, where: (sent) => sent.ok })).toEqualTypeOf<{ ok: boolean }>();
     expectTypeOf(await ctx.signal('s')).toEqualTypeOf<JsonValue>();
     expectTypeOf(await ctx.map([1, 2], async (n) => Promise.resolve(String(n)))).toEqualTypeOf<string[]>();
     expectTypeOf(
       await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 2)]),
     ).toEqualTypeOf<number>();
-    expectTypeOf((await ctx.promise<{ id: string }>()).promise).toEqualTypeOf<Promise<{ id: string }>>();
+    expectTypeOf(
+      await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 'late')]),
+    ).toEqualTypeOf<number | string>();
+    expectTypeOf((await ctx.promise({ schema: ok })).promise).toEqualTypeOf<Promise<{ ok: boolean }>>();
+    expectTypeOf((await ctx.promise()).promise).toEqualTypeOf<Promise<JsonValue>>();
+    const settled = await (await ctx.externalToken({ schema: ok })).outcome;
+    if (!settled.isError) expectTypeOf(settled.result).toEqualTypeOf<{ ok: boolean }>();
+    const called = await ctx.callRemoteTask({ server: 's', tool: 't', output: ok });
+    expectTypeOf(called.data).toEqualTypeOf<{ ok: boolean }>();
+    const answer = await ctx.ask({ message: 'May it go?', schema: ok });
+    if (answer.action === 'accept') expectTypeOf(answer.content).toEqualTypeOf<{ ok: boolean }>();
+    expectTypeOf(await ctx.ask({ message: 'May it go?', schema: { type: 'object' } })).toEqualTypeOf<RemoteAnswer>();
     expectTypeOf(ctx.continueAsNew({ n: 1 })).toEqualTypeOf<Promise<never>>();
     expectTypeOf(await ctx.shield(async (c) => c.step('c', () => true))).toEqualTypeOf<boolean>();
   };
