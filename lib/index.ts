@@ -2,7 +2,7 @@
 
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
-export type { AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 
 // What a workflow does with `ctx`.
 export type {
@@ -31,7 +31,9 @@ export type {
   A2aMessageCall,
   A2aSkillCall,
   AttachCall,
+  ErrorOutcome,
   McpCall,
+  OutcomeWithData,
   RemoteCall,
   RemoteCallOptions,
   RemoteOutcome,

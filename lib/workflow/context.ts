@@ -5,7 +5,7 @@ import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
-import type { Workflow } from './define-workflow.js';
+import type { AnyValue, Workflow } from './define-workflow.js';
 
 /** What each wait for a remote task takes. */
 export interface RemoteWaitOptions {
@@ -23,8 +23,8 @@ export interface RemoteWaitOptions {
   readonly watch?: boolean;
   /**
    * What the call is to give: `outcome.data` is then typed by this schema and parsed with it, from the structured value of
-   * the result, or else its text, as JSON where it is JSON. A result that does not fit, and one that the tool marks as an
-   * error, is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator (zod, valibot, arktype).
+   * the result, or else its text, as JSON where it is JSON. A result that does not fit is `RemoteResultInvalid`, with the raw
+   * result in its details; one that the tool marks as an error has no data. Any Standard Schema validator (zod, valibot, arktype).
    */
   readonly output?: StandardSchemaV1;
   /** Checks the whole result, as the protocol has it; one that fails is `RemoteResultInvalid`, with the raw result in its details. */
@@ -70,11 +70,25 @@ export interface AttachCall extends RemoteWaitOptions {
 }
 
 /** Calls a tool of an MCP server. */
-export type McpCall = RemoteCallOptions & { readonly tool: string; readonly arguments?: JsonObject };
+export type McpCall = RemoteCallOptions & {
+  readonly tool: string;
+  readonly arguments?: JsonObject;
+  readonly skill?: never;
+  readonly message?: never;
+};
 /** Calls a skill of an A2A agent: one data part `{ skill, arguments }`, a convention of this project and of those it follows. */
-export type A2aSkillCall = RemoteCallOptions & { readonly skill: string; readonly arguments?: JsonValue };
+export type A2aSkillCall = RemoteCallOptions & {
+  readonly skill: string;
+  readonly arguments?: JsonValue;
+  readonly tool?: never;
+  readonly message?: never;
+};
 /** Sends an A2A agent a message with parts of the author's own, in the names of A2A 1.0. */
-export type A2aMessageCall = RemoteCallOptions & { readonly message: { readonly parts: readonly JsonObject[] } };
+export type A2aMessageCall = RemoteCallOptions & {
+  readonly message: { readonly parts: readonly JsonObject[] };
+  readonly tool?: never;
+  readonly skill?: never;
+};
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
 
 /** How a remote task ended. A result that the tool itself marks as an error is an outcome, not an exception. */
@@ -90,12 +104,18 @@ export interface RemoteOutcome {
   readonly phase?: 'start';
 }
 
-/** The outcome of a call with an `output` schema. */
-export interface TypedOutcome<Data> extends RemoteOutcome {
+/** The outcome of a call with an `output` schema, of a task that did what it was asked. */
+export interface OutcomeWithData<Data> extends RemoteOutcome {
   readonly isError: false;
   /** What the schema made of the structured value of the result, or of its text. */
   readonly data: Data;
 }
+/** The outcome of a call with an `output` schema, of a tool that says that it failed. */
+export interface ErrorOutcome extends RemoteOutcome {
+  readonly isError: true;
+  readonly data?: undefined;
+}
+export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
 
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
@@ -244,6 +264,9 @@ export interface WorkflowContext {
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
    */
   callRemoteTask<Data>(
+    call: (A2aSkillCall | A2aMessageCall) & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<OutcomeWithData<Data>>;
+  callRemoteTask<Data>(
     call: RemoteCall & { readonly output: StandardSchemaV1<unknown, Data> },
   ): Promise<TypedOutcome<Data>>;
   callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
@@ -310,7 +333,11 @@ export interface WorkflowContext {
    * Runs another workflow as a run of its own and waits for its result.
    * @throws ChildFailed with the child's error in its details; `CHILD_TIMED_OUT`
    */
-  child<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<Output>;
+  child<Output, Given>(
+    workflow: Workflow<AnyValue, Output, Given>,
+    input: NoInfer<Given>,
+    options?: ChildOptions,
+  ): Promise<Output>;
 
   /**
    * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote

@@ -2,8 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, RemoteResultInvalid } from '../../base/errors.js';
-import { cutUtf8, type JsonValue } from '../../base/json.js';
-import { remoteErrorTextBytes } from '../../base/limits.js';
+import type { JsonValue } from '../../base/json.js';
 import { readAnswer, schemaThrew, type Validated } from '../../base/validate.js';
 import type { RemoteOutcome } from '../../workflow/context.js';
 import { dataOf, textOf } from '../../workflow/outcome.js';
@@ -14,19 +13,13 @@ export function checkResult(schema: StandardSchemaV1, { server, result }: Remote
 }
 
 /**
- * What an `output` schema makes of an outcome: of its structured value, else of its text, as JSON where it is JSON.
- * @throws RemoteResultInvalid `REMOTE_RESULT_INVALID`, also for an outcome that is an error
+ * An outcome with what an `output` schema makes of it: of its structured value, else of its text, as JSON where it is JSON.
+ * One that is an error is held to no schema.
+ * @throws RemoteResultInvalid `REMOTE_RESULT_INVALID`
  */
 export async function typedOutcome(schema: StandardSchemaV1, outcome: RemoteOutcome): Promise<RemoteOutcome> {
   const { server, result, isError } = outcome;
-  if (isError) {
-    const said = cutUtf8(textOf(outcome), remoteErrorTextBytes);
-    throw new RemoteResultInvalid(
-      'REMOTE_RESULT_INVALID',
-      `the remote task on "${server}" ended with an error in place of its output${said === '' ? '' : `: ${said}`}`,
-      { details: { server, result, isError } },
-    );
-  }
+  if (isError) return outcome;
   const value = dataOf(outcome) ?? writtenOut(textOf(outcome));
   const data = await parse(schema, value, (issues) => misfit(server, result, issues));
   return { ...outcome, data } as RemoteOutcome;

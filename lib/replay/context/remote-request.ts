@@ -9,17 +9,25 @@ import type { AttachCall, RemoteCall } from '../../workflow/context.js';
 import type { AttachRequest, RemoteRequest } from '../../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
 
+interface UncheckedCall {
+  readonly tool?: unknown;
+  readonly skill?: unknown;
+  readonly message?: { readonly parts?: unknown };
+  readonly arguments?: unknown;
+}
+
 /** What a call asks of its server. @throws EngineError `INPUT_INVALID` */
 export function toRemoteRequest(call: RemoteCall): RemoteRequest {
   text(call.server, 'the name of a server');
-  const { tool, skill, message } = call as { tool?: unknown; skill?: unknown; message?: { parts?: unknown } };
-  const given = [tool, skill, message].filter((field) => field !== undefined).length;
-  if (given !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${given}`);
-  if ('tool' in call && tool !== undefined) {
-    return { kind: 'tool', tool: text(tool, 'tool'), arguments: json(call.arguments ?? {}, 'arguments') as JsonObject };
+  // Code that no compiler has checked may name several of them.
+  const { tool, skill, message, arguments: given = {} } = call as UncheckedCall;
+  const named = [tool, skill, message].filter((field) => field !== undefined).length;
+  if (named !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${named}`);
+  if (tool !== undefined) {
+    return { kind: 'tool', tool: text(tool, 'tool'), arguments: json(given, 'arguments') as JsonObject };
   }
-  if ('skill' in call && skill !== undefined) {
-    return { kind: 'skill', skill: text(skill, 'skill'), arguments: json(call.arguments ?? {}, 'arguments') };
+  if (skill !== undefined) {
+    return { kind: 'skill', skill: text(skill, 'skill'), arguments: json(given, 'arguments') };
   }
   const parts = json(message?.parts, 'message.parts');
   if (!Array.isArray(parts) || parts.length === 0) throw invalid('message.parts must be a list of at least one part');

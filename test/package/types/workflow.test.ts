@@ -1,4 +1,6 @@
 import {
+  type App,
+  defineApp,
   defineWorkflow,
   type EngineErrorCode,
   type JsonValue,
@@ -21,7 +23,9 @@ test('input and output of a workflow follow from its schema and its function', (
       return ctx.step('count', () => input.month.length);
     },
   });
-  expectTypeOf(report).toEqualTypeOf<Workflow<{ month: string; dry: boolean }, number>>();
+  expectTypeOf(report).toEqualTypeOf<
+    Workflow<{ month: string; dry: boolean }, number, { month: string; dry?: boolean | undefined }>
+  >();
 });
 
 test('without a schema the input is JSON', () => {
@@ -61,7 +65,9 @@ test('what a workflow awaits has the type that its source gives it', () => {
     const settled = await (await ctx.externalToken({ schema: ok })).outcome;
     if (!settled.isError) expectTypeOf(settled.result).toEqualTypeOf<{ ok: boolean }>();
     const called = await ctx.callRemoteTask({ server: 's', tool: 't', output: ok });
-    expectTypeOf(called.data).toEqualTypeOf<{ ok: boolean }>();
+    if (!called.isError) expectTypeOf(called.data).toEqualTypeOf<{ ok: boolean }>();
+    const { data } = await ctx.callRemoteTask({ server: 's', skill: 'k', output: ok });
+    expectTypeOf(data).toEqualTypeOf<{ ok: boolean }>();
     const answer = await ctx.ask({ message: 'May it go?', schema: ok });
     if (answer.action === 'accept') expectTypeOf(answer.content).toEqualTypeOf<{ ok: boolean }>();
     expectTypeOf(await ctx.ask({ message: 'May it go?', schema: { type: 'object' } })).toEqualTypeOf<RemoteAnswer>();
@@ -84,6 +90,8 @@ test('what makes no sense does not compile', () => {
     await ctx.sleep({ weeks: 1 });
     // @ts-expect-error the input of the child is another
     await ctx.child(child, { n: 'one' });
+    // @ts-expect-error a call names one of tool, skill and message
+    await ctx.callRemoteTask({ server: 's', tool: 't', skill: 'k' });
     // @ts-expect-error a call names a tool, a skill or a message
     await ctx.callRemoteTask({ server: 's' });
     // @ts-expect-error a step needs a name
@@ -95,4 +103,25 @@ test('what makes no sense does not compile', () => {
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
+});
+
+test('the input of a schedule is what its workflow takes', () => {
+  const report = defineWorkflow({ name: 'report', input: z.object({ month: z.string() }), run: async () => 1 });
+  const sweep = defineWorkflow({ name: 'sweep', run: async () => 1 });
+  const every = { hours: 1 };
+  const right = (): App =>
+    defineApp({
+      workflows: [report, sweep],
+      schedules: [
+        { name: 'a', workflow: report, input: { month: '2026-01' }, every },
+        { name: 'b', workflow: sweep, every },
+      ],
+    });
+  const wrong = (): App =>
+    defineApp({
+      workflows: [report],
+      // @ts-expect-error the month is missing
+      schedules: [{ name: 'a', workflow: report, input: { year: 2026 }, every }],
+    });
+  expectTypeOf([right, wrong]).toBeArray();
 });
