@@ -65,7 +65,7 @@ const jitterMaxMs = 24 * 60 * minuteMs;
 const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Checks all but what `checkSchedules` does. @throws EngineError `CONFIG_INVALID` */
-export function defineSchedule(config: ScheduleConfig): Schedule {
+export function defineSchedule(config: ScheduleConfig<JsonValue>): Schedule {
   const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
   if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
   const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);

@@ -57,5 +57,5 @@ async function parse(schema: StandardSchemaV1, value: JsonValue, toError: (issue
     validated = schemaThrew(error);
   }
   if (validated.isValid) return validated.value;
-  throw toError(validated.issues.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  throw toError(validated.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; '));
 }

@@ -41,7 +41,7 @@ export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
       const { outcome } = await issue(host, scope, token);
       const answer = toAnswer((await outcome).result);
       if (parser === undefined || answer.action !== 'accept') return answer;
-      return { ...answer, content: await parsed(parser, answer.content ?? null, `the answer to "${name}"`) };
+      return { ...answer, content: await parsed(parser, answer.content ?? {}, `the answer to "${name}"`) };
     }) as WorkflowContext['ask'],
 
     promise: handled(async (options?: TokenOptions & Partial<Parsed<unknown>>) => {
