@@ -1,4 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Jsonify } from 'type-fest';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
@@ -281,14 +282,15 @@ export interface WorkflowContext {
   attachRemoteTask(call: AttachCall): Promise<RemoteOutcome>;
 
   /**
-   * Runs `work` at least once and records its result exactly once; a replay returns the recorded result.
+   * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this
+   * call: what JSON leaves of it, a Date as text.
    * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
    */
   step<Result>(
     name: string,
     work: (step: StepContext) => Promise<Result> | Result,
     options?: StepOptions,
-  ): Promise<Result>;
+  ): Promise<Jsonify<Result>>;
 
   /** Runs `fn` for each item, at most `concurrency` at a time (default 16), and gives the results in order. */
   map<Item, Result>(
@@ -337,7 +339,7 @@ export interface WorkflowContext {
     workflow: Workflow<AnyValue, Output, Given>,
     input: NoInfer<Given>,
     options?: ChildOptions,
-  ): Promise<Output>;
+  ): Promise<Jsonify<Output>>;
 
   /**
    * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote

@@ -50,6 +50,10 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(await ctx.step('b', async () => Promise.resolve('x'))).toEqualTypeOf<string>();
     expectTypeOf(await ctx.callRemoteTask({ server: 's', tool: 't' })).toEqualTypeOf<RemoteOutcome>();
     expectTypeOf(await ctx.child(child, { n: 1 })).toEqualTypeOf<number[]>();
+    // What is recorded is what JSON leaves of it.
+    expectTypeOf(await ctx.step('c', () => ({ at: new Date(), of: 1 }))).toEqualTypeOf<{ at: string; of: number }>();
+    const dated = defineWorkflow({ name: 'dated', run: async () => Promise.resolve([new Date()]) });
+    expectTypeOf(await ctx.child(dated, null)).toEqualTypeOf<string[]>();
     const ok = z.object({ ok: z.boolean() });
     expectTypeOf(await ctx.signal('s', { schema: ok, where: (sent) => sent.ok })).toEqualTypeOf<{ ok: boolean }>();
     expectTypeOf(await ctx.signal('s')).toEqualTypeOf<JsonValue>();
