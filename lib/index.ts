@@ -2,14 +2,18 @@
 
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
-export type { AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 
 // What a workflow does with `ctx`.
 export type {
   AskOptions,
+  Branch,
   ChildOptions,
   DurablePromise,
+  ExternalOutcome,
   ExternalWait,
+  FormSchema,
+  Parsed,
   RetryPolicy,
   Saga,
   ScopeHandle,
@@ -17,6 +21,8 @@ export type {
   StepContext,
   StepOptions,
   TokenOptions,
+  TypedAnswer,
+  TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
 
@@ -25,13 +31,16 @@ export type {
   A2aMessageCall,
   A2aSkillCall,
   AttachCall,
+  ErrorOutcome,
   McpCall,
+  OutcomeWithData,
   RemoteCall,
   RemoteCallOptions,
   RemoteOutcome,
   RemoteWaitOptions,
   RestartCause,
   RestartPolicy,
+  TypedOutcome,
 } from './workflow/context.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';

@@ -1,4 +1,7 @@
 import { answerWith, askPerson, defineWorkflow } from 'outwait';
+import { z } from 'zod';
+
+const closing = z.object({ note: z.string().optional() });
 
 export const quarterEnd = defineWorkflow({
   name: 'quarterEnd',
@@ -16,7 +19,8 @@ export const quarterEnd = defineWorkflow({
       timeout: { days: 1 },
       onInput: askPerson({ timeout: { hours: 4 }, ifUnanswered: { action: 'decline' } }),
     });
-    const decision = await ctx.ask({ message: 'Close the quarter?', timeout: { days: 3 } });
-    return { quote: quote.result, sent: sent.result, closed: decision.action === 'accept' };
+    const decision = await ctx.ask({ message: 'Close the quarter?', schema: closing, timeout: { days: 3 } });
+    const note = decision.action === 'accept' ? decision.content.note : undefined;
+    return { quote: quote.result, sent: sent.result, closed: decision.action === 'accept', note };
   },
 });

@@ -16,7 +16,7 @@ export const monthEnd = defineWorkflow({
     } catch (error) {
       if (hasCode(error, 'REMOTE_TASK_FAILED')) return `failed ${JSON.stringify(error.details?.['attempts'])} times`;
       // A task may be running, and nobody knows its id: somebody has to look.
-      if (hasCode(error, 'REMOTE_START_AMBIGUOUS')) return ctx.signal<string>('looked up');
+      if (hasCode(error, 'REMOTE_START_AMBIGUOUS')) return ctx.signal('looked up');
       throw error;
     }
   },

@@ -3,7 +3,7 @@ import { defineWorkflow } from 'outwait';
 export const nightlyIndex = defineWorkflow({
   name: 'nightlyIndex',
   run: async (ctx) =>
-    ctx.race<unknown>([
+    ctx.race([
       async (branch) =>
         branch.callRemoteTask({
           server: 'reports',

@@ -1,16 +1,15 @@
 import { defineWorkflow, hasCode } from 'outwait';
+import { z } from 'zod';
 
-interface Decision {
-  readonly approved: boolean;
-  readonly by: string;
-}
+const decision = z.object({ approved: z.boolean(), by: z.string() });
 
 export const approval = defineWorkflow({
   name: 'approval',
   async run(ctx) {
     try {
       // A signal that came earlier is waiting already.
-      const { by } = await ctx.signal<Decision>('decision', {
+      const { by } = await ctx.signal('decision', {
+        schema: decision,
         where: ({ approved }) => approved,
         timeout: { days: 7 },
       });

@@ -1,4 +1,4 @@
-import { dataOf, defineWorkflow, textOf } from 'outwait';
+import { defineWorkflow, textOf } from 'outwait';
 import { z } from 'zod';
 
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'a month is written YYYY-MM');
@@ -18,11 +18,12 @@ export const monthlyReport = defineWorkflow({
       tool: 'start_export',
       arguments: { month: input.month },
       timeout: { hours: 6 },
+      output: exported,
     });
     // The tool ran and says that it could not do it. That is a result, not an exception.
     if (outcome.isError) return { status: 'no report', month: input.month, reason: textOf(outcome) };
 
-    const { rows, file } = exported.parse(dataOf(outcome));
+    const { rows, file } = outcome.data;
     return { status: 'ready', month: input.month, rows, file, recipients };
   },
 });

@@ -1,4 +1,4 @@
-import { dataOf, defineWorkflow, hasCode } from 'outwait';
+import { defineWorkflow, hasCode } from 'outwait';
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 
@@ -14,13 +14,14 @@ export const supplierQuote = defineWorkflow({
     const reference = await ctx.step('number the request', () => `RFQ-${randomInt(100_000, 1_000_000)}`);
 
     try {
-      const outcome = await ctx.callRemoteTask({
+      const { data } = await ctx.callRemoteTask({
         server: 'supplier',
         skill: 'quote',
         arguments: { reference, article, quantity },
         timeout: { days: 2 },
+        output: quoted,
       });
-      const { totalCents, currency } = quoted.parse(dataOf(outcome));
+      const { totalCents, currency } = data;
       return { status: totalCents <= budgetCents ? 'within budget' : 'too dear', reference, totalCents, currency };
     } catch (error) {
       if (hasCode(error, 'REMOTE_TASK_REJECTED')) return { status: 'declined', reference };

@@ -1,6 +1,6 @@
 import { defined } from './defined.js';
 import type { JsonObject } from './json.js';
-import { cutUtf8, toJson, utf8Bytes } from './json.js';
+import { cutUtf8, toJsonAsFarAsItGoes, utf8Bytes } from './json.js';
 import { errorDetailsMaxBytes, failureTextBytes } from './limits.js';
 
 /**
@@ -216,7 +216,7 @@ function textOf(value: unknown): string {
 
 function storableDetails(details: JsonObject | undefined): JsonObject | undefined {
   try {
-    const json = toJson(details) as JsonObject | undefined;
+    const json = toJsonAsFarAsItGoes(details) as JsonObject | undefined;
     const detailsBytes = json === undefined ? 0 : utf8Bytes(JSON.stringify(json));
     return detailsBytes <= errorDetailsMaxBytes ? json : { detailsBytes };
   } catch {

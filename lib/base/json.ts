@@ -26,14 +26,63 @@ function elementText(element: JsonValue | undefined): string {
 }
 
 /**
- * What is left of `value` after a trip through JSON: the form that replay will see, so the live run sees it too.
- * `undefined` stays undefined. Throws a TypeError for what JSON cannot hold (a function, a cycle, a BigInt).
+ * What is left of `value` after a trip through JSON: the form that replay will see, so the live run sees it too. `undefined`
+ * stays undefined; a property that is undefined is left out, and a `toJSON` is asked, so that a Date becomes text.
+ * @throws TypeError that names the place of what JSON would lose: a function, a symbol, a BigInt, a number that is not finite,
+ * a Map, a Set, an Error, a Promise, a RegExp, binary data; or a cycle
  */
 export function toJson(value: unknown): JsonValue | undefined {
   if (value === undefined) return undefined;
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new TypeError(`a ${typeof value} cannot be stored as JSON`);
+  const text = JSON.stringify(value, function (this: unknown, _name: string, part: unknown) {
+    const kind = kindThatIsLost(part);
+    if (kind !== undefined) throw new TypeError(`${kind}${placeOf(value, part)} cannot be stored as JSON`);
+    return part;
+  });
   return JSON.parse(text) as JsonValue;
+}
+
+/** The same, of which some may be lost: for what an error says beside its message. */
+export function toJsonAsFarAsItGoes(value: unknown): JsonValue | undefined {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+}
+
+const lostObjects =
+  /^\[object (Map|Set|WeakMap|WeakSet|Error|Promise|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w+Array)\]$/;
+
+function kindThatIsLost(part: unknown): string | undefined {
+  switch (typeof part) {
+    case 'function':
+    case 'symbol':
+    case 'bigint':
+      return `a ${typeof part}`;
+    case 'number':
+      return Number.isFinite(part) ? undefined : String(part);
+    case 'object': {
+      if (part === null || Array.isArray(part)) return undefined;
+      const [, kind] = lostObjects.exec(Object.prototype.toString.call(part)) ?? [];
+      return kind === undefined ? undefined : `${/^[AE]/.test(kind) ? 'an' : 'a'} ${kind}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Where in `value` a part of it is, ` at a.b.0`; empty for the value itself, or one that only a `toJSON` gave. */
+function placeOf(value: unknown, part: unknown): string {
+  const path = pathTo(value, part, new Set());
+  return path === undefined || path.length === 0 ? '' : ` at ${path.join('.')}`;
+}
+
+function pathTo(value: unknown, part: unknown, seen: Set<unknown>): string[] | undefined {
+  if (Object.is(value, part)) return [];
+  if (typeof value !== 'object' || value === null || seen.has(value)) return undefined;
+  seen.add(value);
+  for (const [name, inner] of Object.entries(value)) {
+    const rest = pathTo(inner, part, seen);
+    if (rest !== undefined) return [name, ...rest];
+  }
+  return undefined;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -1,6 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
-import type { AnyWorkflow } from './define-workflow.js';
+import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
@@ -71,14 +71,15 @@ export function a2aAgent(config: A2aAgentOptions & A2aAgentPlace): A2aAgentConfi
   return { protocol: 'a2a', ...config };
 }
 
-export interface AppConfig {
+/** `Inputs`: what the workflows of the schedules take, in their order. */
+export interface AppConfig<Inputs extends readonly unknown[] = readonly AnyValue[]> {
   readonly workflows: readonly AnyWorkflow[];
   /** Former versions, each kept for the runs that were started with it. They start no runs. */
   readonly earlier?: readonly AnyWorkflow[];
   /** By the name that workflows use. The name is in the history; URL and credentials are not. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Runs that start by the clock. */
-  readonly schedules?: readonly ScheduleConfig[];
+  readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
 }
 
 /** What a deployment runs: workflows and the remote servers that they may call. */
@@ -94,7 +95,7 @@ export interface App {
 const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Checks a configuration. @throws EngineError `CONFIG_INVALID` that names the field, what was expected and what came. */
-export function defineApp(config: AppConfig): App {
+export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[]>(config: AppConfig<Inputs>): App {
   const workflows = new Map<string, AnyWorkflow>();
   if (!isList(config.workflows)) throw invalid('workflows must be a list of workflows');
   for (const workflow of config.workflows) {

@@ -1,4 +1,5 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import type { Jsonify } from 'type-fest';
 import type { JsonObject, JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
@@ -20,7 +21,13 @@ export interface RemoteWaitOptions {
   readonly onInput?: InputHandler;
   /** As long as somebody follows the run (`outwait watch`), what the task says of its progress is shown to them. Default false. */
   readonly watch?: boolean;
-  /** Checks the result; one that fails is `RemoteResultInvalid`, with the raw result in its details. Any Standard Schema validator. */
+  /**
+   * What the call is to give: `outcome.data` is then typed by this schema and parsed with it, from the structured value of
+   * the result, or else its text, as JSON where it is JSON. A result that does not fit is `RemoteResultInvalid`, with the raw
+   * result in its details; one that the tool marks as an error has no data. Any Standard Schema validator (zod, valibot, arktype).
+   */
+  readonly output?: StandardSchemaV1;
+  /** Checks the whole result, as the protocol has it; one that fails is `RemoteResultInvalid`, with the raw result in its details. */
   readonly resultSchema?: StandardSchemaV1;
   /**
    * What becomes of the task when the run ends, or no longer waits for it (a cancelled scope, a race that another branch
@@ -63,11 +70,25 @@ export interface AttachCall extends RemoteWaitOptions {
 }
 
 /** Calls a tool of an MCP server. */
-export type McpCall = RemoteCallOptions & { readonly tool: string; readonly arguments?: JsonObject };
+export type McpCall = RemoteCallOptions & {
+  readonly tool: string;
+  readonly arguments?: JsonObject;
+  readonly skill?: never;
+  readonly message?: never;
+};
 /** Calls a skill of an A2A agent: one data part `{ skill, arguments }`, a convention of this project and of those it follows. */
-export type A2aSkillCall = RemoteCallOptions & { readonly skill: string; readonly arguments?: JsonValue };
+export type A2aSkillCall = RemoteCallOptions & {
+  readonly skill: string;
+  readonly arguments?: JsonValue;
+  readonly tool?: never;
+  readonly message?: never;
+};
 /** Sends an A2A agent a message with parts of the author's own, in the names of A2A 1.0. */
-export type A2aMessageCall = RemoteCallOptions & { readonly message: { readonly parts: readonly JsonObject[] } };
+export type A2aMessageCall = RemoteCallOptions & {
+  readonly message: { readonly parts: readonly JsonObject[] };
+  readonly tool?: never;
+  readonly skill?: never;
+};
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
 
 /** How a remote task ended. A result that the tool itself marks as an error is an outcome, not an exception. */
@@ -83,15 +104,42 @@ export interface RemoteOutcome {
   readonly phase?: 'start';
 }
 
+/** The outcome of a call with an `output` schema, of a task that did what it was asked. */
+export interface OutcomeWithData<Data> extends RemoteOutcome {
+  readonly isError: false;
+  /** What the schema made of the structured value of the result, or of its text. */
+  readonly data: Data;
+}
+/** The outcome of a call with an `output` schema, of a tool that says that it failed. */
+export interface ErrorOutcome extends RemoteOutcome {
+  readonly isError: true;
+  readonly data?: undefined;
+}
+export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
+
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
-export interface AskOptions extends InputForm {
+export interface AskOptions extends Omit<InputForm, 'schema'> {
+  /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
+  readonly schema?: JsonObject;
   /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
   readonly name?: string;
   /** Longest wait; then `INPUT_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
 }
+
+/** A schema that can be written as JSON Schema, for a form, and that types and parses the answer: such as zod's, arktype's. */
+export type FormSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
+
+/** A question with a schema that types and parses the content of an accepted answer. */
+export interface TypedAskOptions<Content> extends Omit<AskOptions, 'schema'> {
+  readonly schema: FormSchema<Content>;
+}
+
+/** What a person answered. */
+export type TypedAnswer<Content> =
+  { readonly action: 'accept'; readonly content: Content } | { readonly action: 'decline' | 'cancel' };
 
 export interface RetryPolicy {
   /** Attempts in all; default 5, at least 1. */
@@ -146,17 +194,26 @@ export interface StepContext {
 export interface SignalOptions<Payload = JsonValue> {
   /** Longest wait; then `SIGNAL_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
-  /** Takes only a signal that this accepts; others stay for later waits. */
+  /** Takes only a signal that this accepts; others stay for later waits. With a schema it is given what that makes of the payload. */
   readonly where?: (payload: Payload) => boolean;
 }
 
+/** A schema that types and parses what somebody outside sends. Any Standard Schema validator. */
+export interface Parsed<Value> {
+  readonly schema: StandardSchemaV1<unknown, Value>;
+}
+
 /** A wait that somebody outside ends, once. */
-export interface ExternalWait {
+export interface ExternalWait<Value = JsonValue> {
   /** The capability to settle it: `POST /activities/external/{token}/complete` or `/fail`. */
   readonly token: string;
-  /** @throws ExternalWaitFailed, or `EXTERNAL_TIMED_OUT` */
-  readonly outcome: Promise<{ readonly result: JsonValue; readonly isError: boolean }>;
+  /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
+  readonly outcome: Promise<ExternalOutcome<Value>>;
 }
+
+/** What a token was settled with. A result that is marked as an error is held to no schema. */
+export type ExternalOutcome<Value = JsonValue> =
+  { readonly result: Value; readonly isError: false } | { readonly result: JsonValue; readonly isError: true };
 
 /** A durable promise. */
 export interface DurablePromise<Value> {
@@ -184,6 +241,9 @@ export interface Saga {
   compensate(name: string, work: (step: StepContext) => unknown, options?: StepOptions): void;
 }
 
+/** A part of the workflow, with a context of its own. */
+export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
+
 /** A part of the workflow whose waits can be closed together. */
 export interface ScopeHandle {
   /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
@@ -203,23 +263,33 @@ export interface WorkflowContext {
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
    */
+  callRemoteTask<Data>(
+    call: (A2aSkillCall | A2aMessageCall) & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<OutcomeWithData<Data>>;
+  callRemoteTask<Data>(
+    call: RemoteCall & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<TypedOutcome<Data>>;
   callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
   /**
    * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
    * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
    * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
    */
+  attachRemoteTask<Data>(
+    call: AttachCall & { readonly output: StandardSchemaV1<unknown, Data> },
+  ): Promise<TypedOutcome<Data>>;
   attachRemoteTask(call: AttachCall): Promise<RemoteOutcome>;
 
   /**
-   * Runs `work` at least once and records its result exactly once; a replay returns the recorded result.
+   * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this
+   * call: what JSON leaves of it, a Date as text.
    * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
    */
   step<Result>(
     name: string,
     work: (step: StepContext) => Promise<Result> | Result,
     options?: StepOptions,
-  ): Promise<Result>;
+  ): Promise<Jsonify<Result>>;
 
   /** Runs `fn` for each item, at most `concurrency` at a time (default 16), and gives the results in order. */
   map<Item, Result>(
@@ -234,33 +304,49 @@ export interface WorkflowContext {
   sleepUntil(instant: EpochMs | Date): Promise<void>;
 
   /**
-   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first.
-   * @throws EngineError `SIGNAL_TIMED_OUT`
+   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first. With a schema the payload is
+   * typed and parsed; one that does not fit is taken all the same, and the wait fails. With `where` the schema must answer
+   * at once, without a promise.
+   * @throws EngineError `SIGNAL_TIMED_OUT`; `INPUT_INVALID` for a payload that does not fit the schema
    */
-  signal<Payload = JsonValue>(name: string, options?: SignalOptions<Payload>): Promise<Payload>;
+  signal<Payload>(name: string, options: SignalOptions<Payload> & Parsed<Payload>): Promise<Payload>;
+  signal(name: string, options?: SignalOptions): Promise<JsonValue>;
 
   /** A token that any outside system may settle. Resolves when the token may be handed out. */
+  externalToken<Value>(options: TokenOptions & Parsed<Value>): Promise<ExternalWait<Value>>;
   externalToken(options?: TokenOptions): Promise<ExternalWait>;
   /**
    * Asks a person: the question is listed by `outwait inputs` and `GET /inputs` until somebody answers, once, with
-   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too.
-   * @throws EngineError `INPUT_TIMED_OUT`
+   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too. A schema that can be written as
+   * JSON Schema is shown with the question, and types and parses the answer.
+   * @throws EngineError `INPUT_TIMED_OUT`; `INPUT_INVALID` for an answer that does not fit the schema
    */
+  ask<Content>(question: TypedAskOptions<Content>): Promise<TypedAnswer<Content>>;
   ask(question: AskOptions): Promise<RemoteAnswer>;
-  /** A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed. */
-  promise<Value = JsonValue>(options?: TokenOptions): Promise<DurablePromise<Value>>;
+  /**
+   * A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed, a value that does not fit the
+   * schema with `INPUT_INVALID`.
+   */
+  promise<Value>(options: TokenOptions & Parsed<Value>): Promise<DurablePromise<Value>>;
+  promise(options?: TokenOptions): Promise<DurablePromise<JsonValue>>;
 
   /**
    * Runs another workflow as a run of its own and waits for its result.
    * @throws ChildFailed with the child's error in its details; `CHILD_TIMED_OUT`
    */
-  child<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<Output>;
+  child<Output, Given>(
+    workflow: Workflow<AnyValue, Output, Given>,
+    input: NoInfer<Given>,
+    options?: ChildOptions,
+  ): Promise<Jsonify<Output>>;
 
   /**
    * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote
    * tasks cancelled. Settles when their shielded parts and sagas have ended.
    */
-  race<Result>(branches: readonly ((ctx: WorkflowContext) => Promise<Result>)[]): Promise<Result>;
+  race<Branches extends readonly Branch<unknown>[]>(
+    branches: readonly [...Branches],
+  ): Promise<Awaited<ReturnType<Branches[number]>>>;
   /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
   /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */
@@ -290,14 +376,15 @@ export interface WorkflowContext {
   readonly log: Log;
 }
 
-/** The author's function with its name and version. */
-export interface Workflow<Input = unknown, Output = unknown> {
+/** The author's function with its name and version. `Given`: what a start takes, of which the schema makes the input. */
+export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly name: string;
   readonly version: string;
-  readonly input?: StandardSchemaV1<unknown, Input>;
+  readonly input?: StandardSchemaV1<Given, Input>;
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 
 // Input is contravariant in `run`, so only `any` admits every workflow.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type AnyWorkflow = Workflow<any, any>;
+export type AnyValue = any;
+export type AnyWorkflow = Workflow<AnyValue, AnyValue, AnyValue>;

@@ -4,15 +4,15 @@ import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import type { Workflow, WorkflowContext } from './context.js';
 
-export type { AnyWorkflow, Workflow } from './context.js';
+export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
 
-export interface WorkflowOptions<Input, Output> {
+export interface WorkflowOptions<Input, Output, Given = Input> {
   /** Letters, digits, `.`, `_`, `-`, at most 64; stored with every run. */
   readonly name: string;
   /** 1 to 64 characters; stored with every run. Default `"1"`. */
   readonly version?: string;
   /** Any Standard Schema validator (zod, valibot, arktype). A start with an input that fails it is refused. Default: any JSON. */
-  readonly input?: StandardSchemaV1<unknown, Input>;
+  readonly input?: StandardSchemaV1<Given, Input>;
   /**
    * The workflow. It is run again from the start after each wait, so everything that is not a function of its input and
    * of `ctx` belongs into `ctx.step`.
@@ -25,9 +25,9 @@ const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const versionMaxLength = 64;
 
 /** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name or version. */
-export function defineWorkflow<Input = JsonValue, Output = unknown>(
-  options: WorkflowOptions<Input, Output>,
-): Workflow<Input, Output> {
+export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Input>(
+  options: WorkflowOptions<Input, Output, Given>,
+): Workflow<Input, Output, Given> {
   if (!workflowName.test(options.name)) {
     throw new EngineError(
       'CONFIG_INVALID',

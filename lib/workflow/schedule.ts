@@ -1,7 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
-import type { AnyWorkflow } from './define-workflow.js';
+import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 
 /** What happens at a tick while the run of the tick before it is still under way. */
 export type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate';
@@ -9,11 +9,12 @@ export type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate'
 const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const satisfies readonly OverlapPolicy[];
 
 /** What each schedule takes, beside its ticks. */
-export interface ScheduleOptions {
+export interface ScheduleOptions<Given = AnyValue> {
   /** Letters, digits, `.`, `_`, `-`, at most 64. Part of the id of each tick: renaming a schedule makes it another one. */
   readonly name: string;
-  readonly workflow: AnyWorkflow;
-  readonly input?: JsonValue;
+  readonly workflow: Workflow<AnyValue, unknown, Given>;
+  /** What each run is started with: what the workflow takes. */
+  readonly input?: NoInfer<Given>;
   /**
    * Default `skip`: the tick is left out. `buffer`: one tick waits and starts within a minute of the end of the run
    * before it; further ones are left out. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop, the
@@ -29,7 +30,7 @@ export interface ScheduleOptions {
   readonly jitter?: Duration;
 }
 
-export type ScheduleConfig = ScheduleOptions &
+export type ScheduleConfig<Given = AnyValue> = ScheduleOptions<Given> &
   (
     | {
         /**
@@ -64,7 +65,7 @@ const jitterMaxMs = 24 * 60 * minuteMs;
 const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Checks all but what `checkSchedules` does. @throws EngineError `CONFIG_INVALID` */
-export function defineSchedule(config: ScheduleConfig): Schedule {
+export function defineSchedule(config: ScheduleConfig<JsonValue>): Schedule {
   const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
   if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
   const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);

@@ -18,7 +18,7 @@ async function stateOf({ store }: Deps, runId: string): Promise<RunState> {
 
 /** A race that its step wins over a wait for a signal, a timer and a slow step. */
 const round = async (ctx: WorkflowContext): Promise<unknown> =>
-  ctx.race<unknown>([
+  ctx.race([
     async (c) => c.signal('stop', { timeout: { days: 300 } }),
     async (c) => c.sleep({ days: 365 }),
     async (c) => c.step('work', () => 1),
@@ -35,7 +35,7 @@ describe('a wait that the workflow no longer waits for (F19)', () => {
   it('F19 is not among those that a run is said to wait for', async () => {
     const flow = aFlow(async (ctx) => {
       await round(ctx);
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
         async (c) => c.signal('other', { where: () => Promise.reject(new Error('no')) as never }),
         async (c) => c.sleep({ minutes: 1 }),
@@ -82,7 +82,7 @@ describe('a wait that the workflow no longer waits for (F19)', () => {
 
   it('F19 is a step that is under way: what it gives is kept out of the fold and the workflow', async () => {
     const flow = aFlow(async (ctx) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (c) =>
           c.step(
             'slow',

@@ -145,7 +145,7 @@ describe('an external token (EN-5)', () => {
 
   it('races with timers and remote tasks like any other wait (S0-172)', async () => {
     const flow = aFlow(async (ctx) =>
-      ctx.race<unknown>([
+      ctx.race([
         async (c) => (await (await c.externalToken({ name: 'approval' })).outcome).result,
         async (c) => c.sleep({ hours: 1 }).then(() => 'timer'),
       ]),
@@ -159,7 +159,7 @@ describe('an external token (EN-5)', () => {
 
 describe('a durable promise', () => {
   const promised = aFlow(async (ctx) => {
-    const { promise } = await ctx.promise<{ n: number }>({ name: 'approval', timeout: { hours: 3 } });
+    const { promise } = await ctx.promise({ name: 'approval', timeout: { hours: 3 } });
     return promise;
   });
 

@@ -163,7 +163,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
       void ctx.step('recorded', async () => new Promise((resolve) => setTimeout(resolve, 5)));
       await ctx.step('work', () => 1);
       void ctx.shield(async (inner) => inner.step('tidy', () => 1));
-      return ctx.race<unknown>([async (c) => c.step('loser', () => 1), async () => Promise.resolve('won')]);
+      return ctx.race([async (c) => c.step('loser', () => 1), async () => Promise.resolve('won')]);
     });
     const { app, runId } = await started(flow, {}, { log });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'won' });
@@ -174,7 +174,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     const { log, of } = warnings();
     let ran = 0;
     const flow = aFlow(async (ctx) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (c) => {
           await c.step('win', () => 1);
           void c.step('notify', () => ++ran);
@@ -197,7 +197,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
   it('F05 is not named where the branch that asked for it fails, loses or shields it', async () => {
     const { log, of } = warnings();
     const flow = aFlow(async (ctx) =>
-      ctx.race<unknown>([
+      ctx.race([
         async (c) => {
           void c.shield(async (inner) => inner.step('shielded', () => 1));
           const failing = async (f: WorkflowContext): Promise<unknown> => {
@@ -217,7 +217,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     [
       'race',
       async (ctx: WorkflowContext): Promise<unknown> =>
-        ctx.race<unknown>([
+        ctx.race([
           async (c) => c.child(kid, null, { parentClose: 'abandon' }),
           async (c) => c.scope(async () => 'won'),
         ]),

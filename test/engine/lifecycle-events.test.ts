@@ -112,7 +112,7 @@ describe('lifecycle events', () => {
   it('tell of a task that lost a race while its run goes on', async () => {
     const { app, runId } = await toldOf(
       async (ctx) => {
-        await ctx.race<unknown>([
+        await ctx.race([
           (branch) => branch.callRemoteTask(exported),
           (branch) => branch.sleep({ minutes: 1 }),
         ]);

@@ -93,7 +93,7 @@ describe('a long step', () => {
   it('whose race is over before the log has it is closed by its settlement alone', async () => {
     const run = await started(
       aFlow(async (ctx) => {
-        await ctx.race<unknown>([async (one) => one.step('work', () => 1, { long: true }), async () => 'at once']);
+        await ctx.race([async (one) => one.step('work', () => 1, { long: true }), async () => 'at once']);
         await ctx.sleep({ minutes: 5 });
       }),
     );
@@ -322,7 +322,7 @@ describe('a long step that nobody waits for any more', () => {
   it('is aborted when another branch of a race was first', async () => {
     let aborted = false;
     const flow = aFlow(async (ctx) => {
-      const first = await ctx.race<unknown>([
+      const first = await ctx.race([
         async (branch) =>
           branch.step(
             'work',

@@ -145,7 +145,7 @@ describe('a remote task that asks (GB-02)', () => {
   it('lets the handler wait for a step and a signal before it answers', async () => {
     const flow = aCall(async (_question, ctx) => {
       const looked = await ctx.step('look', () => 'found');
-      const decision = await ctx.signal<string>('decision');
+      const decision = await ctx.signal('decision');
       return { action: 'accept', content: { looked, decision } };
     });
     const run = await asking(flow, { asks: [approval] });

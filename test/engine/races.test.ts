@@ -8,7 +8,7 @@ describe('a race (EN-2)', () => {
   it('cancels the remote task of a loser, once, while the run goes on (GB-01)', async () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
         async (c) => c.sleep({ hours: 1 }).then(() => 'timer'),
       ]);
@@ -32,7 +32,7 @@ describe('a race (EN-2)', () => {
         { length: 20 },
         (_, n) => async (c: typeof ctx) => c.callRemoteTask({ server: 'supplier', skill: 'quote', arguments: { n } }),
       );
-      await ctx.race<unknown>([...quotes, async (c) => c.sleep({ hours: 1 })]);
+      await ctx.race([...quotes, async (c) => c.sleep({ hours: 1 })]);
       await ctx.sleep({ days: 1 });
     });
     const { app, runId } = await started(flow, { supplier });
@@ -51,7 +51,7 @@ describe('a race (EN-2)', () => {
   it('won by a remote task leaves no timer that fires (GB-01)', async () => {
     const reports = new WatchedServer({ task: { after: { minutes: 2 }, result: 'done' } });
     const flow = aFlow(async (ctx) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (c) => (await c.callRemoteTask({ server: 'reports', tool: 'export' })).result,
         async (c) => c.sleep({ hours: 1 }).then(() => 'timer'),
       ]);
@@ -70,7 +70,7 @@ describe('a race (EN-2)', () => {
     const flow = defineWorkflow({
       name: 'parent',
       run: async (ctx) => {
-        await ctx.race<unknown>([
+        await ctx.race([
           async (c) => c.child(child, null),
           async (c) => c.child(child, null, { parentClose: 'abandon' }),
           async (c) => c.sleep({ hours: 1 }),
@@ -85,7 +85,7 @@ describe('a race (EN-2)', () => {
 
   it('closes the token of a loser: its holder is told that he came too late', async () => {
     const flow = aFlow(async (ctx) => {
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => (await c.externalToken({ name: 'approval' })).outcome,
         async (c) => c.sleep({ hours: 1 }),
       ]);
@@ -102,7 +102,7 @@ describe('a race (EN-2)', () => {
 
   it('lost by a wait for a signal keeps the signal for later waits', async () => {
     const flow = aFlow(async (ctx) => {
-      await ctx.race<unknown>([async (c) => c.signal('go'), async (c) => c.sleep({ hours: 1 })]);
+      await ctx.race([async (c) => c.signal('go'), async (c) => c.sleep({ hours: 1 })]);
       return ctx.signal('go');
     });
     const { app, runId } = await started(flow);
@@ -115,7 +115,7 @@ describe('a race (EN-2)', () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) =>
       ctx
-        .race<unknown>([
+        .race([
           async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
           async (c) => {
             await c.sleep({ minutes: 10 });
@@ -135,7 +135,7 @@ describe('a race (EN-2)', () => {
   it('rejects the waits of losers, so that they can clean up in finally', async () => {
     const codes: string[] = [];
     const flow = aFlow(async (ctx) => {
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => {
           try {
             await c.sleep({ days: 1 });
@@ -158,8 +158,8 @@ describe('a race (EN-2)', () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) => {
       const call = async (c: typeof ctx): Promise<unknown> => c.callRemoteTask({ server: 'reports', tool: 'export' });
-      await ctx.race<unknown>([
-        async (c) => c.race<unknown>([call, async (d) => d.race([call])]),
+      await ctx.race([
+        async (c) => c.race([call, async (d) => d.race([call])]),
         async (c) => c.sleep({ hours: 1 }),
       ]);
       await ctx.sleep({ hours: 1 });
@@ -185,7 +185,7 @@ describe('a race (EN-2)', () => {
   it('lets a cancel of the run through', async () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) =>
-      ctx.race<unknown>([
+      ctx.race([
         async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
         async (c) => c.sleep({ hours: 1 }),
       ]),

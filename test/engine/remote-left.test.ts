@@ -17,7 +17,7 @@ function calling(call: Partial<RemoteCall>): ReturnType<typeof aFlow> {
 /** Two branches: the call loses after an hour, and the run goes on for a day. */
 function losing(call: Partial<RemoteCall>): ReturnType<typeof aFlow> {
   return aFlow(async (ctx) => {
-    await ctx.race<unknown>([
+    await ctx.race([
       async (c) => c.callRemoteTask({ server: 'reports', tool: 'export', ...call } as RemoteCall),
       async (c) => c.sleep({ hours: 1 }),
     ]);
@@ -220,7 +220,7 @@ describe('a task that its server does not know yet', () => {
   it('F07 is asked again when it loses a race, while the run goes on', async () => {
     const reports = new WatchedServer({ task: lagging });
     const flow = aFlow(async (ctx) => {
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => c.callRemoteTask({ server: 'reports', tool: 'export' }),
         async (c) => c.sleep({ seconds: 1 }),
       ]);

@@ -29,7 +29,7 @@ const won = async (ctx: WorkflowContext): Promise<string> => ctx.sleep({ hours: 
 describe('a race', () => {
   it('F04 as the last line of a run has the saga of its loser undone before the run ends', async () => {
     const bookings = new Bookings();
-    const flow = aFlow(async (ctx) => ctx.race<string>([async (c) => bookings.trip(c, 'flight'), won]));
+    const flow = aFlow(async (ctx) => ctx.race([async (c) => bookings.trip(c, 'flight'), won]));
     const run = await started(flow);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'timer' });
     expect(bookings.open).toEqual([]);
@@ -44,7 +44,7 @@ describe('a race', () => {
     const order: string[] = [];
     const bookings = new Bookings();
     const flow = aFlow(async (ctx) => {
-      const result = await ctx.race<string>([
+      const result = await ctx.race([
         async (c) => bookings.trip(c, 'flight').finally(() => order.push('undone')),
         async (c) => {
           try {
@@ -73,7 +73,7 @@ describe('a race', () => {
   it('F04 fails with the error of its winner after that', async () => {
     const bookings = new Bookings();
     const flow = aFlow(async (ctx) =>
-      ctx.race<string>([
+      ctx.race([
         async (c) => bookings.trip(c, 'flight'),
         async (c) => {
           await c.sleep({ hours: 1 });
@@ -104,10 +104,10 @@ describe('a race', () => {
       }
     };
     const flow = aFlow(async (ctx) => {
-      const result = await ctx.race<string>([
+      const result = await ctx.race([
         async (c) =>
           tidy(c, 'outer', async () =>
-            c.race<string>([
+            c.race([
               async (d) => bookings.trip(d, 'flight'),
               async (d) => tidy(d, 'inner', async () => d.sleep({ days: 2 })),
             ]),
@@ -136,7 +136,7 @@ describe('a race', () => {
       throw new NonRetryableError('no refund');
     };
     const flow = aFlow(async (ctx) =>
-      ctx.race<string>([
+      ctx.race([
         async (c) => bookings.trip(c, 'flight', busy),
         async (c) => bookings.trip(c, 'hotel', broken),
         won,
@@ -152,7 +152,7 @@ describe('a race', () => {
   it('F04 that the cancel of the run ends says what could not be undone', async () => {
     const bookings = new Bookings();
     const flow = aFlow(async (ctx) =>
-      ctx.race<string>([
+      ctx.race([
         async (c) => c.sleep({ days: 3 }).then(() => 'slept'),
         async (c) =>
           bookings.trip(c, 'hotel', () => {
@@ -171,7 +171,7 @@ describe('a race', () => {
 
   it('F04 that nothing is owed to costs no commit more', async () => {
     const flow = aFlow(async (ctx) => {
-      await ctx.race<unknown>([async (c) => c.sleep({ days: 1 }), won]);
+      await ctx.race([async (c) => c.sleep({ days: 1 }), won]);
       await ctx.step('after', () => 1);
     });
     const run = await started(flow);
@@ -184,7 +184,7 @@ describe('a race', () => {
   it('F04 leaves the body of a saga that swallows its cancel as it is: it has not failed', async () => {
     const undone: string[] = [];
     const flow = aFlow(async (ctx) =>
-      ctx.race<unknown>([
+      ctx.race([
         async (c) =>
           c.saga(async (saga) => {
             saga.compensate('undo', () => undone.push('undone'));
@@ -240,7 +240,7 @@ describe('the end of a run', () => {
       Promise.all([
         ctx.sleep({ days: 1 }),
         bookings.trip(ctx, 'flight'),
-        ctx.race<string>([async (c) => c.sleep({ days: 1 }).then(() => ''), async (c) => bookings.trip(c, 'hotel')]),
+        ctx.race([async (c) => c.sleep({ days: 1 }).then(() => ''), async (c) => bookings.trip(c, 'hotel')]),
       ]),
     );
     const { app, runId } = await started(flow);
@@ -351,7 +351,7 @@ describe('the end of a run', () => {
     };
     const flow = aFlow(async (ctx) => {
       void stubborn(ctx);
-      return ctx.race<unknown>([stubborn, won]);
+      return ctx.race([stubborn, won]);
     });
     const { app, runId } = await started(flow);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'timer' });

@@ -1,4 +1,4 @@
-import { defineWorkflow } from 'outwait';
+import { type McpCall, defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import {
@@ -270,7 +270,7 @@ describe('bad arguments', () => {
     ],
     [
       'callRemoteTask needs exactly one of tool, skill and message, got 2',
-      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 'a', skill: 'b' }),
+      async (ctx) => ctx.callRemoteTask({ server: 's', tool: 'a', skill: 'b' } as unknown as McpCall),
     ],
     [
       'the name of a server must be a string of 1 to 256 characters',

@@ -14,7 +14,7 @@ import {
 } from './replaying.js';
 
 const raced: Run = async (ctx) => {
-  const won = await ctx.race<string>([
+  const won = await ctx.race([
     async (c) =>
       c.saga(async (saga) => {
         saga.compensate('unbook', () => undefined);
@@ -92,7 +92,7 @@ describe('a history of rules 2 (F04, F19)', () => {
   it('looks at no wait for a signal that is closed when one comes', async () => {
     const run: Run = async (ctx) => {
       for (let round = 0; round < 100; round++)
-        await ctx.race<unknown>([async (c) => c.signal('go'), async () => Promise.resolve()]);
+        await ctx.race([async (c) => c.signal('go'), async () => Promise.resolve()]);
       await ctx.signal('go');
     };
     const execution = await replay(run, [runStarted()]);

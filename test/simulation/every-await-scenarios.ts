@@ -55,11 +55,11 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     tools: { r1: 30 },
     slackS: 30,
     run: async (ctx, step) => [
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => (await call(c, 'r1')).result,
         async (c) => c.sleep({ seconds: 1_000 }).then(() => 'timer'),
       ]),
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => (await call(c, 'never')).result,
         async (c) => c.sleep({ seconds: 20 }).then(() => 'timer'),
       ]),

@@ -172,7 +172,7 @@ export const scenarios: readonly Scenario[] = [
     startsTakeS: 40,
     slackS: 900,
     run: async (ctx, step) => [
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => (await call(c, 'r1')).result,
         async (c) => c.sleep({ seconds: 20 }).then(() => 'timer'),
       ]),
@@ -336,7 +336,7 @@ export const scenarios: readonly Scenario[] = [
       await step('s1');
       return [
         await step('s2'),
-        typeof (await ctx.race<unknown>([async () => early, async (c) => c.sleep({ seconds: 1 })])),
+        typeof (await ctx.race([async () => early, async (c) => c.sleep({ seconds: 1 })])),
       ];
     },
     tools: { r1: 30 },
@@ -399,7 +399,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'child outlives parent',
     slackS: 200,
     run: async (ctx, _, { child }) =>
-      ctx.race<unknown>([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
+      ctx.race([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
     child: async (ctx) => {
       await ctx.sleep({ seconds: 16 });
       return ctx.continueAsNew(null);
@@ -453,7 +453,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'race with teardown',
     slackS: 250,
     run: async (ctx, step, { child }) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (c) => call(c, 'r1'),
         async (c) => (await c.externalToken({ name: 't' })).outcome,
         async (c) => child({}, c),
@@ -488,7 +488,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'long steps that nobody waits for any more',
     slackS: 400,
     run: async (ctx, step, { longStep }) => {
-      const won = await ctx.race<unknown>([
+      const won = await ctx.race([
         async (branch) => longStep('l1', 700, 0, branch),
         async (branch) => longStep('l2', 40, 0, branch),
         async (branch) => branch.sleep({ seconds: 300 }),

@@ -57,7 +57,7 @@ export const inbox = defineWorkflow<{ readonly remote: Remote; readonly count: n
   async run(ctx, { remote, count }) {
     const answer = ask(ctx, remote);
     const lines: Line[] = [];
-    while (lines.length < count) lines.push(await ctx.signal<Line>('line'));
+    while (lines.length < count) lines.push((await ctx.signal('line')) as unknown as Line);
     return { lines, answer: await answer };
   },
 });

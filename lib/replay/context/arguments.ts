@@ -17,8 +17,8 @@ export function toMs(duration: Duration, what: string): number {
 export function json(value: unknown, what: string): JsonValue {
   try {
     return toJson(value) ?? null;
-  } catch {
-    throw invalid(`${what} must be JSON`);
+  } catch (error) {
+    throw invalid(`${what} must be JSON${error instanceof TypeError ? `: ${error.message}` : ''}`);
   }
 }
 

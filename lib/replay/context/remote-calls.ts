@@ -13,13 +13,13 @@ import { askAnswering } from './remote-answers.js';
 import {
   argumentsOf,
   callKey,
-  checkResult,
   closePolicy,
   nameOf,
   remoteTimeoutMs,
   toAttachRequest,
   toRemoteRequest,
 } from './remote-request.js';
+import { checkResult, typedOutcome } from './parsed.js';
 import { restarting } from './restart.js';
 
 /** What tells a call from an attachment. */
@@ -49,7 +49,7 @@ export function remoteCalls(
           };
         }),
       ),
-    ),
+    ) as WorkflowContext['callRemoteTask'],
 
     attachRemoteTask: handled((call: AttachCall) =>
       remoteTask(host, scope, call, () => {
@@ -57,7 +57,7 @@ export function remoteCalls(
         // A caller that did not start a task does not stop it, and reading it twice does no harm.
         return { request: toAttachRequest(call), onClose: 'leave', retrySafe: true, key: undefined };
       }),
-    ),
+    ) as WorkflowContext['attachRemoteTask'],
   };
 }
 
@@ -70,9 +70,9 @@ async function remoteTask(
 ): Promise<RemoteOutcome> {
   const toCommand = commandOf(host, call, toTerms());
   const outcome = await askAnswering(host, scope, call.onInput, toCommand);
-  if (call.resultSchema !== undefined && !outcome.isError)
-    await checkResult(call.resultSchema, call.server, outcome.result);
-  return outcome;
+  const { resultSchema, output } = call;
+  if (resultSchema !== undefined && !outcome.isError) await checkResult(resultSchema, outcome);
+  return output === undefined ? outcome : typedOutcome(output, outcome);
 }
 
 function commandOf(

@@ -1,28 +1,33 @@
 // What an author's call of a remote server says, checked.
 
 import { defined } from '../../base/defined.js';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { RemoteResultInvalid } from '../../base/errors.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs } from '../../base/limits.js';
 import type { Duration } from '../../base/time.js';
-import { readAnswer, schemaThrew, type Validated } from '../../base/validate.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
 import type { AttachCall, RemoteCall } from '../../workflow/context.js';
 import type { AttachRequest, RemoteRequest } from '../../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
 
+interface UncheckedCall {
+  readonly tool?: unknown;
+  readonly skill?: unknown;
+  readonly message?: { readonly parts?: unknown };
+  readonly arguments?: unknown;
+}
+
 /** What a call asks of its server. @throws EngineError `INPUT_INVALID` */
 export function toRemoteRequest(call: RemoteCall): RemoteRequest {
   text(call.server, 'the name of a server');
-  const { tool, skill, message } = call as { tool?: unknown; skill?: unknown; message?: { parts?: unknown } };
-  const given = [tool, skill, message].filter((field) => field !== undefined).length;
-  if (given !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${given}`);
-  if ('tool' in call && tool !== undefined) {
-    return { kind: 'tool', tool: text(tool, 'tool'), arguments: json(call.arguments ?? {}, 'arguments') as JsonObject };
+  // Code that no compiler has checked may name several of them.
+  const { tool, skill, message, arguments: given = {} } = call as UncheckedCall;
+  const named = [tool, skill, message].filter((field) => field !== undefined).length;
+  if (named !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${named}`);
+  if (tool !== undefined) {
+    return { kind: 'tool', tool: text(tool, 'tool'), arguments: json(given, 'arguments') as JsonObject };
   }
-  if ('skill' in call && skill !== undefined) {
-    return { kind: 'skill', skill: text(skill, 'skill'), arguments: json(call.arguments ?? {}, 'arguments') };
+  if (skill !== undefined) {
+    return { kind: 'skill', skill: text(skill, 'skill'), arguments: json(given, 'arguments') };
   }
   const parts = json(message?.parts, 'message.parts');
   if (!Array.isArray(parts) || parts.length === 0) throw invalid('message.parts must be a list of at least one part');
@@ -92,22 +97,4 @@ function remoteId(id: unknown, what: string): string {
 export function remoteTimeoutMs(timeout: Duration | undefined): number {
   if (timeout === undefined) return remoteTimeoutDefaultMs;
   return Math.max(1, Math.ceil(toMs(timeout, 'the timeout of a remote call') / 1000)) * 1000;
-}
-
-/** @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */
-export async function checkResult(schema: StandardSchemaV1, server: string, result: JsonValue): Promise<void> {
-  let validated: Validated;
-  try {
-    // Awaited here: one microtask more could put the commands of two branches into another order than a history has.
-    validated = readAnswer(await schema['~standard'].validate(result));
-  } catch (error) {
-    validated = schemaThrew(error);
-  }
-  if (validated.isValid) return;
-  const list = validated.issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new RemoteResultInvalid(
-    'REMOTE_RESULT_INVALID',
-    `the result of the remote task on "${server}" does not fit its schema: ${list}`,
-    { details: { server, result } },
-  );
 }

@@ -1,14 +1,17 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonValue } from '../../base/json.js';
-import type { SignalOptions, WorkflowContext } from '../../workflow/context.js';
+import { validate } from '../../base/validate.js';
+import type { Parsed, SignalOptions, WorkflowContext } from '../../workflow/context.js';
 import type { Scope } from '../waits/scope.js';
-import { checkName, timeoutOf } from './arguments.js';
+import { checkName, invalid, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
+import { parsed } from './parsed.js';
 
 /** `ctx.signal`. */
 export function signals(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'signal'> {
   return {
-    signal: handled(async (name: string, options: SignalOptions = {}) => {
+    signal: handled(async (name: string, options: AnySignalOptions = {}) => {
       checkTurn(host, 'signal');
       checkName(name, 'the name of a signal');
       const timeout = timeoutOf(options.timeout, `the timeout of signal "${name}"`);
@@ -17,12 +20,24 @@ export function signals(host: ContextHost, scope: Scope): Pick<WorkflowContext, 
         asked = waitId;
         return { kind: 'waitForSignal', waitId, name, ...timeout };
       });
-      const { where } = options;
+      const { where, schema } = options;
       host.signals.wait(name, {
         waitId: asked,
-        accepts: where === undefined ? () => true : (value) => where(value ?? null),
+        accepts: where === undefined ? () => true : (value) => accepts(where, schema, value ?? null),
       });
-      return payload;
+      if (schema === undefined) return payload;
+      return parsed(schema, (await payload) ?? null, `the payload of signal "${name}"`);
     }) as WorkflowContext['signal'],
   };
+}
+
+type AnySignalOptions = Omit<SignalOptions, 'where'> & Partial<Parsed<unknown>> & { readonly where?: Where };
+type Where = (payload: unknown) => boolean;
+
+/** Whether a wait takes a signal. A payload that does not fit is for the wait to fail with. */
+function accepts(where: Where, schema: StandardSchemaV1 | undefined, payload: JsonValue): boolean {
+  if (schema === undefined) return where(payload);
+  const validated = validate(schema, payload);
+  if (validated instanceof Promise) throw invalid('a schema must answer at once where a signal is chosen by `where`');
+  return !validated.isValid || where(validated.value);
 }

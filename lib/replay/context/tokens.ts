@@ -1,36 +1,79 @@
 import { defined } from '../../base/defined.js';
 import { ExternalWaitFailed } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { InputForm } from '../../history/input-form.js';
-import type { AskOptions, TokenOptions, WorkflowContext } from '../../workflow/context.js';
+import type {
+  AskOptions,
+  FormSchema,
+  Parsed,
+  TokenOptions,
+  TypedAskOptions,
+  WorkflowContext,
+} from '../../workflow/context.js';
 import type { Scope } from '../waits/scope.js';
-import { checkName, timeoutOf } from './arguments.js';
+import { checkName, invalid, json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { toAnswer, toForm } from './input.js';
+import { parsed } from './parsed.js';
 
 /** `ctx.externalToken`, and what is built on one: `ctx.ask` of a person, `ctx.promise` of a value. */
 export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'externalToken' | 'ask' | 'promise'> {
   return {
-    externalToken: handled((options?: TokenOptions) => issue(host, scope, { method: 'externalToken', options })),
+    externalToken: handled(async (options?: TokenOptions & Partial<Parsed<unknown>>) => {
+      const external = await issue(host, scope, { method: 'externalToken', options });
+      const { schema } = options ?? {};
+      if (schema === undefined) return external;
+      const outcome = external.outcome.then(async (settled) =>
+        settled.isError
+          ? settled
+          : { ...settled, result: await parsed(schema, settled.result, 'the result of a token') },
+      );
+      outcome.catch(() => undefined);
+      return { token: external.token, outcome };
+    }) as WorkflowContext['externalToken'],
 
-    ask: handled(async (options: AskOptions) => {
-      const { timeout, name = 'question', ...form } = options;
-      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: toForm(form) };
+    ask: handled(async (options: AskOptions | TypedAskOptions<unknown>) => {
+      const { timeout, name = 'question', schema, ...form } = options;
+      const parser = isStandard(schema) ? schema : undefined;
+      const written = { ...form, ...defined({ schema: isStandard(schema) ? writtenAs(schema) : schema }) };
+      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: toForm(written) };
       const { outcome } = await issue(host, scope, token);
-      return toAnswer((await outcome).result);
-    }),
+      const answer = toAnswer((await outcome).result);
+      if (parser === undefined || answer.action !== 'accept') return answer;
+      return { ...answer, content: await parsed(parser, answer.content ?? {}, `the answer to "${name}"`) };
+    }) as WorkflowContext['ask'],
 
-    promise: handled(async (options?: TokenOptions) => {
+    promise: handled(async (options?: TokenOptions & Partial<Parsed<unknown>>) => {
       const external = await issue(host, scope, { method: 'promise', options: { name: 'promise', ...options } });
+      const { schema } = options ?? {};
       const promise = external.outcome.then(({ result, isError }) => {
-        if (!isError) return result;
+        if (!isError) return schema === undefined ? result : parsed(schema, result, 'the value of a promise');
         throw new ExternalWaitFailed('EXTERNAL_FAILED', 'the promise was rejected', { details: { result } });
       });
       promise.catch(() => undefined);
       return { token: external.token, promise };
     }) as WorkflowContext['promise'],
   };
+}
+
+function isStandard(schema: JsonObject | FormSchema<unknown> | undefined): schema is FormSchema<unknown> {
+  return (typeof schema === 'object' && '~standard' in schema) || typeof schema === 'function';
+}
+
+/** @throws EngineError `INPUT_INVALID` for a schema that cannot be written as JSON Schema */
+function writtenAs(schema: FormSchema<unknown>): JsonObject {
+  try {
+    return json(
+      schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }),
+      'the schema of a question',
+    ) as JsonObject;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it threw';
+    throw invalid(
+      `the schema of a question must be one that can be written as JSON Schema, or JSON Schema itself: ${why}`,
+    );
+  }
 }
 
 interface TokenCall {

@@ -1,7 +1,10 @@
 import {
+  type App,
+  defineApp,
   defineWorkflow,
   type EngineErrorCode,
   type JsonValue,
+  type RemoteAnswer,
   type RemoteOutcome,
   type Workflow,
   type WorkflowContext,
@@ -20,7 +23,9 @@ test('input and output of a workflow follow from its schema and its function', (
       return ctx.step('count', () => input.month.length);
     },
   });
-  expectTypeOf(report).toEqualTypeOf<Workflow<{ month: string; dry: boolean }, number>>();
+  expectTypeOf(report).toEqualTypeOf<
+    Workflow<{ month: string; dry: boolean }, number, { month: string; dry?: boolean | undefined }>
+  >();
 });
 
 test('without a schema the input is JSON', () => {
@@ -45,13 +50,31 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(await ctx.step('b', async () => Promise.resolve('x'))).toEqualTypeOf<string>();
     expectTypeOf(await ctx.callRemoteTask({ server: 's', tool: 't' })).toEqualTypeOf<RemoteOutcome>();
     expectTypeOf(await ctx.child(child, { n: 1 })).toEqualTypeOf<number[]>();
-    expectTypeOf(await ctx.signal<{ ok: boolean }>('s', { where: ({ ok }) => ok })).toEqualTypeOf<{ ok: boolean }>();
+    // What is recorded is what JSON leaves of it.
+    expectTypeOf(await ctx.step('c', () => ({ at: new Date(), of: 1 }))).toEqualTypeOf<{ at: string; of: number }>();
+    const dated = defineWorkflow({ name: 'dated', run: async () => Promise.resolve([new Date()]) });
+    expectTypeOf(await ctx.child(dated, null)).toEqualTypeOf<string[]>();
+    const ok = z.object({ ok: z.boolean() });
+    expectTypeOf(await ctx.signal('s', { schema: ok, where: (sent) => sent.ok })).toEqualTypeOf<{ ok: boolean }>();
     expectTypeOf(await ctx.signal('s')).toEqualTypeOf<JsonValue>();
     expectTypeOf(await ctx.map([1, 2], async (n) => Promise.resolve(String(n)))).toEqualTypeOf<string[]>();
     expectTypeOf(
       await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 2)]),
     ).toEqualTypeOf<number>();
-    expectTypeOf((await ctx.promise<{ id: string }>()).promise).toEqualTypeOf<Promise<{ id: string }>>();
+    expectTypeOf(
+      await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 'late')]),
+    ).toEqualTypeOf<number | string>();
+    expectTypeOf((await ctx.promise({ schema: ok })).promise).toEqualTypeOf<Promise<{ ok: boolean }>>();
+    expectTypeOf((await ctx.promise()).promise).toEqualTypeOf<Promise<JsonValue>>();
+    const settled = await (await ctx.externalToken({ schema: ok })).outcome;
+    if (!settled.isError) expectTypeOf(settled.result).toEqualTypeOf<{ ok: boolean }>();
+    const called = await ctx.callRemoteTask({ server: 's', tool: 't', output: ok });
+    if (!called.isError) expectTypeOf(called.data).toEqualTypeOf<{ ok: boolean }>();
+    const { data } = await ctx.callRemoteTask({ server: 's', skill: 'k', output: ok });
+    expectTypeOf(data).toEqualTypeOf<{ ok: boolean }>();
+    const answer = await ctx.ask({ message: 'May it go?', schema: ok });
+    if (answer.action === 'accept') expectTypeOf(answer.content).toEqualTypeOf<{ ok: boolean }>();
+    expectTypeOf(await ctx.ask({ message: 'May it go?', schema: { type: 'object' } })).toEqualTypeOf<RemoteAnswer>();
     expectTypeOf(ctx.continueAsNew({ n: 1 })).toEqualTypeOf<Promise<never>>();
     expectTypeOf(await ctx.shield(async (c) => c.step('c', () => true))).toEqualTypeOf<boolean>();
   };
@@ -71,6 +94,8 @@ test('what makes no sense does not compile', () => {
     await ctx.sleep({ weeks: 1 });
     // @ts-expect-error the input of the child is another
     await ctx.child(child, { n: 'one' });
+    // @ts-expect-error a call names one of tool, skill and message
+    await ctx.callRemoteTask({ server: 's', tool: 't', skill: 'k' });
     // @ts-expect-error a call names a tool, a skill or a message
     await ctx.callRemoteTask({ server: 's' });
     // @ts-expect-error a step needs a name
@@ -82,4 +107,25 @@ test('what makes no sense does not compile', () => {
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
+});
+
+test('the input of a schedule is what its workflow takes', () => {
+  const report = defineWorkflow({ name: 'report', input: z.object({ month: z.string() }), run: async () => 1 });
+  const sweep = defineWorkflow({ name: 'sweep', run: async () => 1 });
+  const every = { hours: 1 };
+  const right = (): App =>
+    defineApp({
+      workflows: [report, sweep],
+      schedules: [
+        { name: 'a', workflow: report, input: { month: '2026-01' }, every },
+        { name: 'b', workflow: sweep, every },
+      ],
+    });
+  const wrong = (): App =>
+    defineApp({
+      workflows: [report],
+      // @ts-expect-error the month is missing
+      schedules: [{ name: 'a', workflow: report, input: { year: 2026 }, every }],
+    });
+  expectTypeOf([right, wrong]).toBeArray();
 });

@@ -53,7 +53,7 @@ const retries = (steps: readonly [string, string]): AnyWorkflow =>
 
 const race = (tool: string): AnyWorkflow =>
   flow('race', (ctx) =>
-    ctx.race<string>([
+    ctx.race([
       async (branch) => {
         await branch.callRemoteTask({ server: 'remote', tool, arguments: { rows: 3 } });
         return 'remote';
@@ -88,7 +88,7 @@ const cleanup = (last: Body): AnyWorkflow =>
 
 const signals = (second: string): AnyWorkflow =>
   flow('signals', async (ctx) => {
-    const first = await ctx.signal<number>('amount', { where: (amount) => amount > 10 });
+    const first = await ctx.signal('amount', { where: (amount) => Number(amount) > 10 });
     const missed = await ctx.signal('never', { timeout: { hours: 1 } }).catch((error: unknown) => {
       return (error as { code: string }).code;
     });
@@ -141,7 +141,7 @@ const approval = (token: string): AnyWorkflow =>
   flow('approval', async (ctx) => {
     const { outcome } = await ctx.externalToken({ name: token });
     const { result } = await outcome;
-    const { promise } = await ctx.promise<string>({ name: 'second', timeout: { days: 1 } });
+    const { promise } = await ctx.promise({ name: 'second', timeout: { days: 1 } });
     return [result, await promise.catch((error: unknown) => (error as { code: string }).code)];
   });
 

@@ -37,7 +37,7 @@ test('end of a child wakes no parent that has stopped waiting for it', async () 
   const parent = defineWorkflow<unknown>({
     name: 'parent',
     run: async (ctx) => {
-      await ctx.race<unknown>([
+      await ctx.race([
         async (c) => c.child(child, null, { parentClose: 'abandon' }),
         async (c) => c.sleep({ minutes: 1 }),
       ]);

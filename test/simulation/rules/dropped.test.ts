@@ -29,7 +29,7 @@ test('step that is dropped in the turn that asks for it: closed in the log with 
   let ran = 0;
   const { app, runId } = await started(
     aFlow(async (ctx) => {
-      await ctx.race<unknown>([async () => 1, async (c) => c.step('dropped', () => ++ran)]);
+      await ctx.race([async () => 1, async (c) => c.step('dropped', () => ++ran)]);
       await ctx.sleep({ hours: 1 });
     }),
   );

@@ -100,7 +100,7 @@ test('results kept: a signal accepted during the last step does not make it run 
 test('let go: a wait that the workflow no longer waits for is closed while the run goes on', async () => {
   const { world, token, outcome, violations } = await play({
     run: async (ctx) => {
-      await ctx.race<unknown>([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
+      await ctx.race([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
       await ctx.sleep({ minutes: 20 });
     },
     script: [],

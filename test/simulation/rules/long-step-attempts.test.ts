@@ -115,7 +115,7 @@ test('attempt of a run whose deadline passes while it is claimed: it is not begu
 test('attempt of a step that has lost its race, and is not closed yet: it is not begun', async () => {
   const scene = await Asked.by(async (ctx, work) =>
     ctx
-      .race<unknown>([async (one) => long(one, work), async (other) => other.sleep({ seconds: 5 })])
+      .race([async (one) => long(one, work), async (other) => other.sleep({ seconds: 5 })])
       .then(() => ctx.sleep({ hours: 1 })),
   );
   await scene.commit({ type: 'TimerFired', atMs: startMs + 5_000, waitId: '2' });

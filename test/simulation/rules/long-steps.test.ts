@@ -56,7 +56,7 @@ test('long step beat: a worker whose lease ran out and was taken over stops', as
 test('long step beat: a worker whose step nobody waits for any more stops within 20 s', async () => {
   const { world, outcome, violations } = await play({
     run: async (ctx, __, { longStep }) => {
-      await ctx.race<unknown>([
+      await ctx.race([
         async (branch) => longStep('l1', 800, 0, branch),
         async (branch) => branch.sleep({ seconds: 30 }),
       ]);

@@ -189,7 +189,7 @@ test('F62 a wait that is closed during the call: its task is cancelled by the wo
     const played = await slowCall({
       ...server,
       run: async (ctx) =>
-        ctx.race<unknown>([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 20 }).then(() => 'too late')]),
+        ctx.race([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 20 }).then(() => 'too late')]),
     });
     expect([kind, played.outcome]).toEqual([kind, { status: 'completed', result: 'too late' }]);
     expect([startsOf(played), played.world.remote.tasks.map(({ cancelled }) => cancelled)]).toEqual([1, [true]]);

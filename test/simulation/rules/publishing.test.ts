@@ -183,7 +183,7 @@ test('end: what was told is not told again by each look at a task that is still 
   const { world, violations, unplayed } = await play({
     bus: true,
     run: async (ctx) => {
-      await ctx.race<unknown>([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
+      await ctx.race([async (c) => call(c, 'r1'), async (c) => c.sleep({ seconds: 30 })]);
     },
     script: [refused, refused, refused],
     endS: 1_000,

@@ -52,7 +52,7 @@ test('F15 aborts when its race is over, and the turn goes on without it', async 
   const { seen, work } = aDeafStep();
   const run: Started = (seen.run = await started(
     aFlow(async (ctx) => {
-      await ctx.race<unknown>([(branch) => branch.step('work', work), (branch) => branch.sleep({ milliseconds: 300 })]);
+      await ctx.race([(branch) => branch.step('work', work), (branch) => branch.sleep({ milliseconds: 300 })]);
       await ctx.step('after', async () => run.app.clock.delay(5 * S));
       return sinceStartS(run);
     }),
@@ -67,7 +67,7 @@ test('F15 holds no turn up: it ends when nothing that is waited for is under way
   const { seen, work } = aDeafStep();
   const run = (seen.run = await started(
     aFlow(async (ctx) => {
-      await ctx.race<unknown>([(branch) => branch.step('work', work), (branch) => branch.sleep({ milliseconds: 300 })]);
+      await ctx.race([(branch) => branch.step('work', work), (branch) => branch.sleep({ milliseconds: 300 })]);
       await ctx.sleep({ hours: 1 });
     }),
   ));
@@ -126,7 +126,7 @@ test('F15 does not abort before the log has that nobody waits: another owner may
   const { seen, work } = aDeafStep();
   const run = (seen.run = await started(
     aFlow(async (ctx) =>
-      ctx.race<unknown>([(branch) => branch.step('work', work), (branch) => branch.sleep({ seconds: 1 })]),
+      ctx.race([(branch) => branch.step('work', work), (branch) => branch.sleep({ seconds: 1 })]),
     ),
   ));
   const { deps } = run.app;

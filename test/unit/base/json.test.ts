@@ -41,10 +41,9 @@ describe('canonicalJson', () => {
 
 describe('toJson', () => {
   it('gives the form that JSON keeps', () => {
-    expect(toJson({ at: new Date(0), gone: undefined, list: [undefined], nan: Number.NaN })).toEqual({
+    expect(toJson({ at: new Date(0), gone: undefined, list: [undefined] })).toEqual({
       at: '1970-01-01T00:00:00.000Z',
       list: [null],
-      nan: null,
     });
     expect(toJson(undefined)).toBeUndefined();
   });
@@ -60,6 +59,30 @@ describe('toJson', () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     for (const value of [() => 1, Symbol('s'), 1n, circle]) expect(() => toJson(value)).toThrow(TypeError);
+  });
+
+  it.each([
+    ['NaN at total', { total: Number.NaN }],
+    ['-Infinity at rows.1', { rows: [1, -Infinity] }],
+    ['a function at rows.0.of', { rows: [{ of: () => 1 }] }],
+    ['a bigint', 1n],
+    ['a Map at seen', { seen: new Map([[1, 2]]) }],
+    ['a Set', new Set([1])],
+    ['an Error at cause', { cause: new RangeError('far') }],
+    ['a Promise at later', { later: Promise.resolve(1) }],
+    ['an ArrayBuffer at bytes', { bytes: new ArrayBuffer(1) }],
+    ['a Uint8Array at bytes', { bytes: new Uint8Array([1]) }],
+  ])('names %s, which JSON would lose without a word', (named, value) => {
+    expect(() => toJson(value)).toThrow(new TypeError(`${named} cannot be stored as JSON`));
+  });
+
+  it('takes what says itself how it is written', () => {
+    const price = { cents: 5, toJSON: () => '0.05' };
+    expect(toJson({ price, url: new URL('https://a.example/'), text: Buffer.from('a').toString() })).toEqual({
+      price: '0.05',
+      url: 'https://a.example/',
+      text: 'a',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
 import { silentLog } from '../../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../../lib/local/engine.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
@@ -7,7 +8,10 @@ import { defineApp } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { run } from './in-process.js';
 
-const greets = defineWorkflow({ name: 'greets', run: async (ctx) => `hello ${await ctx.signal<string>('name')}` });
+const greets = defineWorkflow({
+  name: 'greets',
+  run: async (ctx) => `hello ${await ctx.signal('name', { schema: z.string() })}`,
+});
 
 let engine: LocalEngine;
 beforeAll(async () => {
