@@ -11,8 +11,9 @@ import {
   writesInParallel,
 } from '../../base/limits.js';
 import type { RunOutcome } from '../../history/event.js';
+import { childOutcome } from '../../decide/child-outcome.js';
+import { needsStop } from '../../decide/stop.js';
 import { foldHistory, type RunState } from '../../history/run-state.js';
-import type { TokenOutcome } from '../../history/settlement.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../../history/records.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
@@ -259,17 +260,6 @@ async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Pro
   if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
 }
 
-function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
-  if (outcome.status === 'completed') return { kind: 'completed', result: outcome.result ?? null, isError: false };
-  const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';
-  const details: Record<string, JsonValue> = { childRunId: head.runId, status: outcome.status };
-  if (outcome.status === 'failed') details['error'] = outcome.error as unknown as JsonValue;
-  return {
-    kind: 'failed',
-    error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details),
-  };
-}
-
 /**
  * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
  * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay; or others
@@ -308,14 +298,6 @@ async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}
 
 /** Why a child was stopped. */
 export const parentGone = 'the parent no longer waits for it';
-
-/** The wait ended, and what it waited for may not have: it ended first, or its start came to an end afterwards. */
-export function needsStop({ settlement, child, server, leftAtMs }: TokenRecord): boolean {
-  const kind = settlement?.outcome.kind;
-  if (settlement !== undefined && leftAtMs !== undefined) return true;
-  const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
-  return endedFirst && (child !== undefined || server !== undefined);
-}
 
 /** False: the child is about to go on as another run, which is to be stopped when it is there. */
 async function stopChild(

@@ -91,7 +91,7 @@ async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnL
     deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
   }
   if (head === undefined) return;
-  if (!(await blockRun(deps, head, head.dueSeq, error))) return;
+  if (!(await blockRun(deps, head, { seq: head.dueSeq, error }))) return;
   try {
     await releaseInbox(deps, runId, await deps.store.readInboxKinds(runId), limits);
   } catch (unreadable) {

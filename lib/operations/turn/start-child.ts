@@ -11,6 +11,12 @@ import { newHead } from '../requests/start-run.js';
 import { settleInTime } from '../settle-in-time.js';
 import { wakeRun } from '../wake.js';
 
+interface ChildToStart {
+  readonly parent: RunHead;
+  readonly wait: OpenChild;
+  readonly command: StartChild;
+}
+
 export interface ChildResult {
   /** The token item as it is now. */
   readonly token: TokenRecord;
@@ -23,9 +29,7 @@ export interface ChildResult {
  */
 export async function startChild(
   deps: Deps,
-  parent: RunHead,
-  wait: OpenChild,
-  command: StartChild,
+  { parent, wait, command }: ChildToStart,
   persist: Persist,
 ): Promise<ChildResult> {
   const { waitId } = wait;

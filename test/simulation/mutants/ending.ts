@@ -105,8 +105,8 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'left-call-of-the-last-way',
     rule: 'A handle that the end of the run waits for is worth a commit.',
-    file: 'lib/operations/turn/turn.ts',
-    edits: [{ find: ' && this.#execution?.isLeaving !== true', replace: '' }],
+    file: 'lib/operations/turn/pass.ts',
+    edits: [{ find: ' && run.execution?.isLeaving !== true', replace: '' }],
     caughtBy: engine(
       'last-way',
       'what a workflow asks for on its last way and does not wait for (F05) F05 is begun where it outlives the run: a remote',

@@ -28,8 +28,8 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-replacing-does-not-rest',
     'F13: a run that replaces another does nothing before that has ended',
-    'lib/operations/turn/turn.ts',
-    'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+    'lib/operations/turn/pass.ts',
+    'if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));',
     '',
     'F13 a run that replaces another rests until that has ended',
   ),
@@ -44,12 +44,12 @@ export const namesMutants: readonly Mutant[] = [
   {
     name: 'names-terminate-before-rest',
     rule: 'F13: a terminate of a run that rests waits too',
-    file: 'lib/operations/turn/turn.ts',
+    file: 'lib/operations/turn/pass.ts',
     edits: [
       {
-        find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+        find: 'if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));',
         replace:
-          'if (lookAtMs !== undefined && !this.#known.requests.some(isTerminate)) return this.#restBehind(lookAtMs);',
+          'if (lookAtMs !== undefined && !run.requests.some(isTerminate)) return done(restBehind(this.#pass, lookAtMs));',
       },
     ],
     caughtBy: rules('names', 'F13 a terminate of a run that rests waits too'),
@@ -65,9 +65,9 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-rest-until-own-deadline',
     'F13: the marker of a run that rests is its next look, not its deadline',
-    'lib/operations/turn/turn.ts',
-    'await this.#restUntil(lookAtMs, Infinity);',
-    'await this.#restUntil(lookAtMs);',
+    'lib/operations/turn/rest.ts',
+    'await restUntil(pass, lookAtMs, Infinity);',
+    'await restUntil(pass, lookAtMs);',
     'F13 a marker brings a resting run back',
   ),
   mutant(
@@ -185,9 +185,9 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-error-ignored',
     'F22: a next run whose input does not fit fails',
-    'lib/operations/turn/turn.ts',
-    'if (this.#state.seq === 0 && this.#head.inputError !== undefined)',
-    'if (this.#state.seq < 0 && this.#head.inputError !== undefined)',
+    'lib/operations/turn/pass.ts',
+    'if (run.isNew && head.inputError !== undefined)',
+    'if (run.state.seq < 0 && head.inputError !== undefined)',
     'F22 a next run whose input does not fit fails',
   ),
   mutant(

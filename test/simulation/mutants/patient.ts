@@ -1,6 +1,7 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const begin = 'lib/operations/turn/begin.ts';
+const commits = 'lib/operations/turn/commit.ts';
 const runStore = 'lib/store/run-store.ts';
 const worker = 'lib/operations/remote-task/make-remote-start.ts';
 const start = 'lib/operations/remote-task/start-remote-task.ts';
@@ -55,15 +56,15 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'turn-calls-beside-a-worker',
     rule: 'while a worker has a start, no turn makes it (F62)',
-    file: turn,
-    edits: [{ find: 'if (this.#isWithWorker(wait)) return true;', replace: '' }],
+    file: begin,
+    edits: [{ find: 'if (run.isWithWorker(wait)) return true;', replace: '' }],
     caughtBy: rules('patient', 'F62 hand-over: no turn looks at it'),
   },
   {
     name: 'worker-start-ends-twice',
     rule: 'what a start came to is on the item, so a lost commit takes it back into no hand (F62)',
-    file: turn,
-    edits: [{ find: 'events.filter((event) => !this.#isOnItem(event))', replace: 'events' }],
+    file: commits,
+    edits: [{ find: 'events.filter((event) => !run.isOnItem(event))', replace: 'events' }],
     caughtBy: rules('patient', 'F62 what came of a start is in the log once'),
   },
   {
@@ -160,7 +161,10 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'all of the time of a start may pass before its answer (F75)',
     file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
-      { find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),', replace: '' },
+      {
+        find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),',
+        replace: '',
+      },
     ],
     caughtBy: testsIn('test/unit/remote/patient.test.ts', 'a start for which there is time (F62, F75) over A2A'),
   },

@@ -1,6 +1,10 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const begin = 'lib/operations/turn/begin.ts';
+const rest = 'lib/operations/turn/rest.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const beginStep = 'lib/operations/turn/begin-step.ts';
+const effects = 'lib/operations/turn/effects.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
@@ -33,7 +37,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'turn-times-out-regardless',
     rule: '... and so does a turn',
-    file: turn,
+    file: begin,
     edits: [{ find: 'const options = { onlyIfDeadlineIs: deadlineAtMs };', replace: 'const options = {};' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
@@ -68,8 +72,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'refused-marker-without-wake',
     rule: 'a marker that is refused because of a block is made up for by a wake',
-    file: turn,
-    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId); }', replace: '}' }],
+    file: rest,
+    edits: [{ find: 'if (!isSet) await wakeRun(deps, runId); }', replace: '}' }],
     caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner that finds'),
   },
 
@@ -92,7 +96,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
     file: runLongStep,
-    edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
+    edits: [{ find: 'failed(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failed(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
   {
@@ -107,7 +111,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'abandoned-child-stopped',
     rule: 'a child that is to be abandoned begins though its parent is gone',
-    file: turn,
+    file: pass,
     edits: [{ find: `wait.child.parentClose === 'abandon' ||`, replace: '' }],
     caughtBy: rules('letting-go', 'child and its parent’s end: one that is to be abandoned'),
   },
@@ -1149,15 +1153,15 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'start-without-time',
     rule: 'a start needs time for its request',
-    file: turn,
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < startReserveMs) return false;', replace: '' }],
+    file: begin,
+    edits: [{ find: 'if (limits.remainingMs() < startReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a start'),
   },
   {
     name: 'step-without-time',
     rule: 'a step needs time for itself',
-    file: turn,
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < longestMs + turnReserveMs) return false;', replace: '' }],
+    file: beginStep,
+    edits: [{ find: 'if (limits.remainingMs() < longestMs + turnReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
@@ -1178,34 +1182,37 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'no-wake-for-the-rest',
     rule: 'what there was no time for is for another turn',
-    file: turn,
-    edits: [{ find: 'await wakeForRest(this.#deps, runId, this.#work.unharmed());', replace: '' }],
+    file: rest,
+    edits: [{ find: 'await wakeForRest(deps, runId, effects.unharmed());', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
     name: 'careful-in-parallel',
     rule: 'after a lost delivery steps run one at a time',
-    file: turn,
-    edits: [{ find: 'return this.#isCareful() ? 1 : stepsInParallel;', replace: 'return stepsInParallel;' }],
+    file: beginStep,
+    edits: [{ find: 'return isCareful(pass) ? 1 : stepsInParallel;', replace: 'return stepsInParallel;' }],
     caughtBy: rules('turns', 'careful after a delivery'),
   },
   {
     name: 'careful-without-record',
     rule: '... and are recorded before',
-    file: turn,
+    file: beginStep,
     edits: [
-      { find: 'policy.atMostOnce || this.#isCareful() || isUnharmed', replace: 'policy.atMostOnce || isUnharmed' },
+      {
+        find: '!command.policy.atMostOnce && !isCareful(pass) && !isUnharmed',
+        replace: '!command.policy.atMostOnce && !isUnharmed',
+      },
     ],
     caughtBy: rules('turns', 'careful after a delivery'),
   },
   {
     name: 'starts-without-limit',
     rule: 'sixteen starts at a time',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;',
-        replace: 'if (this.#isStarted(wait) || this.#isLater(wait)) return true;',
+        find: 'if (run.isStarted(wait) || run.isLater(wait, nowMs) || isOutsideFull(pass)) return true;',
+        replace: 'if (run.isStarted(wait) || run.isLater(wait, nowMs)) return true;',
       },
     ],
     caughtBy: rules('turns', 'outside at a time'),
@@ -1213,10 +1220,10 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'no-message-ahead',
     rule: 'an instant that is near has a message',
-    file: turn,
+    file: rest,
     edits: [
       {
-        find: 'if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);',
+        find: 'if (dueAtMs !== undefined && dueAtMs - deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(deps, runId, dueAtMs);',
         replace: '',
       },
     ],
@@ -1232,7 +1239,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-result-lost-in-block',
     rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [
       {
         find: `'StepCompleted', 'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1244,7 +1251,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-failure-lost-in-block',
     rule: '... its failure',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [
       {
         find: `'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1256,28 +1263,28 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-lost-in-block',
     rule: '... that of an attempt',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'failed-start-lost-in-block',
     rule: '... and that of a start',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'lost-start-lost-in-block',
     rule: '... of unknown fate',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'asked-start-lost-in-block',
     rule: '... or with questions',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
@@ -1294,16 +1301,16 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'hint-not-kept',
     rule: 'the server’s hint is kept',
     file: takeHandle,
-    edits: [
-      { find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' },
-    ],
+    edits: [{ find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'no-hint-kept',
     rule: '... where it gives one',
     file: takeHandle,
-    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' }],
+    edits: [
+      { find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' },
+    ],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
@@ -1428,7 +1435,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'block-stays-on-head',
     rule: 'a block that is over is taken off the head',
-    file: turn,
+    file: rest,
     edits: [
       { find: 'isNew || isOlder || blocked !== undefined || failedTurns', replace: 'isNew || isOlder || failedTurns' },
     ],
@@ -1470,23 +1477,18 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'starts-left-alone',
     rule: 'a run is not said to be blocked before its starts have ended',
-    file: turn,
-    edits: [
-      {
-        find: 'await this.#work.allEnd(); const { results } = this.#work;',
-        replace: 'const { results } = this.#work;',
-      },
-    ],
+    file: rest,
+    edits: [{ find: 'await effects.allEnd(); const { results } = effects;', replace: 'const { results } = effects;' }],
     caughtBy: rules('turns', 'turn that is blocked during a start'),
   },
   {
     name: 'time-of-last-step-alone',
     rule: 'a step that there was no time for is for another turn, whatever else there was time for',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'hasTime = this.#beginStep(wait, command) && hasTime;',
-        replace: 'hasTime = this.#beginStep(wait, command);',
+        find: 'hasTime = begin(pass, wait, command) && hasTime;',
+        replace: `hasTime = begin(pass, wait, command) && (wait.kind === 'step' || hasTime);`,
       },
     ],
     caughtBy: rules('turns', 'too little time for one of two: the other one waits'),
@@ -1494,11 +1496,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'time-of-last-start-alone',
     rule: '... also where the other is a start',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'hasTime = this.#beginRemote(wait, command) && hasTime;',
-        replace: 'hasTime = this.#beginRemote(wait, command);',
+        find: 'hasTime = begin(pass, wait, command) && hasTime;',
+        replace: `hasTime = begin(pass, wait, command) && (wait.kind === 'remoteTask' || hasTime);`,
       },
     ],
     caughtBy: rules('turns', 'too little time for one of two: the other one runs'),
@@ -1571,7 +1573,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'result-of-no-wait',
     rule: 'a result in hand that another owner has recorded is dropped',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: 'return stepAt(state, waitId, event.attempt) !== undefined;', replace: 'return true;' }],
     caughtBy: rules('in-hand', 'result that another owner has recorded'),
   },
@@ -1606,8 +1608,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'turn-leaves-its-start',
     rule: 'a turn does not end before its remote starts have (T5)',
-    file: turn,
-    edits: [{ find: "finally { await this.#work.allEnd('outside'); }", replace: 'finally { void 0; }' }],
+    file: pass,
+    edits: [{ find: `finally { await this.#pass.effects.allEnd('outside'); }`, replace: 'finally { void 0; }' }],
     caughtBy: rules('in-hand', 'start under way when its run is terminated'),
   },
   {

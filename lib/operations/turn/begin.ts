@@ -1,0 +1,169 @@
+import { answerReserveMs, outsideInParallel, startReserveMs } from '../../base/limits.js';
+import type {
+  OpenChild,
+  OpenExternal,
+  OpenLongStep,
+  OpenRemoteAnswer,
+  OpenRemoteTask,
+  OpenWait,
+} from '../../history/run-state.js';
+import type { Command, StartChild, StartRemoteTask } from '../../replay/command.js';
+import type { Execution } from '../../replay/execution.js';
+import { answerRemote } from '../remote-task/answer-remote.js';
+import { startWhenFree } from '../remote-task/start-when-free.js';
+import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
+import { beginStep } from './begin-step.js';
+import { issueToken } from './issue-token.js';
+import type { PassContext } from './pass-context.js';
+import type { MovableWait } from './run-in-hand.js';
+import { startChild } from './start-child.js';
+
+/** Begins what the log asks for and is not under way. False: there was too little time left for some of it. */
+export function beginAll(pass: PassContext, execution: Execution): boolean {
+  let hasTime = true;
+  for (const wait of pass.run.state.open.values()) {
+    if (pass.effects.has(wait.waitId)) continue;
+    const command = execution.command(wait.waitId);
+    if (pass.givenUp.has(wait.waitId)) hasTime = false;
+    else if (command === undefined) letGo(pass, wait);
+    else hasTime = begin(pass, wait, command) && hasTime;
+  }
+  return hasTime;
+}
+
+/** One row for each kind of wait. False: there was too little time left. */
+function begin(pass: PassContext, wait: OpenWait, command: Command): boolean {
+  switch (wait.kind) {
+    case 'step':
+      return command.kind !== 'runStep' || beginStep(pass, wait, command);
+    case 'longStep':
+      return beginLongStep(pass, wait);
+    case 'remoteTask':
+      return command.kind !== 'startRemoteTask' || beginRemote(pass, wait, command);
+    case 'remoteAnswer':
+      return beginAnswer(pass, wait);
+    case 'external':
+      return beginExternal(pass, wait);
+    case 'child':
+      return command.kind !== 'startChild' || beginChild(pass, wait, command);
+    case 'timer':
+    case 'signal':
+      // Time and the inbox end them.
+      return true;
+  }
+}
+
+/** Asks a worker for the step, and for its next attempt when somebody wants that now. */
+function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
+  const { deps, run, persist, hastened } = pass;
+  const { waitId, retryNowAtMs } = wait;
+  if (run.isSettled(wait) || expire(pass, wait) || isOutsideFull(pass)) return true;
+  const { runId } = run.head;
+  if (!run.tokens.has(waitId)) {
+    pass.carryOut(wait, 'outside', async () => {
+      run.tokens.set(waitId, await requestLongStep(deps, runId, wait, persist));
+      return undefined;
+    });
+  } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
+    hastened.set(waitId, retryNowAtMs);
+    pass.carryOut(wait, 'outside', async () => {
+      const token = await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist);
+      if (token !== undefined) run.tokens.set(waitId, token);
+      return undefined;
+    });
+  }
+  return true;
+}
+
+function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemoteTask): boolean {
+  const { deps, run, persist, options, limits } = pass;
+  const nowMs = deps.clock.nowMs();
+  if (run.isStarted(wait) || run.isLater(wait, nowMs) || isOutsideFull(pass)) return true;
+  if (run.waitsForAnswers(wait, nowMs)) return true;
+  if (run.isWithWorker(wait)) return true;
+  // A start that the end of the process cuts off may leave a task that nobody knows.
+  if (limits.remainingMs() < startReserveMs) return false;
+  const { turnId, called } = options;
+  pass.carryOut(wait, 'outside', async () => {
+    const { runId, deadlineAtMs: runEndsAtMs } = run.head;
+    const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist };
+    const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(deps, start);
+    if (isPutOff === true) pass.givenUp.add(wait.waitId);
+    if (heldUntilMs !== undefined) run.heldUntilMs.set(wait.waitId, heldUntilMs);
+    if (token !== undefined) run.tokens.set(wait.waitId, token);
+    return attempted;
+  });
+  return true;
+}
+
+function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
+  const { deps, run, limits } = pass;
+  if (run.isLater(wait, deps.clock.nowMs()) || isOutsideFull(pass)) return true;
+  if (limits.remainingMs() < answerReserveMs) return false;
+  const open = run.state.open.get(wait.callId);
+  const call = open?.kind === 'remoteTask' ? open : undefined;
+  pass.carryOut(wait, 'outside', async () =>
+    answerRemote(deps, run.head.runId, wait, { call, token: run.tokens.get(wait.callId) }),
+  );
+  return true;
+}
+
+function beginExternal(pass: PassContext, wait: OpenExternal): true {
+  const { deps, run, persist } = pass;
+  if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
+  pass.carryOut(wait, 'outside', async () => {
+    const { token, issued } = await issueToken(deps, run.head.runId, wait, persist);
+    run.tokens.set(wait.waitId, token);
+    return issued;
+  });
+  return true;
+}
+
+function beginChild(pass: PassContext, wait: OpenChild, command: StartChild): true {
+  const { deps, run, persist } = pass;
+  if (run.isSettled(wait) || expire(pass, wait) || wait.started || isOutsideFull(pass)) return true;
+  pass.carryOut(wait, 'outside', async () => {
+    const { token, started } = await startChild(deps, { parent: run.head, wait, command }, persist);
+    run.tokens.set(wait.waitId, token);
+    return started;
+  });
+  return true;
+}
+
+/** Ends a wait whose deadline has passed. True: it has. */
+function expire(pass: PassContext, wait: MovableWait): boolean {
+  const { deps, run, persist } = pass;
+  const { waitId } = wait;
+  const deadlineAtMs = run.deadlineOf(wait);
+  // Before its item is there it is not settled, but put first.
+  if (deadlineAtMs === undefined || deadlineAtMs > deps.clock.nowMs() || !run.tokens.has(waitId)) return false;
+  pass.carryOut(wait, 'outside', async () => {
+    const settlement = {
+      writerId: deps.random.hex(16),
+      atMs: deps.clock.nowMs(),
+      by: 'timeout',
+      outcome: { kind: 'timed_out' },
+    } as const;
+    const options = { onlyIfDeadlineIs: deadlineAtMs };
+    const { token } = await persist(() => deps.store.settle(run.head.runId, waitId, settlement, options));
+    if (token !== undefined) run.tokens.set(waitId, token);
+    return undefined;
+  });
+  return true;
+}
+
+/** The workflow no longer waits for it: its token is closed, and with it what runs elsewhere. */
+function letGo(pass: PassContext, wait: OpenWait): void {
+  const { deps, run, persist } = pass;
+  if (!run.state.openTokens.has(wait.waitId) || run.isSettled(wait)) return;
+  pass.carryOut(wait, 'outside', async () => {
+    const close = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), outcome: 'abandoned' } as const;
+    const token = await persist(() => deps.store.close(run.head.runId, wait.waitId, close));
+    if (token !== undefined) run.tokens.set(wait.waitId, token);
+    return undefined;
+  });
+}
+
+function isOutsideFull({ effects }: PassContext): boolean {
+  return effects.count('outside') >= outsideInParallel;
+}
