@@ -88,7 +88,7 @@ async function taskOfLostStart(
     const lost = await lostStartOf(deps, token, server);
     if (typeof lost !== 'object') return lost;
     if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
-      return findLostStart(deps, token, lost, persist);
+      return findLostStart(deps, token, lost, { persist });
     await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
     return 'unknown';
   });

@@ -11,7 +11,7 @@ import type { RemoteAnswer } from '../../history/remote-question.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { type Refusal, refusalOf } from './settle-token.js';
-import { settleInTime } from '../settle-in-time.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 
 /** A question that waits for a person. */
@@ -86,8 +86,8 @@ export async function answerInput(deps: Deps, inputId: string, answer: RemoteAns
   }
   const { runId, waitId } = token;
   const outcome = { kind: 'completed', result: answer as unknown as JsonValue, isError: false } as const;
-  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by: 'operator', outcome } as const;
-  const { settled, timedOut, token: now } = await settleInTime(deps, runId, waitId, settlement);
+  const settlement = newSettlement(deps, { by: 'operator', outcome });
+  const { settled, timedOut, token: now } = await settleInTime(deps, token, settlement);
   if (timedOut) await wakeRunFor(deps, runId, { waitId });
   if (!settled) return { answered: false, reason: now === undefined ? 'run_ended' : refusalOf(now) };
   await wakeRunFor(deps, runId, { waitId });

@@ -4,7 +4,7 @@ import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import type { TokenOutcome } from '../../history/settlement.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { settleInTime } from '../settle-in-time.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 
 export interface SettleRequest {
@@ -32,9 +32,9 @@ export async function settleToken(
 ): Promise<SettleResult> {
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
-  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
-  const options = { onlyWithoutForm: outcome.kind === 'completed' };
-  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, options);
+  const guard = { onlyWithoutForm: outcome.kind === 'completed' };
+  const settlement = newSettlement(deps, { by, outcome });
+  const { settled, timedOut, token } = await settleInTime(deps, { runId, waitId }, settlement, guard);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)
     throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { isUnreadable, type StoredError } from '../../base/errors.js';
+import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import {
   longStepBeatMs,
@@ -18,6 +18,8 @@ import { askedOfWorker, isPast, replayForWorker } from '../asked-of-worker.js';
 import type { Deps } from '../deps.js';
 import { interruption } from '../../decide/step-interruption.js';
 import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { newSettlement } from '../settle-in-time.js';
+import { skipUnreadable } from '../skip-unreadable.js';
 import { runStep, type StepEvent } from './run-step.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { stepAt, wakeRunFor } from '../wake.js';
@@ -60,25 +62,18 @@ type StepEnd = Pick<Settlement, 'by' | 'outcome'>;
  * L5  Nothing of the run is written but its token, so a run that cannot be replayed here only puts the attempt off.
  */
 export async function runLongStep(deps: Deps, message: StepMessage, limits: TurnLimits): Promise<LongStepResult> {
+  const { runId, waitId, unharmed } = message;
   try {
-    const token = await readDue(deps, message);
-    const isUnharmed = token !== undefined && token.writerId === message.unharmed;
-    return token === undefined ? 'stale' : await attend(deps, token, isUnharmed, limits);
-  } catch (error) {
-    if (isStoreTrouble(error) && message.unharmed !== undefined) {
-      // Given back, it would come long after the sweep's, which does not say that nobody died.
-      await deps.queues.sendStep(message, longStepResendMs);
-      return 'put off';
-    }
-    if (!isUnreadable(error)) throw error;
-    // Another delivery would not read it either; its marker stands.
-    deps.log.warn('long step skipped: it cannot be read', {
-      runId: message.runId,
-      waitId: message.waitId,
-      code: error.code,
-      reason: error.message,
+    const result = await skipUnreadable(deps, 'long step', { runId, waitId }, async () => {
+      const token = await readDue(deps, message);
+      return token === undefined ? undefined : attend(deps, token, token.writerId === unharmed, limits);
     });
-    return 'stale';
+    return result ?? 'stale';
+  } catch (error) {
+    if (!isStoreTrouble(error) || unharmed === undefined) throw error;
+    // Given back, it would come long after the sweep's, which does not say that nobody died.
+    await deps.queues.sendStep(message, longStepResendMs);
+    return 'put off';
   }
 }
 
@@ -270,7 +265,7 @@ async function settleStep(
     readonly onlyIfDueIs?: EpochMs;
   } = {},
 ): Promise<LongStepResult> {
-  const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
+  const settlement = newSettlement(deps, end);
   const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, guard));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });

@@ -10,8 +10,9 @@ import type {
 import type { Command, StartChild, StartRemoteTask } from '../../replay/command.js';
 import type { Execution } from '../../replay/execution.js';
 import { answerRemote } from '../remote-task/answer-remote.js';
-import { startWhenFree } from '../remote-task/start-when-free.js';
+import { beginRemoteStart } from '../remote-task/begin-remote-start.js';
 import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
+import { newSettlement } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
 import { issueToken } from './issue-token.js';
 import type { PassContext } from './pass-context.js';
@@ -87,7 +88,7 @@ function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemo
   pass.carryOut(wait, 'outside', async () => {
     const { runId, deadlineAtMs: runEndsAtMs } = run.head;
     const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist };
-    const { token, attempted, heldUntilMs, isPutOff } = await startWhenFree(deps, start);
+    const { token, attempted, heldUntilMs, isPutOff } = await beginRemoteStart(deps, start);
     if (isPutOff === true) pass.givenUp.add(wait.waitId);
     if (heldUntilMs !== undefined) run.heldUntilMs.set(wait.waitId, heldUntilMs);
     if (token !== undefined) run.tokens.set(wait.waitId, token);
@@ -138,12 +139,7 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
   // Before its item is there it is not settled, but put first.
   if (deadlineAtMs === undefined || deadlineAtMs > deps.clock.nowMs() || !run.tokens.has(waitId)) return false;
   pass.carryOut(wait, 'outside', async () => {
-    const settlement = {
-      writerId: deps.random.hex(16),
-      atMs: deps.clock.nowMs(),
-      by: 'timeout',
-      outcome: { kind: 'timed_out' },
-    } as const;
+    const settlement = newSettlement(deps, { by: 'timeout', outcome: { kind: 'timed_out' } });
     const options = { onlyIfDeadlineIs: deadlineAtMs };
     const { token } = await persist(() => deps.store.settle(run.head.runId, waitId, settlement, options));
     if (token !== undefined) run.tokens.set(waitId, token);

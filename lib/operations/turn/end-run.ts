@@ -20,7 +20,7 @@ import type { Deps } from '../deps.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { putInInbox } from '../requests/send-to-inbox.js';
-import { settleInTime } from '../settle-in-time.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { validInput } from '../requests/start-run.js';
 import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
@@ -250,13 +250,8 @@ async function inputOfNext(
 async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
   if (head.parent === undefined) return;
   const { runId, waitId } = head.parent;
-  const settlement = {
-    writerId: deps.random.hex(16),
-    atMs: deps.clock.nowMs(),
-    by: 'child',
-    outcome: childOutcome(head, outcome),
-  } as const;
-  const { settled, timedOut } = await settleInTime(deps, runId, waitId, settlement);
+  const settlement = newSettlement(deps, { by: 'child', outcome: childOutcome(head, outcome) });
+  const { settled, timedOut } = await settleInTime(deps, head.parent, settlement);
   if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
 }
 

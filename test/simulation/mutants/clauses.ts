@@ -26,7 +26,7 @@ export const clausesMutants: readonly Mutant[] = [
     file: endRun,
     edits: [
       {
-        find: 'await settleInTime(deps, runId, waitId, settlement);',
+        find: 'await settleInTime(deps, head.parent, settlement);',
         replace: '{ timedOut: false, ...(await deps.store.settle(runId, waitId, settlement)) };',
       },
     ],
@@ -54,7 +54,7 @@ export const clausesMutants: readonly Mutant[] = [
     file: 'lib/operations/turn/start-child.ts',
     edits: [
       {
-        find: 'settleInTime(deps, parent.runId, waitId, settlement)',
+        find: 'settleInTime(deps, { runId: parent.runId, waitId }, settlement)',
         replace: 'deps.store.settle(parent.runId, waitId, settlement)',
       },
     ],

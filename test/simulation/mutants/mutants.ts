@@ -14,6 +14,11 @@ import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
+const pollReply = 'lib/operations/remote-task/poll-reply.ts';
+const startAttempt = 'lib/operations/remote-task/start-attempt.ts';
+const callServer = 'lib/operations/remote-task/call-server.ts';
+const lookForTask = 'lib/operations/remote-task/look-for-task.ts';
+const lostStart = 'lib/decide/lost-start.ts';
 const rest = 'lib/operations/turn/rest.ts';
 const commits = 'lib/operations/turn/commit.ts';
 const pass = 'lib/operations/turn/pass.ts';
@@ -23,7 +28,7 @@ const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const remoteTarget = 'lib/operations/remote-task/remote-target.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const sighting = 'lib/decide/sighting.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
@@ -53,7 +58,7 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain(deps, start, attempt, token);',
+        find: 'if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain({ deps, start, number, token });',
         replace: '',
       },
     ],
@@ -62,7 +67,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'question-wake-not-repeated',
     rule: 'a read that shows questions which no turn has taken in sends the wake',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: '(token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)',
@@ -422,14 +427,12 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'const claim = await claimAttempt(deps, start, attempt, writerId);',
-        replace: `const known = await deps.store.readToken(start.runId, wait.waitId);
-          const early = known === undefined && found.kind === 'target' ? await callServer(deps, start, found.target, freshToken(deps, start)) : undefined;
-          const claim = await claimAttempt(deps, start, attempt, writerId);`,
+        find: 'const claim = await claimAttempt(deps, start, number, writerId);',
+        replace: `const known = await deps.store.readToken(start.runId, wait.waitId); const early = known === undefined && found.kind === 'target' ? await callServer({ deps, start, number, token: freshToken(deps, start), target: found.target }) : undefined; const claim = await claimAttempt(deps, start, number, writerId);`,
       },
       {
-        find: 'token, await callServer(deps, start, target, token))',
-        replace: 'token, early ?? await callServer(deps, start, target, token))',
+        find: 'takeReply(attempt, await callServer(attempt))',
+        replace: 'takeReply(attempt, early ?? await callServer(attempt))',
       },
     ],
     caughtBy: rules('starting', 'token item before the start'),
@@ -493,13 +496,13 @@ export const mutants: readonly Mutant[] = [
     name: 'attempts-not-numbered',
     rule: 'a known-refused attempt is in the log and the next one has the next number',
     file: startRemoteTask,
-    edits: [{ find: 'const attempt = wait.failedAttempts + 1;', replace: 'const attempt = 1;' }],
+    edits: [{ find: 'const number = wait.failedAttempts + 1;', replace: 'const number = 1;' }],
     caughtBy: rules('starting', 'numbered attempts: a refused attempt'),
   },
   {
     name: 'ambiguous-despite-handle',
     rule: 'RemoteStartAmbiguous only if there is no handle',
-    file: startRemoteTask,
+    file: startAttempt,
     edits: [{ find: '{ onlyWithoutHandle: true }', replace: '{}' }],
     caughtBy: rules('starting', 'ambiguous only without handle'),
   },
@@ -522,21 +525,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-hand-cancel',
     rule: 'the task of a refused handle is cancelled with the handle in hand',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: `? await transport.cancel(handle) : undefined`, replace: `? { kind: 'done' } : undefined` }],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
   {
     name: 'unstored-handle-forgotten',
     rule: 'the task of a handle that no store takes is cancelled',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' as const }` }],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'handle-stored-once',
     rule: 'a handle in hand is stored again when the store fails',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
@@ -548,7 +551,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-per-attempt',
     rule: 'every attempt of one call carries the same key',
-    file: startRemoteTask,
+    file: callServer,
     edits: [
       {
         find: 'idempotencyKey: callKeyOf(deps, runId, command), answersQuestions',
@@ -577,8 +580,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'never-asked-for',
     rule: 'whoever finds a start of unknown fate asks the server before it settles',
-    file: startRemoteTask,
-    edits: [{ find: 'if (target.mayLook) return', replace: 'if (target.mayLook && attempt > 99) return' }],
+    file: lookForTask,
+    edits: [
+      {
+        find: 'attempt.target.mayLook ? lookLater',
+        replace: 'attempt.target.mayLook && attempt.number > 99 ? lookLater',
+      },
+    ],
     caughtBy: rules('starting', 'asked for: the task of a process that died'),
   },
   {
@@ -591,14 +599,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost-start-forgotten',
     rule: 'the task of a start of unknown fate is cancelled with its wait',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent && attempt > known;' }],
     caughtBy: rules('starting', 'lost start: a task whose starter died'),
   },
   {
     name: 'lost-start-always',
     rule: '... and only if it may have made one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent || attempt >= known;' }],
     caughtBy: rules('starting', 'lost start: one that was turned away'),
   },

@@ -1,5 +1,6 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const callServer = 'lib/operations/remote-task/call-server.ts';
 const begin = 'lib/operations/turn/begin.ts';
 const commits = 'lib/operations/turn/commit.ts';
 const runStore = 'lib/store/run-store.ts';
@@ -47,7 +48,7 @@ export const patientMutants: readonly Mutant[] = [
     file: worker,
     edits: [
       {
-        find: 'if (!target.mayRepeat) return take(await lost(deps, start, number, target, token, ownerGone(command)), claim);',
+        find: 'if (!found.target.mayRepeat) return leave(await lostStart(attempt, ownerGone(command)), claim);',
         replace: '',
       },
     ],
@@ -90,7 +91,7 @@ export const patientMutants: readonly Mutant[] = [
     name: 'worker-start-past-its-deadline',
     rule: 'somebody looks at the deadline of a wait, however long its worker counts as alive (F62)',
     file: worker,
-    edits: [{ find: 'dueAtMs: Math.min(untilMs, deadlineAtMs) }),', replace: 'dueAtMs: untilMs }),' }],
+    edits: [{ find: 'const dueAtMs = Math.min(untilMs, deadlineAtMs);', replace: 'const dueAtMs = untilMs;' }],
     caughtBy: rules('patient', 'F62 deadline: it ends the wait'),
   },
   {
@@ -103,7 +104,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-dropped-untold',
     rule: 'a worker notes that it has cancelled an unwanted task, or the start is made again to find it (F62)',
-    file: 'lib/operations/remote-task/take-handle.ts',
+    file: 'lib/operations/remote-task/record-handle.ts',
     edits: [{ find: 'if (byWorker === true)', replace: 'if (byWorker === undefined)' }],
     caughtBy: rules('patient', 'F62 a wait that is closed during the call'),
   },
@@ -117,7 +118,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-in-time-of-a-turn',
     rule: 'the answer to a start of a worker may take as long as the call allows (F62)',
-    file: start,
+    file: callServer,
     edits: [
       {
         find: '...defined({ untilMs: start.callUntilMs }),',

@@ -1,7 +1,7 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const lookForTask = 'lib/operations/remote-task/look-for-task.ts';
 const find = 'lib/remote/a2a/find-task.ts';
-const start = 'lib/operations/remote-task/start-remote-task.ts';
 const target = 'lib/operations/remote-task/remote-target.ts';
 const task = (test: string) =>
   testsIn('test/unit/remote/a2a-find.test.ts', `the task of a start without an answer ${test}`);
@@ -135,13 +135,8 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'server-without-lists-asked-again',
     rule: 'a server that tells nobody what it has is asked once (F62)',
-    file: start,
-    edits: [
-      {
-        find: "if (reply?.kind === 'unsupported') return helpless(deps, start, target, token, reply.error);",
-        replace: '',
-      },
-    ],
+    file: lookForTask,
+    edits: [{ find: `if (reply?.kind === 'unsupported') return failHelpless(attempt, reply.error);`, replace: '' }],
     caughtBy: rules('probing', 'F62 asked for by itself: a server that tells nobody'),
   },
   {
@@ -161,7 +156,7 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'found-task-cancelled',
     rule: 'a task that was found is found again (F03, F62)',
-    file: start,
+    file: lookForTask,
     edits: [{ find: 'isFoundAgain: true', replace: 'isFoundAgain: target.isFoundAgain' }],
     caughtBy: rules('probing', 'F03, F62 handle that the store turns away: a task that was found'),
   },

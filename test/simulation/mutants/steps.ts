@@ -9,7 +9,7 @@ const begin = 'lib/operations/turn/begin.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const runStep = 'lib/operations/steps/run-step.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const inHand = (name: string): Mutant['caughtBy'] => rules('in-hand', name);
 const stepTime = (name: string): Mutant['caughtBy'] => rules('step-time', name);
@@ -139,7 +139,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'findable-task-cancelled',
     rule: 'F03: a task that the next owner finds again is not cancelled',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: 'const isLost = !(isFoundAgain && isStoreTrouble(error));',
@@ -243,9 +243,7 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'call-with-too-little-time',
     rule: 'F91: ... nor its call, when the claim took longer than it may',
     file: startRemoteTask,
-    edits: [
-      { find: 'if (!hasTimeForCall(deps, start)) return putOff(deps, start, attempt, target, token);', replace: '' },
-    ],
+    edits: [{ find: 'if (!hasTimeForCall(deps, start)) return putOff(attempt);', replace: '' }],
     caughtBy: stepTime('F91 a claim that took longer'),
   },
   {

@@ -1,5 +1,10 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const callServer = 'lib/operations/remote-task/call-server.ts';
+const pollReply = 'lib/operations/remote-task/poll-reply.ts';
+const polls = 'lib/decide/poll.ts';
+const skipUnreadable = 'lib/operations/skip-unreadable.ts';
+const lostStart = 'lib/decide/lost-start.ts';
 const begin = 'lib/operations/turn/begin.ts';
 const rest = 'lib/operations/turn/rest.ts';
 const pass = 'lib/operations/turn/pass.ts';
@@ -10,7 +15,7 @@ const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const requestLongStep = 'lib/operations/steps/request-long-step.ts';
 const heartbeatToken = 'lib/operations/requests/heartbeat-token.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const fanOutDue = 'lib/operations/sweep/fan-out-due.ts';
@@ -165,8 +170,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'rounds-count-as-failures',
     rule: 'rounds of questions are no failed attempts',
-    file: 'lib/operations/remote-task/start-remote-task.ts',
-    edits: [{ find: 'startRetryDelayMs(attempt - wait.rounds,', replace: 'startRetryDelayMs(attempt,' }],
+    file: callServer,
+    edits: [{ find: 'startRetryDelayMs(number - wait.rounds,', replace: 'startRetryDelayMs(number,' }],
     caughtBy: rules('asking-again', 'rounds are no failed attempts'),
   },
 
@@ -195,8 +200,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'hops-without-end',
     rule: 'a claim has at most ten hops',
-    file: pollTask,
-    edits: [{ find: '&& hop <= pollHopsMax', replace: '' }],
+    file: pollReply,
+    edits: [{ find: ' && count <= pollHopsMax', replace: '' }],
     caughtBy: rules('polling', 'hops of one claim'),
   },
   {
@@ -211,7 +216,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-read-sends',
     rule: 'a read that was overtaken arranges none',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `...defined({ sightings }), }); if (recorded)`,
@@ -223,7 +228,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-change-sends',
     rule: '... also one that learned something',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
@@ -235,7 +240,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-questions-wake',
     rule: '... and one that saw questions wakes nobody',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: 'if (await deps.store.recordQuestions(runId, waitId, asked)) {',
@@ -247,14 +252,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'questions-wake-for-ever',
     rule: 'questions that a turn has seen wake nobody',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: '(token.questions?.taken ?? 0)', replace: '-1' }],
     caughtBy: rules('polling', 'questions are taken in once'),
   },
   {
     name: 'no-read-after-questions',
     rule: 'a read that shows questions arranges the next one',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `await wakeRunFor(deps, runId, { waitId });
@@ -267,28 +272,28 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'questions-of-any-call',
     rule: 'questions of a call that answers none are not recorded',
-    file: pollTask,
-    edits: [{ find: 'token.answersQuestions === true &&', replace: '' }],
+    file: pollReply,
+    edits: [{ find: 'token.answersQuestions !== true || ', replace: '' }],
     caughtBy: rules('polling', 'questions of a call that answers none'),
   },
   {
     name: 'hint-written-again',
     rule: 'a hint that is known is not written again',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: 'hintMs !== (token.pollHintMs ?? 0)', replace: 'hintMs !== 0' }],
     caughtBy: rules('polling', 'one write: a read that goes as before'),
   },
   {
     name: 'ttl-written-again',
     rule: 'a time to live that is known is not written again',
-    file: pollTask,
+    file: polls,
     edits: [{ find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.handle.ttlMs ?? forEverMs' }],
     caughtBy: rules('polling', 'one write: a read that goes as before'),
   },
   {
     name: 'ttl-for-ever-written',
     rule: 'a server that never named a time to live and names none changes nothing',
-    file: pollTask,
+    file: polls,
     edits: [
       { find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.ttlMs ?? token.handle.ttlMs ?? 1e9' },
     ],
@@ -309,7 +314,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'hop-to-the-end',
     rule: 'a hop ends before its claim does',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: 'nextAtMs + hintMs < claimedDueAtMs', replace: 'nextAtMs + hintMs <= claimedDueAtMs' }],
     caughtBy: rules('polling', 'hop to the end of its claim'),
   },
@@ -351,7 +356,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: `if (message.hop !== undefined) return 'held';`, replace: '' }],
+    edits: [{ find: 'if (message.hop === undefined) await putOff(', replace: 'await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {
@@ -371,15 +376,15 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'unreadable-wait-thrown',
     rule: 'a wait that this deployment cannot read is passed over',
-    file: pollTask,
+    file: skipUnreadable,
     edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'throw error;' }],
     caughtBy: rules('polling', 'wait that cannot be read'),
   },
   {
     name: 'failing-store-passed-over',
     rule: '... and a store that fails is not',
-    file: pollTask,
-    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: '' }],
+    file: skipUnreadable,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'if (!isUnreadable(error)) return undefined;' }],
     caughtBy: rules('polling', 'wait that cannot be read'),
   },
 
@@ -1293,21 +1298,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const dueAtMs = nextPollAtMs(' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'hint-not-kept',
     rule: 'the server’s hint is kept',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'no-hint-kept',
     rule: '... where it gives one',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       { find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' },
     ],
@@ -1316,21 +1321,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'handle-questions-of-any-call',
     rule: 'questions that come with a handle are for a call that answers some',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'questions !== undefined' }],
     caughtBy: rules('taking', 'questions that come with the handle'),
   },
   {
     name: 'handle-questions-lost',
     rule: '... and that gets them',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'false' }],
     caughtBy: rules('taking', 'questions that come with the handle'),
   },
   {
     name: 'unwanted-by-cancel-policy',
     rule: 'a task that comes after a timeout has the policy for that',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: `settlement?.outcome.kind === 'timed_out' ? command.onTimeout : command.onCancel`,
@@ -1342,7 +1347,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'failed-cancel-forgotten',
     rule: 'a cancel that fails is left to the end effects',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       { find: `if (reply?.kind === 'done') {`, replace: `if (reply?.kind !== undefined || policy === 'cancel') {` },
     ],
@@ -1351,21 +1356,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'found-cancels-known',
     rule: 'a task that is found is not cancelled when another is known',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'true' }],
     caughtBy: rules('taking', 'task that was found'),
   },
   {
     name: 'found-left-when-closed',
     rule: '... but when the wait was closed',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'options.found !== true' }],
     caughtBy: rules('taking', 'task that was found'),
   },
   {
     name: 'unstored-task-cancelled-anyway',
     rule: 'a task whose handle no store takes is left if its call says so',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: `command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined`,
@@ -1377,7 +1382,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempts-of-other-calls',
     rule: 'attempts of other calls say nothing of this one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'if (event.waitId !== waitId) continue;', replace: '' }],
     caughtBy: rules('letting-go', 'lost start of one of two calls'),
   },
@@ -1412,7 +1417,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'last-attempt-not-ambiguous',
     rule: 'a start whose last attempt was sent is ambiguous',
-    file: 'lib/operations/remote-task/start-remote-task.ts',
+    file: callServer,
     edits: [{ find: 'if (wasSent || wait.mayRun === true) {', replace: 'if (wait.mayRun === true) {' }],
     caughtBy: rules('asking-again', 'last attempt that was sent'),
   },
