@@ -6,4 +6,4 @@ export { scriptedServer, ScriptedServer } from './testing/scripted-server.js';
 export type { ScriptedQuestion, ScriptedServerOptions, ScriptedTask } from './testing/scripted-server.js';
 export { replayHistory } from './testing/replay.js';
 export type { ReplayedHistory } from './operations/views/replay-history.js';
-export type { HistoryView } from './operations/views/read-runs.js';
+export type { HistoryView } from './operations/views/read-history.js';

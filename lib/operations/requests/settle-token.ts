@@ -1,8 +1,8 @@
 import { EngineError, storedError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import type { TokenOutcome } from '../../history/settlement.js';
-import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
@@ -14,8 +14,6 @@ export interface SettleRequest {
     /** `retryable`: whether the caller thinks that another attempt could do better; the workflow finds it in the error's details. */
     | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
 }
-
-export type Refusal = 'already_settled' | 'run_ended' | 'timed_out';
 
 export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
 
@@ -52,10 +50,4 @@ function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
   }
   checkJsonBytes('the result is', jsonBytes(given.result));
   return given;
-}
-
-/** Why a token that has a settlement takes no other. */
-export function refusalOf(token: TokenRecord): Refusal {
-  const kind = token.settlement?.outcome.kind;
-  return kind === 'run_ended' || kind === 'timed_out' ? kind : 'already_settled';
 }

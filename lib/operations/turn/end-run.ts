@@ -19,7 +19,7 @@ import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { Outbox, unpublishedOf } from './outbox.js';
-import { putInInbox } from '../requests/send-to-inbox.js';
+import { putInInbox } from '../requests/inbox.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { validInput } from '../requests/start-run.js';
 import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
@@ -109,7 +109,7 @@ export async function afterEnd(
   const state = foldHistory(records.commits);
   if (!state.ended || state.ending === undefined) return;
   if (state.ending.status === 'continued') {
-    if (!(await startNextRun(deps, records, state, state.ending, limits))) return wakeRun(deps, runId);
+    if (!(await startNextRun(deps, records, { state, ending: state.ending }, limits))) return wakeRun(deps, runId);
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
@@ -140,10 +140,10 @@ export function isMarked({ head, tokens, inbox }: RunRecords): boolean {
 async function startNextRun(
   deps: Deps,
   { head, inbox }: RunRecords,
-  state: RunState,
-  { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
+  { state, ending }: { readonly state: RunState; readonly ending: Extract<RunOutcome, { status: 'continued' }> },
   limits: TurnLimits,
 ): Promise<boolean> {
+  const { nextRunId, input } = ending;
   const byId = new Map(inbox.map((item) => [item.inboxId, item]));
   const unheard = new Set(state.unheard);
   const handedOn = [...state.takenInbox]

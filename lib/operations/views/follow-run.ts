@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { isRunId, type RunId, type WaitId } from '../../base/ids.js';
+import type { RunId, WaitId } from '../../base/ids.js';
 import { jsonBytes } from '../../base/json-limit.js';
 import {
   followedTasksMax,
@@ -18,7 +18,8 @@ import { foldHistory, type OpenRemoteTask } from '../../history/run-state.js';
 import type { RemoteTaskTransport, WatchEvent } from '../../remote/transport.js';
 import type { RunRecords, RunStatus, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { type ExportedEvent, exportEvents } from './read-runs.js';
+import { loadRun } from '../load-run.js';
+import { type ExportedEvent, exportEvents } from './read-history.js';
 import { whenAdmitted } from '../admission.js';
 
 export interface FollowQuery {
@@ -50,8 +51,7 @@ export interface RunNews {
 export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 0 }: FollowQuery): Promise<RunNews> {
   if (!(waitMs >= 0 && waitMs <= followMaxMs))
     throw new EngineError('INPUT_INVALID', `a run is followed for at most ${followMaxMs / 1000} s at a time`);
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
-  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  const records = await loadRun(deps, runId);
   const first = newsOf(records, after, []);
   if (first.events.length > 0 || waitMs === 0 || hasEnded(first.status)) return first;
 

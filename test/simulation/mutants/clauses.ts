@@ -240,7 +240,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'untaken-signals-hidden',
     rule: 'an accepted signal that no turn has taken in is listed as unread',
-    file: 'lib/operations/views/read-runs.ts',
+    file: 'lib/operations/views/show-run.ts',
     edits: [
       {
         find: '...untaken.filter(isSignal)]',

@@ -161,7 +161,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'export-hides-a-missing-signal',
     rule: 'An export says that a signal is gone, so that its replay is refused.',
-    file: 'lib/operations/views/read-runs.ts',
+    file: 'lib/operations/views/read-history.ts',
     edits: [{ find: 'return { isMissing: true };', replace: 'return {};' }],
     caughtBy: engine('missing-items', 'a run of which an item is gone (F08) F08 answers no query'),
   },

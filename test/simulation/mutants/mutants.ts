@@ -403,7 +403,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
-    file: 'lib/operations/requests/send-to-inbox.ts',
+    file: 'lib/operations/requests/inbox.ts',
     edits: [{ find: 'atMs, dueAtMs: atMs, ...request', replace: 'atMs, ...request' }],
     caughtBy: rules('markers', 'inbox marker'),
   },

@@ -73,7 +73,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-start-or-signal-first-run-only',
     'F12: a start with a signal reaches what the run of its key has gone on as',
-    'lib/operations/requests/send-to-inbox.ts',
+    'lib/operations/requests/inbox.ts',
     "if (head.nextRunId === undefined) return 'run_ended';",
     "if (head.nextRunId === undefined || record.kind === 'signal') return 'run_ended';",
     'F12 a start with a signal reaches the live run',
@@ -121,7 +121,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-request-kind-ignored',
     'F24: a request id is one request, of one kind',
-    'lib/operations/requests/send-to-inbox.ts',
+    'lib/operations/requests/stop-run.ts',
     '  if (isUsed)',
     '  if (isUsed && id === "")',
     'F24 a request id stands for its kind',

@@ -1,11 +1,11 @@
 import { rules, type Mutant } from './mutant.js';
 
+const inbox = 'lib/operations/requests/inbox.ts';
 const pass = 'lib/operations/turn/pass.ts';
 const rest = 'lib/operations/turn/rest.ts';
 const takeIn = 'lib/decide/new-events.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
-const sendToInbox = 'lib/operations/requests/send-to-inbox.ts';
 const failedTurn = 'lib/operations/turn/failed-turn.ts';
 
 export const requestsMutants: readonly Mutant[] = [
@@ -19,7 +19,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'request-without-position',
     rule: 'a request reads how many were accepted before it (F89)',
-    file: sendToInbox,
+    file: inbox,
     edits: [{ find: `runId, position: head.inboxCount }`, replace: `runId }` }],
     caughtBy: rules('requests', 'F89 order of acceptance'),
   },
@@ -116,7 +116,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'next-run-not-waited-for',
     rule: 'a request waits for the head of the next run (F82)',
-    file: sendToInbox,
+    file: inbox,
     edits: [
       { find: `if (deps.clock.nowMs() >= untilMs) return 'next_not_found';`, replace: `return 'next_not_found';` },
     ],
