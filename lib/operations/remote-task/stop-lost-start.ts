@@ -3,7 +3,7 @@ import type { EpochMs } from '../../base/time.js';
 import type { StartMessage } from '../../queue/queue.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { findLostStart, lostStartOf, orUnknown, type LostStart } from './lost-start.js';
+import { findLostStart, lostStartOf, orUnknown, type LostStart } from './find-lost-start.js';
 import type { MadeStart } from './make-remote-start.js';
 import { persistWithin, type Persist } from '../persist.js';
 import type { TurnLimits } from '../turn-limits.js';

@@ -12,7 +12,7 @@ import { failedTurnsMax, failedTurnsWindowMs, failureTextBytes } from '../../bas
 import type { RunGlance } from '../../history/records.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from '../deps.js';
-import { releaseInbox } from './end-run.js';
+import { releaseInbox } from './release-markers.js';
 import { endStopped } from './end-stopped.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import type { TurnLimits } from '../turn-limits.js';

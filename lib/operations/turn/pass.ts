@@ -13,7 +13,7 @@ import { toRequest } from '../to-request.js';
 import { beginAll } from './begin.js';
 import { commit, commitEnd } from './commit.js';
 import { isOnlyKnownHere } from './effects.js';
-import { parentGone } from './end-run.js';
+import { parentGone } from './release-markers.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
 import { keepWarm, park, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';

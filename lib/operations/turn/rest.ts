@@ -10,7 +10,7 @@ import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
 import { blockRun } from './block-run.js';
 import { commit } from './commit.js';
 import { isOnlyKnownHere } from './effects.js';
-import { releaseInbox, releaseTokens } from './end-run.js';
+import { releaseInbox, releaseTokens } from './release-markers.js';
 import { dueSince } from './outbox.js';
 import type { PassContext } from './pass-context.js';
 

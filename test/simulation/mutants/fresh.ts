@@ -116,7 +116,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'handed-on-without-place',
     rule: 'what is handed on keeps its place',
-    file: 'lib/operations/turn/end-run.ts',
+    file: 'lib/operations/turn/next-run.ts',
     edits: [
       {
         find: 'seedInbox({ ...item, runId, position });',
@@ -154,7 +154,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'attach-is-looked-for-at-stop',
     rule: 'a task that somebody else has started is not looked for by a start',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: 'lib/operations/remote-task/find-lost-start.ts',
     edits: [{ find: `if (request.kind === 'attach') return 'none';`, replace: '' }],
     caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
   },

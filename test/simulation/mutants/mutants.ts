@@ -14,6 +14,8 @@ import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
+const nextRun = 'lib/operations/turn/next-run.ts';
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
 const pollReply = 'lib/operations/remote-task/poll-reply.ts';
 const startAttempt = 'lib/operations/remote-task/start-attempt.ts';
 const callServer = 'lib/operations/remote-task/call-server.ts';
@@ -281,7 +283,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'signals-not-handed-on',
     rule: 'unread signals go on with the run',
-    file: endRun,
+    file: nextRun,
     edits: [
       { find: 'await deps.store.seedInbox({ ...item, runId, position });', replace: 'void position; void item;' },
     ],
@@ -297,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'child-not-stopped',
     rule: 'a child that nobody waits for is stopped',
-    file: endRun,
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;',
@@ -1005,7 +1007,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'next-run-tells-nobody',
     rule: 'so does a run that another one goes on as',
-    file: endRun,
+    file: nextRun,
     edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: simulation('bus with children and a next run', 1),
   },

@@ -177,7 +177,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-unchecked',
     'F22: the input of the next run goes through the schema',
-    'lib/operations/turn/end-run.ts',
+    'lib/operations/turn/next-run.ts',
     'workflow === undefined ? given : await validInput(deps, workflow, given)',
     'given',
     'F22 the input of the next run goes through the schema',

@@ -1,5 +1,7 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const workerWait = 'lib/decide/worker-wait.ts';
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
 const callServer = 'lib/operations/remote-task/call-server.ts';
 const begin = 'lib/operations/turn/begin.ts';
 const commits = 'lib/operations/turn/commit.ts';
@@ -111,7 +113,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-in-a-pause',
     rule: 'a paused run begins no start (F62)',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: "=== undefined ? wait : 'paused';", replace: '=== undefined ? wait : wait;' }],
     caughtBy: rules('patient', 'F62 pause: a start that no worker has begun'),
   },
@@ -272,7 +274,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'found-handle-lost-to-the-store',
     rule: 'the handle of a task that was looked for is stored until the store takes it (F62)',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       {
         find: 'await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',

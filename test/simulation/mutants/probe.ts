@@ -1,5 +1,6 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
 const lookForTask = 'lib/operations/remote-task/look-for-task.ts';
 const find = 'lib/remote/a2a/find-task.ts';
 const target = 'lib/operations/remote-task/remote-target.ts';
@@ -163,7 +164,7 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'lost-start-asked-of-a-server-that-lists-nothing',
     rule: 'a server that lists no tasks is not asked again for the task of a closed wait (F62)',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [{ find: "if (reply?.kind === 'unsupported') return 'none';", replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that turns out'),
   },

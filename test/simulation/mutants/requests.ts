@@ -1,10 +1,10 @@
 import { rules, type Mutant } from './mutant.js';
 
+const nextRun = 'lib/operations/turn/next-run.ts';
 const inbox = 'lib/operations/requests/inbox.ts';
 const pass = 'lib/operations/turn/pass.ts';
 const rest = 'lib/operations/turn/rest.ts';
 const takeIn = 'lib/decide/new-events.ts';
-const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const failedTurn = 'lib/operations/turn/failed-turn.ts';
 
@@ -88,7 +88,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'unheard-cancel-dropped',
     rule: 'a cancel that reached no wait is given to the run that the chain goes on as (F82)',
-    file: endRun,
+    file: nextRun,
     edits: [{ find: `|| unheard.has(inboxId)`, replace: `` }],
     caughtBy: rules('requests', 'F82 cancel taken in with the end'),
   },
@@ -149,7 +149,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'next-run-before-all-is-handed-on',
     rule: 'the head of the next run is put when all that is handed on is there (F85)',
-    file: endRun,
+    file: nextRun,
     edits: [
       {
         find: `if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;`,

@@ -1,5 +1,7 @@
 import { rules, type Mutant } from './mutant.js';
 
+const workerWait = 'lib/decide/worker-wait.ts';
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
 const commits = 'lib/operations/turn/commit.ts';
 const beginStep = 'lib/operations/turn/begin-step.ts';
 const rest = 'lib/operations/turn/rest.ts';
@@ -263,14 +265,14 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'long-attempt-after-the-deadline',
     rule: 'no attempt of a long step begins after the deadline of its run',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: 'isPast(head.deadlineAtMs, nowMs) ||', replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },
   {
     name: 'long-attempt-of-a-terminated-run',
     rule: '... nor once the run is to be terminated',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: "|| requests.some(({ kind }) => kind === 'terminate')", replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },
@@ -284,7 +286,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'cancel-with-too-little-time',
     rule: 'F91: ... nor a cancel',
-    file: 'lib/operations/turn/end-run.ts',
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',

@@ -1,5 +1,8 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
+const workerWait = 'lib/decide/worker-wait.ts';
 const callServer = 'lib/operations/remote-task/call-server.ts';
 const pollReply = 'lib/operations/remote-task/poll-reply.ts';
 const polls = 'lib/decide/poll.ts';
@@ -1172,7 +1175,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'cancel-without-time',
     rule: 'a cancel needs time for its request',
-    file: endRun,
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
@@ -1389,7 +1392,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'command-of-other-call',
     rule: '... and their commands are not its own',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       {
         find: `event.type !== 'RemoteTaskRequested' || event.waitId !== waitId`,
@@ -1401,14 +1404,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'lost-start-made-again-anywhere',
     rule: 'a start is not made again at a server that tells nothing',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [{ find: `if (!dedupes && !finds) return 'none';`, replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that tells nothing'),
   },
   {
     name: 'lost-start-given-up-by-other-code',
     rule: 'a start that this deployment cannot make again is for a later one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       { find: `if (command === undefined) return 'unknown';`, replace: `if (command === undefined) return 'none';` },
     ],
@@ -1515,7 +1518,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ending-step-attempted',
     rule: 'an attempt of a run that is ending is not begun',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: '!isAsked(wait) || state.ending !== undefined', replace: '!isAsked(wait)' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run that is ending'),
   },

@@ -2,7 +2,7 @@ import type { StepContext, StepOptions } from 'outwait';
 import { expect, test } from 'vitest';
 import * as limits from '../../../lib/base/limits.js';
 import type { Log } from '../../../lib/base/log.js';
-import { releaseTokens } from '../../../lib/operations/turn/end-run.js';
+import { releaseTokens } from '../../../lib/operations/turn/release-markers.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
 import { requestControl } from '../../../lib/operations/requests/control-run.js';
 import { requestStop } from '../../../lib/operations/requests/stop-run.js';
