@@ -11,9 +11,9 @@ import type { PassContext } from './pass-context.js';
 export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): boolean {
   const { deps, run, effects, limits } = pass;
   const command = asked.policy.long ? inTurn(asked) : asked;
-  if (run.isLater(wait, deps.clock.nowMs()) || effects.count('step') >= stepsAtATime(pass)) return true;
+  if (run.isLater(wait, pass.nowMs()) || effects.count('step') >= stepsAtATime(pass)) return true;
   const { policy } = command;
-  const atMs = deps.clock.nowMs();
+  const atMs = pass.nowMs();
   const deadlineAtMs = policy.deadlineMs === undefined ? undefined : wait.requestedAtMs + policy.deadlineMs;
   if (deadlineAtMs !== undefined && deadlineAtMs <= atMs) {
     effects.results.push({ type: 'StepFailed', ...attemptOf(wait, atMs), error: stepDeadlinePassed(command) });
@@ -27,8 +27,11 @@ export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): bo
     return true;
   }
   effects.begun(wait, !policy.atMostOnce);
-  pass.carryOut(wait, 'step', (signal) =>
-    runStep(deps, { runId: run.head.runId, step: command, soFar: { ...wait, deadlineAtMs }, abandon: signal }),
+  const { runId } = run.head;
+  pass.carryOut(
+    wait,
+    (abandon) => runStep(deps, { runId, step: command, soFar: { ...wait, deadlineAtMs }, abandon }),
+    'step',
   );
   return true;
 }

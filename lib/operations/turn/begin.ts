@@ -61,15 +61,14 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   if (run.isSettled(wait) || expire(pass, wait) || isOutsideFull(pass)) return true;
   const { runId } = run.head;
   if (!run.tokens.has(waitId)) {
-    pass.carryOut(wait, 'outside', async () => {
-      run.tokens.set(waitId, await requestLongStep(deps, runId, wait, persist));
+    pass.carryOut(wait, async () => {
+      run.noteToken(await requestLongStep(deps, runId, wait, persist));
       return undefined;
     });
   } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
     hastened.set(waitId, retryNowAtMs);
-    pass.carryOut(wait, 'outside', async () => {
-      const token = await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist);
-      if (token !== undefined) run.tokens.set(waitId, token);
+    pass.carryOut(wait, async () => {
+      run.noteToken(await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist));
       return undefined;
     });
   }
@@ -78,20 +77,20 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
 
 function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemoteTask): boolean {
   const { deps, run, persist, options, limits } = pass;
-  const nowMs = deps.clock.nowMs();
+  const nowMs = pass.nowMs();
   if (run.isStarted(wait) || run.isLater(wait, nowMs) || isOutsideFull(pass)) return true;
   if (run.waitsForAnswers(wait, nowMs)) return true;
   if (run.isWithWorker(wait)) return true;
   // A start that the end of the process cuts off may leave a task that nobody knows.
   if (limits.remainingMs() < startReserveMs) return false;
   const { turnId, called } = options;
-  pass.carryOut(wait, 'outside', async () => {
+  pass.carryOut(wait, async () => {
     const { runId, deadlineAtMs: runEndsAtMs } = run.head;
     const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist };
     const { token, attempted, heldUntilMs, isPutOff } = await beginRemoteStart(deps, start);
     if (isPutOff === true) pass.givenUp.add(wait.waitId);
     if (heldUntilMs !== undefined) run.heldUntilMs.set(wait.waitId, heldUntilMs);
-    if (token !== undefined) run.tokens.set(wait.waitId, token);
+    run.noteToken(token);
     return attempted;
   });
   return true;
@@ -99,11 +98,11 @@ function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemo
 
 function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
   const { deps, run, limits } = pass;
-  if (run.isLater(wait, deps.clock.nowMs()) || isOutsideFull(pass)) return true;
+  if (run.isLater(wait, pass.nowMs()) || isOutsideFull(pass)) return true;
   if (limits.remainingMs() < answerReserveMs) return false;
   const open = run.state.open.get(wait.callId);
   const call = open?.kind === 'remoteTask' ? open : undefined;
-  pass.carryOut(wait, 'outside', async () =>
+  pass.carryOut(wait, async () =>
     answerRemote(deps, run.head.runId, wait, { call, token: run.tokens.get(wait.callId) }),
   );
   return true;
@@ -112,9 +111,9 @@ function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
 function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
-  pass.carryOut(wait, 'outside', async () => {
+  pass.carryOut(wait, async () => {
     const { token, issued } = await issueToken(deps, run.head.runId, wait, persist);
-    run.tokens.set(wait.waitId, token);
+    run.noteToken(token);
     return issued;
   });
   return true;
@@ -123,9 +122,9 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
 function beginChild(pass: PassContext, wait: OpenChild, command: StartChild): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.started || isOutsideFull(pass)) return true;
-  pass.carryOut(wait, 'outside', async () => {
+  pass.carryOut(wait, async () => {
     const { token, started } = await startChild(deps, { parent: run.head, wait, command }, persist);
-    run.tokens.set(wait.waitId, token);
+    run.noteToken(token);
     return started;
   });
   return true;
@@ -137,12 +136,12 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
   const { waitId } = wait;
   const deadlineAtMs = run.deadlineOf(wait);
   // Before its item is there it is not settled, but put first.
-  if (deadlineAtMs === undefined || deadlineAtMs > deps.clock.nowMs() || !run.tokens.has(waitId)) return false;
-  pass.carryOut(wait, 'outside', async () => {
+  if (deadlineAtMs === undefined || deadlineAtMs > pass.nowMs() || !run.tokens.has(waitId)) return false;
+  pass.carryOut(wait, async () => {
     const settlement = newSettlement(deps, { by: 'timeout', outcome: { kind: 'timed_out' } });
     const options = { onlyIfDeadlineIs: deadlineAtMs };
     const { token } = await persist(() => deps.store.settle(run.head.runId, waitId, settlement, options));
-    if (token !== undefined) run.tokens.set(waitId, token);
+    run.noteToken(token);
     return undefined;
   });
   return true;
@@ -152,10 +151,9 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
 function letGo(pass: PassContext, wait: OpenWait): void {
   const { deps, run, persist } = pass;
   if (!run.state.openTokens.has(wait.waitId) || run.isSettled(wait)) return;
-  pass.carryOut(wait, 'outside', async () => {
-    const close = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), outcome: 'abandoned' } as const;
-    const token = await persist(() => deps.store.close(run.head.runId, wait.waitId, close));
-    if (token !== undefined) run.tokens.set(wait.waitId, token);
+  pass.carryOut(wait, async () => {
+    const close = { writerId: deps.random.hex(16), atMs: pass.nowMs(), outcome: 'abandoned' } as const;
+    run.noteToken(await persist(() => deps.store.close(run.head.runId, wait.waitId, close)));
     return undefined;
   });
 }

@@ -41,7 +41,8 @@ export async function commitEnd(
     ...events,
     { type: 'RunEnding', atMs, outcome, ...defined({ unheard: unheard.length === 0 ? undefined : unheard }) },
   ];
-  if (run.hasOpenTokens()) {
+  const hasOpenTokens = [...run.state.openTokens.keys()].some((waitId) => run.settlementOf(waitId) === undefined);
+  if (hasOpenTokens) {
     const commit = { seq, writerId, events: ending };
     const write = () => deps.store.commitEnding(runId, commit, inboxCount, outcome);
     if (!(await decide(pass, write, events))) return false;

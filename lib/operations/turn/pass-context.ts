@@ -61,8 +61,8 @@ export class PassContext {
   /** Begins `work` for a wait; what it gives becomes a result of the pass. */
   carryOut(
     wait: OpenWait,
-    kind: 'step' | 'outside',
     work: (signal: AbortSignal) => Promise<HistoryEvent | undefined>,
+    kind: 'step' | 'outside' = 'outside',
   ): void {
     const { waitId } = wait;
     const attempt = wait.kind === 'step' ? wait.failedAttempts + 1 : 1;

@@ -1,3 +1,4 @@
+import type { StoredError } from '../../base/errors.js';
 import { inboxCheckMs, requestsPerCommit, turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { fittingCount, hasNews, newHandles, pausedUntilMs, pauseNews, takeIn } from '../../decide/new-events.js';
@@ -8,15 +9,15 @@ import { type Execution, replayBehaviors } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { openExecution } from '../open-execution.js';
 import { isStoreTrouble } from '../persist.js';
-import { nextLookAtMs } from '../requests/replaced-run.js';
 import { toRequest } from '../to-request.js';
 import { beginAll } from './begin.js';
 import { commit, commitEnd } from './commit.js';
 import { isOnlyKnownHere } from './effects.js';
 import { parentGone } from './release-markers.js';
+import { loadRareParts } from './load-rare-parts.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
-import { keepWarm, park, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
+import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
 
 /**
  * One pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.
@@ -41,19 +42,19 @@ export class Pass {
 
   constructor(pass: PassContext) {
     this.#pass = pass;
-    this.#lastInboxReadMs = pass.deps.clock.nowMs();
+    this.#lastInboxReadMs = pass.nowMs();
     this.#lookedAtMs = this.#lastInboxReadMs;
     pass.effects.goOnFrom(pass.run.state);
   }
 
   /** False: a commit was lost, read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
-    const { deps, run } = this.#pass;
+    const { run } = this.#pass;
     const { head } = run;
-    const lookAtMs = run.isNew ? await nextLookAtMs(deps, head) : undefined;
+    const lookAtMs = run.isNew && head.afterRunId !== undefined ? await this.#nextLookAtMs() : undefined;
     if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));
 
-    const nowMs = deps.clock.nowMs();
+    const nowMs = this.#pass.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
     const terminate = run.requests.find(isTerminate);
     if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
@@ -66,7 +67,7 @@ export class Pass {
     if (stop !== undefined) return commitEnd(this.#pass, this.#takeIn(), stop);
     if (run.isNew && head.startAtMs !== undefined && nowMs < head.startAtMs) return this.#waitForStart(head.startAtMs);
     if (pausedUntilMs(run, nowMs) !== undefined) return this.#pause();
-    if (workflow === undefined) return park(this.#pass, workflowMissing(head.workflow));
+    if (workflow === undefined) return this.#park(workflowMissing(head.workflow));
 
     const execution = run.warm ?? (await this.#replayed(workflow));
     run.execution = execution;
@@ -77,12 +78,22 @@ export class Pass {
     }
   }
 
+  async #nextLookAtMs(): Promise<EpochMs | undefined> {
+    const { nextLookAtMs } = await loadRareParts();
+    return nextLookAtMs(this.#pass.deps, this.#pass.run.head);
+  }
+
+  async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
+    const { park } = await loadRareParts();
+    return park(this.#pass, error, taken);
+  }
+
   /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
-    const { deps, run } = this.#pass;
+    const { run } = this.#pass;
     const cancel = run.requests.find(isCancel);
     if (cancel === undefined) return done(restUntil(this.#pass, startAtMs));
-    return commitEnd(this.#pass, takeIn(run, [], deps.clock.nowMs()).events, cancelled(cancel));
+    return commitEnd(this.#pass, takeIn(run, [], this.#pass.nowMs()).events, cancelled(cancel));
   }
 
   async #replayed(workflow: AnyWorkflow): Promise<Execution> {
@@ -107,16 +118,16 @@ export class Pass {
   }
 
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
-    const { deps, run, effects } = this.#pass;
+    const { run, effects } = this.#pass;
     for (;;) {
-      this.#lookedAtMs = deps.clock.nowMs();
-      if (pausedUntilMs(run, deps.clock.nowMs()) !== undefined) return this.#pause();
+      this.#lookedAtMs = this.#pass.nowMs();
+      if (pausedUntilMs(run, this.#pass.nowMs()) !== undefined) return this.#pause();
       const events = this.#takeIn();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return commitEnd(this.#pass, events, terminated(terminate));
       if (this.#isOverdue()) return commitEnd(this.#pass, events, runTimedOut(run.head.workflow));
       for (const event of events) await execution.apply(event);
-      if (execution.status.kind === 'blocked') return park(this.#pass, execution.status.error, events);
+      if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended' && this.#isCut) {
         // All that was accepted is in the log before the run can end, in as many commits as that takes.
         if (!(await commit(this.#pass, events))) return false;
@@ -138,7 +149,7 @@ export class Pass {
       if (effects.results.length > 0) continue;
       if (effects.underWay > 0) await this.#someEffect();
       else if (effectError !== undefined) throw effectError;
-      else if (!hasTime || !hasNews(run, deps.clock.nowMs())) {
+      else if (!hasTime || !hasNews(run, this.#pass.nowMs())) {
         await (hasTime ? restQuietly(this.#pass) : yieldTurn(this.#pass));
         keepWarm(this.#pass, workflow, execution);
         return true;
@@ -151,8 +162,8 @@ export class Pass {
     events: readonly HistoryEvent[],
     execution: Execution,
   ): Promise<'lost' | 'no time' | 'more' | 'all'> {
-    const { deps, run, effects } = this.#pass;
-    const asked = execution.newCommands(requestsPerCommit).map((command) => toRequest(command, deps.clock.nowMs()));
+    const { run, effects } = this.#pass;
+    const asked = execution.newCommands(requestsPerCommit).map((command) => toRequest(command, this.#pass.nowMs()));
     const requested = asked.slice(0, fittingCount(asked));
     const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
     const all = [...events, ...requested, ...derived];
@@ -164,11 +175,11 @@ export class Pass {
     if (this.#isCut && this.#isShortOfTime()) return 'no time';
     if (mayBeMore || this.#isCut || effects.results.length > 0 || this.#isOverdue()) return 'more';
     // A request may be due at once, and was not there at the last look.
-    return requested.length > 0 && hasNews(run, deps.clock.nowMs()) ? 'more' : 'all';
+    return requested.length > 0 && hasNews(run, this.#pass.nowMs()) ? 'more' : 'all';
   }
 
   #isOverdue(): boolean {
-    return this.#pass.run.isOverdue(this.#pass.deps.clock.nowMs());
+    return this.#pass.run.isOverdue(this.#pass.nowMs());
   }
 
   #isShortOfTime(): boolean {
@@ -178,8 +189,8 @@ export class Pass {
   // ----- taking in -----
 
   #takeIn(): readonly HistoryEvent[] {
-    const { deps, run, effects } = this.#pass;
-    const nowMs = deps.clock.nowMs();
+    const { run, effects } = this.#pass;
+    const nowMs = this.#pass.nowMs();
     const results = effects.results.splice(0, fittingCount(effects.results));
     const { events: news, isCut } = takeIn(run, results, nowMs);
     this.#isCut = isCut;
@@ -213,7 +224,7 @@ export class Pass {
     // What is as good as done needs no timer.
     await deps.drain();
     if (effects.underWay > 0 && effects.results.length === 0) await this.#waitForEffect();
-    const nowMs = deps.clock.nowMs();
+    const nowMs = this.#pass.nowMs();
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
     try {
@@ -226,7 +237,7 @@ export class Pass {
 
   async #waitForEffect(): Promise<void> {
     const { deps, run, effects } = this.#pass;
-    const nowMs = deps.clock.nowMs();
+    const nowMs = this.#pass.nowMs();
     // What was due before the last look was acted on, or cannot be until an effect ends.
     const instants = run.dueInstants((waitId) => effects.has(waitId)).filter((atMs) => atMs > this.#lookedAtMs);
     const nextDueAtMs = Math.min(...instants, nowMs + inboxCheckMs);
@@ -239,13 +250,13 @@ export class Pass {
    * after this pass it is used no more.
    */
   async #pause(): Promise<boolean> {
-    const { deps, run, effects } = this.#pass;
+    const { run, effects } = this.#pass;
     for (;;) {
-      this.#lookedAtMs = deps.clock.nowMs();
+      this.#lookedAtMs = this.#pass.nowMs();
       const terminate = run.requests.find(isTerminate);
       if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
       if (this.#isOverdue()) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(run.head.workflow));
-      const atMs = deps.clock.nowMs();
+      const atMs = this.#pass.nowMs();
       const { results } = effects;
       // A start of a step that is not begun now would look like one that its process died of.
       const ended = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
@@ -257,7 +268,7 @@ export class Pass {
       } else if (effects.underWay > 0) await this.#someEffect();
       else if (results.length === 0) break;
     }
-    const untilMs = pausedUntilMs(run, deps.clock.nowMs());
+    const untilMs = pausedUntilMs(run, this.#pass.nowMs());
     return untilMs === undefined ? false : done(restUntil(this.#pass, untilMs));
   }
 }

@@ -1,15 +1,9 @@
 import { delayedMessageMaxMs } from '../../base/limits.js';
-import type { StoredError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import { fittingCount } from '../../decide/new-events.js';
-import type { HistoryEvent } from '../../history/event.js';
 import type { InboxRecord, TokenRecord } from '../../history/records.js';
 import type { Execution } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
-import { blockRun } from './block-run.js';
-import { commit } from './commit.js';
-import { isOnlyKnownHere } from './effects.js';
 import { releaseInbox, releaseTokens } from './release-markers.js';
 import { dueSince } from './outbox.js';
 import type { PassContext } from './pass-context.js';
@@ -74,23 +68,6 @@ export async function restBehind(pass: PassContext, lookAtMs: EpochMs): Promise<
 }
 
 /**
- * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
- * alone brings the run back, less and less often. What effects ended with is in no item yet: it is committed, or steps
- * would run again each time, and a start that was turned away would look like one of unknown fate. False: a commit was lost.
- */
-export async function park(
-  pass: PassContext,
-  error: StoredError,
-  taken: readonly HistoryEvent[] = [],
-): Promise<boolean> {
-  const { deps, run, effects, outbox } = pass;
-  effects.takeBack(taken);
-  if (!(await recordInHand(pass))) return false;
-  if (await blockRun(deps, run.head, { seq: run.state.seq, error, outbox })) await clearAllMarkers(pass);
-  return true;
-}
-
-/**
  * Leaves the run to the next turn in this process: nothing is under way and all that the workflow asked for is in the log.
  */
 export function keepWarm({ deps, run, outbox }: PassContext, workflow: AnyWorkflow, execution: Execution): void {
@@ -108,18 +85,6 @@ export function keepWarm({ deps, run, outbox }: PassContext, workflow: AnyWorkfl
   });
 }
 
-/** Waits for what is under way, and commits what it ends with and nothing else. False: a commit was lost. */
-async function recordInHand(pass: PassContext): Promise<boolean> {
-  const { effects } = pass;
-  await effects.allEnd();
-  const { results } = effects;
-  while (results.length > 0) {
-    const fitting = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
-    if (fitting.length > 0 && !(await commit(pass, fitting))) return false;
-  }
-  return true;
-}
-
 /** Publishes what is left, and gives the marker that the head may have then; `dueAtMs` is the run's own. */
 async function publish({ deps, run, outbox }: PassContext, dueAtMs: EpochMs | undefined): Promise<Marker> {
   const isPublished = (await outbox?.publish()) ?? true;
@@ -135,12 +100,12 @@ async function takeQuestions({ deps, run }: PassContext): Promise<void> {
     const { runId, waitId, questions } = token;
     if (questions === undefined || questions.recorded <= questions.taken) continue;
     await deps.store.takeQuestions(runId, waitId, questions.recorded);
-    run.tokens.set(waitId, { ...token, questions: { ...questions, taken: questions.recorded } });
+    run.noteToken({ ...token, questions: { ...questions, taken: questions.recorded } });
   }
 }
 
 /** The head's marker stands for all requests and settlements that are there. */
-async function clearAllMarkers(pass: PassContext): Promise<void> {
+export async function clearAllMarkers(pass: PassContext): Promise<void> {
   await clearMarkers(
     pass,
     (token) => token.settlement !== undefined,

@@ -122,16 +122,17 @@ export class RunInHand implements Known {
 
   // ----- tokens -----
 
+  /** A token as it is now. */
+  noteToken(token: TokenRecord | undefined): void {
+    if (token !== undefined) this.tokens.set(token.waitId, token);
+  }
+
   settlementOf(waitId: WaitId): Settlement | undefined {
     return this.tokens.get(waitId)?.settlement;
   }
 
   isSettled({ waitId }: Pick<OpenWait, 'waitId'>): boolean {
     return this.settlementOf(waitId) !== undefined;
-  }
-
-  hasOpenTokens(): boolean {
-    return [...this.state.openTokens.keys()].some((waitId) => this.settlementOf(waitId) === undefined);
   }
 
   isStarted(wait: OpenRemoteTask): boolean {

@@ -1,5 +1,4 @@
 import { EngineError, hasCode } from '../../base/errors.js';
-import { late } from '../../base/late.js';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { News, TurnMessage } from '../../queue/queue.js';
@@ -11,6 +10,7 @@ import { Effects } from './effects.js';
 import { afterEnd, finishRun, isMarked } from './end-run.js';
 import { foldHistory, type OpenTokenWait, type RunState } from '../../history/run-state.js';
 import type { TurnLimits } from '../turn-limits.js';
+import { loadRareParts } from './load-rare-parts.js';
 import { unpublishedOf } from './outbox.js';
 import { Pass } from './pass.js';
 import { PassContext, type TurnOptions } from './pass-context.js';
@@ -66,11 +66,8 @@ async function runPasses(
   await giveUp(deps, runId, effects, lost);
 }
 
-/** Needed when a turn has failed: the others begin sooner without it. */
-export const loadFailedTurn = late(() => import('./failed-turn.js'));
-
 async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
-  const { failedTurn } = await loadFailedTurn();
+  const { failedTurn } = await loadRareParts();
   return failedTurn(deps, runId, error, limits);
 }
 

@@ -1,5 +1,6 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const park = 'lib/operations/turn/park.ts';
 const pass = 'lib/operations/turn/pass.ts';
 const rest = 'lib/operations/turn/rest.ts';
 const runInHand = 'lib/operations/turn/run-in-hand.ts';
@@ -177,7 +178,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'step-left-alone',
     rule: 'what a step under way gives is in the log before its run is said to be blocked',
-    file: rest,
+    file: park,
     edits: [
       {
         find: 'await effects.allEnd(); const { results } = effects;',

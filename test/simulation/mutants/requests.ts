@@ -36,7 +36,7 @@ export const requestsMutants: readonly Mutant[] = [
     file: pass,
     edits: [
       {
-        find: 'if (pausedUntilMs(run, deps.clock.nowMs()) !== undefined) return this.#pause(); const events',
+        find: 'if (pausedUntilMs(run, this.#pass.nowMs()) !== undefined) return this.#pause(); const events',
         replace: 'const events',
       },
     ],
@@ -48,7 +48,7 @@ export const requestsMutants: readonly Mutant[] = [
     file: pass,
     edits: [
       {
-        find: 'for (;;) { this.#lookedAtMs = deps.clock.nowMs(); const terminate',
+        find: 'for (;;) { this.#lookedAtMs = this.#pass.nowMs(); const terminate',
         replace: 'for (;;) { const terminate',
       },
     ],

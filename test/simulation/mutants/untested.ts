@@ -1,5 +1,6 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const park = 'lib/operations/turn/park.ts';
 const releaseMarkers = 'lib/operations/turn/release-markers.ts';
 const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
 const workerWait = 'lib/decide/worker-wait.ts';
@@ -1485,7 +1486,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'starts-left-alone',
     rule: 'a run is not said to be blocked before its starts have ended',
-    file: rest,
+    file: park,
     edits: [{ find: 'await effects.allEnd(); const { results } = effects;', replace: 'const { results } = effects;' }],
     caughtBy: rules('turns', 'turn that is blocked during a start'),
   },
