@@ -103,7 +103,7 @@ async function takeQuestions(
 interface FailedAttempt {
   readonly error: StoredError;
   readonly retryAfterMs?: number;
-  /** It was sent: a task may be running. */
+  /** A task may be running. */
   readonly wasSent: boolean;
 }
 

@@ -23,21 +23,12 @@ import {
   failStart,
   notMade,
   settleStart,
+  type MadeStart,
   type RemoteStart,
   type StartAttempt,
   type StartResult,
 } from './start-attempt.js';
 import { stopLostStart } from './stop-lost-start.js';
-
-export type MadeStart =
-  /** Its task is known, or its wait ended; or a closed wait turned out to have none. */
-  | 'done'
-  /** What it came to is on the item, for a turn. */
-  | 'told'
-  /** Not called for now: its server is left alone, or the run is paused, blocked or about to end. The sweep comes back to it. */
-  | 'put off'
-  /** The message was for a due instant that is no longer the item's, or nobody waits for the start any more. */
-  | 'stale';
 
 /** A token of a start that a worker is to make, and that is due. */
 type DueStart = TokenRecord & {

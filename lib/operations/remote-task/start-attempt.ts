@@ -57,6 +57,17 @@ export interface StartResult {
   readonly isPutOff?: true;
 }
 
+/** What a worker came to with a start that was handed over. */
+export type MadeStart =
+  /** Its task is known, or its wait ended; or a closed wait turned out to have none. */
+  | 'done'
+  /** What it came to is on the item, for a turn. */
+  | 'told'
+  /** Not called for now: its server is left alone, or the run is paused, blocked or about to end. The sweep comes back to it. */
+  | 'put off'
+  /** The message was for a due instant that is no longer the item's, or nobody waits for the start any more. */
+  | 'stale';
+
 /** Ends the wait of a start, unless it has ended. */
 export async function settleStart(
   { deps, start: { runId, wait, persist }, token }: Pick<ClaimedAttempt, 'deps' | 'start' | 'token'>,

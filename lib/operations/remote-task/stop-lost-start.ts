@@ -4,7 +4,7 @@ import type { StartMessage } from '../../queue/queue.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { findLostStart, lostStartOf, orUnknown, type LostStart } from './find-lost-start.js';
-import type { MadeStart } from './make-remote-start.js';
+import type { MadeStart } from './start-attempt.js';
 import { persistWithin, type Persist } from '../persist.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRunFor } from '../wake.js';

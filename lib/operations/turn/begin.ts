@@ -32,7 +32,7 @@ export function beginAll(pass: PassContext, execution: Execution): boolean {
   return hasTime;
 }
 
-/** One row for each kind of wait. False: there was too little time left. */
+/** Has a row for each kind of wait. False: there was too little time left. */
 function begin(pass: PassContext, wait: OpenWait, command: Command): boolean {
   switch (wait.kind) {
     case 'step':

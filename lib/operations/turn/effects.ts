@@ -6,7 +6,7 @@ import type { UnharmedStart } from '../../queue/queue.js';
 /** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
 interface Effect {
   readonly kind: 'step' | 'outside';
-  /** Of the step. */
+  /** Number of the step's attempt. */
   readonly attempt: number;
   readonly abandon: AbortController;
   readonly done: Promise<void>;
@@ -174,7 +174,7 @@ function stillStands(state: RunState, event: HistoryEvent): boolean {
   if (event.type === 'RemoteTaskStartAsked') return isNext(wait, event);
   if (event.type === 'RemoteTaskStartLost') return isNext(wait, event) && event.look === (wait.look ?? 0) + 1;
   if (event.type !== 'RemoteTaskStartFailed') return false;
-  // One that was not made, since the server is left alone, has the number of the last one that was.
+  // A start that was not made, since the server is left alone, has the number of the last one that was.
   return isNext(wait, event) || (event.attempt === wait.failedAttempts && wait.isHeld !== true);
 }
 

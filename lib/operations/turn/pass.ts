@@ -20,7 +20,7 @@ import type { PassContext } from './pass-context.js';
 import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
 
 /**
- * One pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.
+ * A pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.
  *
  * T1  Nothing happens outside before the command that asks for it is in the log.
  * T2  What a pass takes in, and in which order, is free until the commit and fixed after it.
