@@ -20,7 +20,7 @@ import {
 } from './start-attempt.js';
 
 /**
- * Attempts to start the remote task of a wait that is in the log.
+ * Makes one attempt to start the remote task of a wait that is in the log.
  *
  * The token item is put, or claimed for this attempt, before the call. If it is there already, the old item rules: a
  * settlement or a handle on it means that nothing is started. Towards a server that does not dedupe only the writer of

@@ -5,6 +5,7 @@ import { outsideInParallel, cancelReserveMs, startReserveMs, turnReserveMs } fro
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { afterEnd } from '../../../lib/operations/turn/end-run.js';
+import { loadRareParts } from '../../../lib/operations/turn/load-rare-parts.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
 import { requestControl } from '../../../lib/operations/requests/control-run.js';
 import { requestStop } from '../../../lib/operations/requests/stop-run.js';
@@ -16,6 +17,9 @@ import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { ServerTraits, StartReply } from '../../../lib/remote/transport.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../../engine/support.js';
+
+// A module that is still to be loaded would take more rounds of the event loop than a test waits for.
+await loadRareParts();
 
 // Single turns: what one begins, what it leaves to the next, and which markers and messages it leaves behind.
 
