@@ -7,4 +7,4 @@ export type { ScriptedServerOptions } from './testing/scripted-server.js';
 export type { ScriptedQuestion, ScriptedTask } from './testing/scripted-task.js';
 export { replayHistory } from './testing/replay.js';
 export type { ReplayedHistory } from './operations/views/replay-history.js';
-export type { HistoryView } from './operations/views/read-runs.js';
+export type { HistoryView } from './operations/views/read-history.js';

@@ -5,7 +5,7 @@ import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
-import type { ExportedEvent } from '../../lib/operations/views/read-runs.js';
+import type { ExportedEvent } from '../../lib/operations/views/read-history.js';
 import type { Line } from './app/workflows.js';
 import type { Client } from './client.js';
 import type { DrivenRun } from './drive.js';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { RunOutcome } from '../../lib/history/event.js';
-import type { ExportedEvent, RunView } from '../../lib/operations/views/read-runs.js';
+import type { ExportedEvent } from '../../lib/operations/views/read-history.js';
+import type { RunView } from '../../lib/operations/views/show-run.js';
 import type { RunStatus } from '../../lib/history/records.js';
 
 const requestTimeoutMs = 60_000;

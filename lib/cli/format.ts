@@ -1,14 +1,17 @@
 import type { JsonValue } from '../base/json.js';
 import { taskSightingsMax } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
-import type { InputView } from '../operations/requests/inputs.js';
+import type { InputView } from '../operations/views/input-view.js';
 import type { RunExplanation } from '../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
 import type { RunNews } from '../operations/views/follow-run.js';
 import type { ServerView } from '../operations/views/list-servers.js';
-import type { RemoteTaskPage } from '../operations/views/remote-tasks.js';
-import type { HistoryView, RunList, RunView, WaitView } from '../operations/views/read-runs.js';
-import type { ScheduleView } from '../operations/schedules/schedules.js';
+import type { RemoteTaskPage } from '../operations/views/list-remote-tasks.js';
+import type { HistoryView } from '../operations/views/read-history.js';
+import type { RunList } from '../operations/views/list-runs.js';
+import type { RunView } from '../operations/views/show-run.js';
+import type { WaitView } from '../operations/views/wait-view.js';
+import type { ScheduleView } from '../operations/schedules/schedule-view.js';
 import { printable } from './printable.js';
 import { formatRows, formatTable, type Row, time, value } from './table.js';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '../base/ids.js';
-import type { HistoryView } from '../operations/views/read-runs.js';
+import type { HistoryView } from '../operations/views/read-history.js';
 import { CliError, exitCodes } from './cli-error.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { HistoryPage } from '../operations/views/page-history.js';
-import type { HistoryView } from '../operations/views/read-runs.js';
+import type { HistoryView } from '../operations/views/read-history.js';
 import type { ApiClient } from './api-client.js';
 
 /** All pages of the history of a run as one view. @throws ApiError */

@@ -7,13 +7,10 @@ import {
   taskMissingGraceMs,
 } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
+import type { StartedToken } from '../history/records.js';
 
-export interface PolledToken {
-  readonly createdAtMs: EpochMs;
-  readonly deadlineAtMs: EpochMs;
-  readonly pollHintMs?: number;
-  readonly pollErrors: number;
-}
+/** What is looked at of a token to say when to read its task. */
+export type PolledToken = Pick<StartedToken, 'createdAtMs' | 'deadlineAtMs' | 'pollHintMs'>;
 
 /** A tenth of the task's age, at least 5 s, at most 5 min: the lag stays in proportion to the wait. */
 export function pollIntervalMs(ageMs: number): number {
@@ -53,6 +50,23 @@ export function nextLookAtMs(token: PolledToken, nowMs: EpochMs, errors: number)
 /** The due instant that a worker claims before it reads: one write covers at least a minute of reads. */
 export function claimUntilMs(token: PolledToken, nowMs: EpochMs): EpochMs {
   return beforeDeadline(token, Math.max(nowMs + pollClaimMs, nextPollAtMs(token, nowMs, token.pollHintMs)));
+}
+
+/**
+ * For how long the server now keeps the task; undefined where that is what the item says. A task that is found after its
+ * time is kept for as long as it is: then the time that its server names means nothing.
+ */
+export function changedTtlMs(
+  token: StartedToken,
+  saidMs: number | null | undefined,
+  nowMs: EpochMs,
+): number | undefined {
+  const forEverMs = Number.MAX_SAFE_INTEGER;
+  const knownMs = token.ttlMs ?? token.handle.ttlMs ?? forEverMs;
+  const promisedMs = saidMs === undefined ? knownMs : (saidMs ?? forEverMs);
+  const isOutlived = nowMs - (token.startedAtMs ?? token.createdAtMs) >= promisedMs;
+  const ttlMs = isOutlived ? forEverMs : promisedMs;
+  return ttlMs === knownMs ? undefined : ttlMs;
 }
 
 function beforeDeadline(token: PolledToken, atMs: EpochMs): EpochMs {

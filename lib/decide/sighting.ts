@@ -2,18 +2,10 @@ import { storedError, type StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { taskMissingGraceMs, taskSightingsMax, taskSightingsGapMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
-import type { RemoteTaskHandle } from '../history/event.js';
+import type { Settlement, StartedToken, TokenRecord } from '../history/records.js';
 import type { Sightings } from '../history/remote-end.js';
 
-export interface SightedTask {
-  readonly handle: RemoteTaskHandle;
-  readonly createdAtMs: EpochMs;
-  /** When the reply to the start came, by our own clock. */
-  readonly startedAtMs?: EpochMs;
-  /** In place of what the handle says. */
-  readonly ttlMs?: number;
-  readonly sightings?: Sightings;
-}
+type SightedTask = Pick<StartedToken, 'handle' | 'createdAtMs' | 'startedAtMs' | 'ttlMs' | 'sightings'>;
 
 export type Sighted =
   /** The wait goes on; `sightings` are to be kept. */
@@ -38,11 +30,9 @@ export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochM
 }
 
 /** What a token says of the age of its task. */
-interface TaskAge {
-  readonly createdAtMs: EpochMs;
-  readonly startedAtMs?: EpochMs;
-  readonly settlement?: { readonly atMs: EpochMs };
-}
+type TaskAge = Pick<TokenRecord, 'createdAtMs' | 'startedAtMs'> & {
+  readonly settlement?: Pick<Settlement, 'atMs'>;
+};
 
 /** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
 export function isYoung({ startedAtMs, settlement, createdAtMs }: TaskAge, nowMs: EpochMs): boolean {

@@ -1,7 +1,9 @@
 import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { answerInput, listInputs, showInput } from '../operations/requests/inputs.js';
+import { answerInput } from '../operations/requests/answer-input.js';
+import { listInputs } from '../operations/views/list-inputs.js';
+import { showInput } from '../operations/views/show-input.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf } from './request-parts.js';

@@ -1,7 +1,9 @@
 import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../operations/views/remote-tasks.js';
+import { cancelRemoteTask } from '../operations/requests/cancel-remote-task.js';
+import { listRemoteTasks } from '../operations/views/list-remote-tasks.js';
+import { pollRemoteTask } from '../operations/requests/poll-remote-task.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';

@@ -14,7 +14,7 @@ import {
 } from '../base/limits.js';
 import { type NameLength, nameProblem } from '../base/name.js';
 import { type Duration, durationToMs } from '../base/time.js';
-import { listStatuses } from '../operations/views/read-runs.js';
+import { listStatuses } from '../operations/views/list-runs.js';
 
 // The bodies and queries of the management API. Strict: an unknown field is refused, since it was meant to do something.
 

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
-import { listSchedules, pauseSchedule, resumeSchedule } from '../operations/schedules/schedules.js';
+import { listSchedules } from '../operations/schedules/list-schedules.js';
+import { pauseSchedule, resumeSchedule } from '../operations/schedules/pause-schedule.js';
 import { json } from './problem.js';
 import { bodyIn, noQueryIn } from './request-parts.js';
 import { emptyBody } from './requests.js';

@@ -5,14 +5,19 @@ import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../history/r
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
 
+/** What was read of a run, by the ids that its events name. */
+interface KnownRun {
+  readonly head: RunHead;
+  readonly state: RunState;
+  readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
+  readonly inbox: ReadonlyMap<string, InboxRecord>;
+}
+
 /** An execution of a run's workflow over what was read of the run; no event has been applied yet. */
 export function openExecution(
   deps: Pick<Deps, 'drain' | 'digest' | 'log' | 'tokens'>,
   workflow: AnyWorkflow,
-  head: RunHead,
-  state: RunState,
-  tokens: ReadonlyMap<WaitId, TokenRecord>,
-  inbox: ReadonlyMap<string, InboxRecord>,
+  { head, state, tokens, inbox }: KnownRun,
 ): Execution {
   const { runId, input, seed } = head;
   return new Execution({
@@ -39,12 +44,10 @@ export function openRecords(
   workflow: AnyWorkflow,
   { head, commits, tokens, inbox }: RunRecords,
 ): Execution {
-  return openExecution(
-    deps,
-    workflow,
+  return openExecution(deps, workflow, {
     head,
-    foldHistory(commits),
-    new Map(tokens.map((token) => [token.waitId, token])),
-    new Map(inbox.map((item) => [item.inboxId, item])),
-  );
+    state: foldHistory(commits),
+    tokens: new Map(tokens.map((token) => [token.waitId, token])),
+    inbox: new Map(inbox.map((item) => [item.inboxId, item])),
+  });
 }

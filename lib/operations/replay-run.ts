@@ -1,4 +1,4 @@
-import { EngineError } from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
 import { queryTimeoutMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { RunRecords } from '../history/records.js';
@@ -24,6 +24,16 @@ export async function replayRecords(deps: Deps, records: RunRecords, untilMs: Ep
   }
   if (deps.clock.nowMs() > untilMs) throw queryTimedOut();
   return execution;
+}
+
+/** The same for a worker. Returns undefined when this deployment does not have the workflow. */
+export async function replayForWorker(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
+  try {
+    return await replayRecords(deps, records);
+  } catch (error) {
+    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
+    throw error;
+  }
 }
 
 function queryTimedOut(): EngineError {

@@ -1,4 +1,3 @@
-import type { RunId, WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
 import type { Deps } from './deps.js';
@@ -12,19 +11,26 @@ export interface Settled {
   readonly token: TokenRecord | undefined;
 }
 
+/** A settlement of this instant, for one write: its writer id tells whether a refused write was this one. */
+export function newSettlement(
+  deps: Pick<Deps, 'random' | 'clock'>,
+  end: Pick<Settlement, 'by' | 'outcome'>,
+): Settlement {
+  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
+}
+
 /**
  * Settles a wait if its deadline has not passed, by the clock of this process. One that has, and that no sweep has seen
  * yet, is settled as timed out: whoever looks first says so.
  */
 export async function settleInTime(
   deps: Deps,
-  runId: RunId,
-  waitId: WaitId,
+  { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
   settlement: Settlement,
-  options: Pick<NonNullable<Parameters<Deps['store']['settle']>[3]>, 'onlyWithoutHandle' | 'onlyWithoutForm'> = {},
+  guard: { readonly onlyWithoutHandle?: boolean; readonly onlyWithoutForm?: boolean } = {},
 ): Promise<Settled> {
   for (;;) {
-    const { settled, token } = await deps.store.settle(runId, waitId, settlement, { ...options, onlyInTime: true });
+    const { settled, token } = await deps.store.settle(runId, waitId, settlement, { ...guard, onlyInTime: true });
     if (settled || !isOverdue(token, settlement.atMs)) return { settled, timedOut: false, token };
     const late = await timeOut(deps, token, settlement.atMs);
     // A heartbeat of another process may have moved the deadline since: then there is time.

@@ -68,13 +68,13 @@ export async function wakeRunAt(deps: Notifier, runId: RunId, dueAtMs: EpochMs):
 
 /** Asks a worker for an attempt of a long step at `atMs`, if that is soon. */
 export async function stepAt(deps: Notifier, message: StepMessage, atMs: EpochMs): Promise<void> {
-  await soon(deps, message.runId, 'step', atMs, (delayMs) => deps.queues.sendStep(message, delayMs));
+  await soon(deps, { runId: message.runId, kind: 'step', atMs }, (delayMs) => deps.queues.sendStep(message, delayMs));
 }
 
 /** Asks a worker to make a start of a remote task now. */
 export async function startNow(deps: Notifier, message: StartMessage): Promise<void> {
-  const { runId } = message;
-  await soon(deps, runId, message.kind, deps.clock.nowMs(), (delayMs) => deps.queues.sendStart(message, delayMs));
+  const { runId, kind } = message;
+  await soon(deps, { runId, kind, atMs: deps.clock.nowMs() }, (delayMs) => deps.queues.sendStart(message, delayMs));
 }
 
 /** Asks for a read of the remote task at `atMs`, if that is soon. */
@@ -83,14 +83,19 @@ export async function pollAt(deps: Notifier, message: PollMessage, atMs: EpochMs
 }
 
 async function sendSoon(deps: Notifier, message: WorkMessage, atMs: EpochMs): Promise<void> {
-  await soon(deps, message.runId, message.kind, atMs, (delayMs) => deps.queues.sendWork(message, delayMs));
+  const { runId, kind } = message;
+  await soon(deps, { runId, kind, atMs }, (delayMs) => deps.queues.sendWork(message, delayMs));
+}
+
+interface DelayedMessage {
+  readonly runId: RunId;
+  readonly kind: WorkMessage['kind'] | 'step' | 'start';
+  readonly atMs: EpochMs;
 }
 
 async function soon(
   deps: Notifier,
-  runId: RunId,
-  kind: WorkMessage['kind'] | 'step' | 'start',
-  atMs: EpochMs,
+  { runId, kind, atMs }: DelayedMessage,
   send: (delayMs: number) => Promise<void>,
 ): Promise<void> {
   const delayMs = Math.max(0, atMs - deps.clock.nowMs());

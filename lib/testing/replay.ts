@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { drainMicrotasks } from '../process/drain.js';
-import type { HistoryView } from '../operations/views/read-runs.js';
+import type { HistoryView } from '../operations/views/read-history.js';
 import { replayHistory as replay, type ReplayedHistory } from '../operations/views/replay-history.js';
 import type { App } from '../workflow/app.js';
 

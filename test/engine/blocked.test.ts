@@ -1,6 +1,6 @@
 import { defineApp, defineWorkflow } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { requestControl } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestControl } from '../../lib/operations/requests/control-run.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { aFlow, anApp, endedAfterMs, started, startMs, WatchedServer } from './support.js';
 

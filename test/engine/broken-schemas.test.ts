@@ -4,7 +4,7 @@ import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { validate } from '../../lib/base/validate.js';
-import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { replayHistory } from '../../lib/operations/views/replay-history.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, started, WatchedServer } from './support.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { aFlow, endedAfterMs, eventTypes, started, WatchedServer, withTimePassing } from './support.js';
 
 const slept = aFlow(async (ctx) => ctx.sleep({ days: 1 }));

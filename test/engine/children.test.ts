@@ -1,6 +1,6 @@
 import { defineWorkflow, hasCode, type ChildFailed } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { z } from 'zod';
 import { eventTypes, startedIn, statusesOf, WatchedServer, type Started } from './support.js';
 

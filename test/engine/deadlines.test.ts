@@ -1,12 +1,13 @@
 import { defineWorkflow, hasCode, type Workflow, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { heartbeatToken } from '../../lib/operations/requests/heartbeat-token.js';
-import { answerInput, listInputs } from '../../lib/operations/requests/inputs.js';
+import { answerInput } from '../../lib/operations/requests/answer-input.js';
+import { listInputs } from '../../lib/operations/views/list-inputs.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { settleWait } from '../../lib/operations/requests/settle-wait.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { aFlow, started, startedIn, type Started, WatchedServer } from './support.js';
 

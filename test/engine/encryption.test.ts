@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
-import { listInputs } from '../../lib/operations/requests/inputs.js';
-import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { listInputs } from '../../lib/operations/views/list-inputs.js';
+import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { createCipher, type PayloadCipher } from '../../lib/store/cipher.js';

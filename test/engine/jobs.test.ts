@@ -3,7 +3,7 @@ import { createTestApp, ScriptedServer } from 'outwait/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import { listRemoteTasks } from '../../lib/operations/views/remote-tasks.js';
+import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
 import type { RemoteTaskTransport, StartRequest } from '../../lib/remote/transport.js';
 import { createTransports } from '../../lib/remote/wiring/transports.js';
 import {

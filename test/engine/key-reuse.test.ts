@@ -2,7 +2,8 @@ import { defineApp, defineWorkflow } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { startOrSignal, startRun, type StartRequest } from '../../lib/operations/requests/start-run.js';
 
 const order = defineWorkflow({

@@ -7,7 +7,7 @@ import { turnTimeoutMs } from '../../lib/base/limits.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { aFlow, anApp, started, startMs } from './support.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listRuns, type ListQuery } from '../../lib/operations/views/read-runs.js';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { listRuns, type ListQuery } from '../../lib/operations/views/list-runs.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, started } from './support.js';
 

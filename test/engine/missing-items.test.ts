@@ -1,7 +1,7 @@
 import { defineWorkflow } from 'outwait';
 import { createTestApp, replayHistory, type TestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';

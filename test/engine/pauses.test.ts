@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { requestControl, requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestControl } from '../../lib/operations/requests/control-run.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { aFlow, endedAfterMs, started, startMs, WatchedServer, type Started } from './support.js';
 
 const control = async ({ app, runId }: Started, kind: 'pause' | 'resume' | 'retryNow'): Promise<boolean> => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { answerReserveMs } from '../../lib/base/limits.js';
 import { formatWhy } from '../../lib/cli/format.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
-import { listInputs } from '../../lib/operations/requests/inputs.js';
+import { listInputs } from '../../lib/operations/views/list-inputs.js';
 import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { settleWait } from '../../lib/operations/requests/settle-wait.js';

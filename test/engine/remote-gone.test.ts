@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { PollReply } from '../../lib/remote/transport.js';
 import { formatWhy } from '../../lib/cli/format.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
-import { pollRemoteTask } from '../../lib/operations/views/remote-tasks.js';
+import { pollRemoteTask } from '../../lib/operations/requests/poll-remote-task.js';
 import { aFlow, endedAfterMs, started, WatchedServer } from './support.js';
 
 const exportCall: RemoteCall = { server: 'reports', tool: 'export', timeout: { hours: 6 } };

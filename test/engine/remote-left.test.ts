@@ -2,7 +2,9 @@ import { a2aAgent, defineApp, mcpServer, type RemoteCall } from 'outwait';
 import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import type { CancelReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
-import { cancelRemoteTask, listRemoteTasks, pollRemoteTask } from '../../lib/operations/views/remote-tasks.js';
+import { cancelRemoteTask } from '../../lib/operations/requests/cancel-remote-task.js';
+import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
+import { pollRemoteTask } from '../../lib/operations/requests/poll-remote-task.js';
 import { stopRemote } from '../../lib/operations/remote-task/stop-remote.js';
 import { aFlow, started, startMs, WatchedServer, type Started } from './support.js';
 

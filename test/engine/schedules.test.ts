@@ -1,10 +1,11 @@
 import { defineApp, defineWorkflow, EngineError, hasCode, type ScheduleConfig } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
-import { listSchedules, pauseSchedule, resumeSchedule } from '../../lib/operations/schedules/schedules.js';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { listSchedules } from '../../lib/operations/schedules/list-schedules.js';
+import { pauseSchedule, resumeSchedule } from '../../lib/operations/schedules/pause-schedule.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { isScheduleWaiting, tickSchedules } from '../../lib/operations/schedules/tick-schedules.js';
 import { checkSchedules } from '../../lib/workflow/schedule.js';
 import { withTimePassing } from './support.js';

@@ -1,6 +1,8 @@
 import { hasCode } from 'outwait';
 import { describe, expect, it } from 'vitest';
-import { requestControl, requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestControl } from '../../lib/operations/requests/control-run.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs } from './support.js';
 
 describe('a signal (EN-7)', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replayHistory } from '../../lib/operations/views/replay-history.js';
-import { listRuns } from '../../lib/operations/views/read-runs.js';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { listRuns } from '../../lib/operations/views/list-runs.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { startOrSignal, startRun } from '../../lib/operations/requests/start-run.js';
 import { aFlow, endedAfterMs, eventTypes, started, startMs, WatchedServer } from './support.js';
 

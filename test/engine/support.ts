@@ -5,7 +5,7 @@ import type { JsonValue } from '../../lib/base/json.js';
 import type { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import type { Clock, EpochMs } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';
-import { listRuns } from '../../lib/operations/views/read-runs.js';
+import { listRuns } from '../../lib/operations/views/list-runs.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { TestAppOptions } from '../../lib/testing/test-deps.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { aFlow, anApp, eventTypes, started, WatchedServer } from './support.js';
 
 describe('a terminate', () => {

@@ -4,7 +4,7 @@ import { turnTimeoutMs } from '../../lib/base/limits.js';
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';

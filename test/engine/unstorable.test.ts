@@ -1,7 +1,7 @@
 import { defineApp, defineWorkflow, EngineError, hasCode, mcpServer } from 'outwait';
 import { createTestApp } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 
 function cyclic(): { self?: unknown } {

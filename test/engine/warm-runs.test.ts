@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { turnTimeoutMs } from '../../lib/base/limits.js';
 import { RunState } from '../../lib/history/run-state.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import { type WarmRun, WarmRuns } from '../../lib/operations/warm-runs.js';
 import { aFlow, anApp, started } from './support.js';

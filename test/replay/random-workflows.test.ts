@@ -48,14 +48,12 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
     outcome,
     events: records.commits.flatMap((commit) => commit.events),
     replayer: () =>
-      openExecution(
-        app.deps,
-        flow,
-        records.head,
-        foldHistory(records.commits),
-        new Map(records.tokens.map((token) => [token.waitId, token])),
-        new Map(records.inbox.map((item) => [item.inboxId, item])),
-      ),
+      openExecution(app.deps, flow, {
+        head: records.head,
+        state: foldHistory(records.commits),
+        tokens: new Map(records.tokens.map((token) => [token.waitId, token])),
+        inbox: new Map(records.inbox.map((item) => [item.inboxId, item])),
+      }),
     ranSteps: () => ran,
   };
 }

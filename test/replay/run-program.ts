@@ -1,7 +1,8 @@
 import { defineApp, defineWorkflow, mcpServer } from 'outwait';
 import { ScriptedServer } from 'outwait/testing';
 import type { RunOutcome } from '../../lib/history/event.js';
-import { requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { sourceOf } from '../simulation/oracles.js';

@@ -340,10 +340,12 @@ export async function replay(world: World, app: App, records: RunRecords): Promi
       tokens: world.tokens,
     },
     app.workflows.get(records.head.workflow)!,
-    records.head,
-    foldHistory(records.commits),
-    new Map(records.tokens.map((token) => [token.waitId, token])),
-    new Map(records.inbox.map((one) => [one.inboxId, one])),
+    {
+      head: records.head,
+      state: foldHistory(records.commits),
+      tokens: new Map(records.tokens.map((token) => [token.waitId, token])),
+      inbox: new Map(records.inbox.map((one) => [one.inboxId, one])),
+    },
   );
   world.isReplaying = true;
   for (const event of records.commits.flatMap(({ events }) => events)) await execution.apply(event);

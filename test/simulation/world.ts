@@ -21,11 +21,14 @@ import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
 import { drainMicrotasks } from '../../lib/process/drain.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { handleWork } from '../../lib/operations/sweep/handle-work.js';
-import { requestControl, requestStop, signalRun } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestControl } from '../../lib/operations/requests/control-run.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
-import { loadAnswerContent } from '../../lib/operations/requests/inputs.js';
-import { loadFailedTurn, runTurn } from '../../lib/operations/turn/run-turn.js';
+import { loadAnswerContent } from '../../lib/operations/requests/answer-input.js';
+import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
@@ -49,7 +52,7 @@ import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
 // To load takes time of the real clock, which no process of the world must wait for.
-await Promise.all([loadAnswerContent(), loadFailedTurn(), loadLostStart()]);
+await Promise.all([loadAnswerContent(), loadLostStart(), loadRareParts()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);

@@ -7,7 +7,7 @@ import { turnTimeoutMs } from '../../lib/base/limits.js';
 import { createRoutes } from '../../lib/http/routes.js';
 import type { Deps } from '../../lib/operations/deps.js';
 import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
-import { requestStop } from '../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';

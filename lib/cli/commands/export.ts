@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { isRunId } from '../../base/ids.js';
-import { listStatuses, type RunList } from '../../operations/views/read-runs.js';
+import { listStatuses, type RunList } from '../../operations/views/list-runs.js';
 import { ApiClient, ApiError } from '../api-client.js';
 import { tagsArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { Command } from 'commander';
-import type { CancelRemoteResult, RemoteTaskPage } from '../../operations/views/remote-tasks.js';
+import type { CancelRemoteResult } from '../../operations/requests/cancel-remote-task.js';
+import type { RemoteTaskPage } from '../../operations/views/list-remote-tasks.js';
 import { ApiClient } from '../api-client.js';
 import { nameArgument, runIdArgument, textArgument, waitIdArgument, wholeNumberArgument } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';

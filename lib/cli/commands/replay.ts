@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { isEngineError, storedError, type StoredError } from '../../base/errors.js';
-import type { HistoryView } from '../../operations/views/read-runs.js';
+import type { HistoryView } from '../../operations/views/read-history.js';
 import type { ReplayedHistory } from '../../operations/views/replay-history.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';

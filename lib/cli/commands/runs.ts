@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import type { JsonValue } from '../../base/json.js';
 import type { Duration } from '../../base/time.js';
-import type { RunView } from '../../operations/views/read-runs.js';
-import type { Accepted } from '../../operations/requests/send-to-inbox.js';
+import type { RunView } from '../../operations/views/show-run.js';
+import type { Accepted } from '../../operations/requests/inbox.js';
 import type { SettleResult } from '../../operations/requests/settle-token.js';
 import { ApiClient, ApiError } from '../api-client.js';
 import {

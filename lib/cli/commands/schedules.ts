@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ScheduleView } from '../../operations/schedules/schedules.js';
+import type { ScheduleView } from '../../operations/schedules/schedule-view.js';
 import { ApiClient } from '../api-client.js';
 import { nameArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';

@@ -9,6 +9,12 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { pollAt } from '../wake.js';
 
+/** The call whose server has asked, and its token. */
+interface AnsweredCall {
+  readonly call: OpenRemoteTask | undefined;
+  readonly token: TokenRecord | undefined;
+}
+
 export type AnswerEvent = RemoteAnswerDelivered | RemoteAnswerFailed | RemoteAnswerRefused;
 
 /**
@@ -19,8 +25,7 @@ export async function answerRemote(
   deps: Deps,
   runId: RunId,
   wait: OpenRemoteAnswer,
-  call: OpenRemoteTask | undefined,
-  token: TokenRecord | undefined,
+  { call, token }: AnsweredCall,
 ): Promise<AnswerEvent> {
   const { waitId, callId, questionId, answer } = wait;
   const asked = call?.asked.get(questionId);

@@ -1,42 +1,34 @@
-import { isUnreadable } from '../../base/errors.js';
 import { startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { blockedRetryAtMs } from '../../decide/deadline.js';
+import { isWithWorker, startTimedOut } from '../../decide/worker-start.js';
+import type { RunHead, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { OpenRemoteTask, OpenWait } from '../../history/run-state.js';
 import type { StartMessage } from '../../queue/queue.js';
 import type { StartReply } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
-import type { RunRecords, TokenRecord, WorkerStart } from '../../history/records.js';
-import { askedOfWorker, replayForWorker } from '../asked-of-worker.js';
+import { whenAdmitted } from '../admission.js';
+import { askedOfWorker } from '../../decide/worker-wait.js';
+import { replayForWorker } from '../replay-run.js';
 import type { Deps } from '../deps.js';
 import { persistWithin } from '../persist.js';
-import { remoteTarget, type RemoteTarget } from './remote-target.js';
-import {
-  askedAgain,
-  callServer,
-  lost,
-  notMade,
-  ownerGone,
-  settle,
-  takeReply,
-  type StartAttempt,
-  type StartResult,
-} from './start-remote-task.js';
-import { stopLostStart } from './stop-lost-start.js';
+import { skipUnreadable } from '../skip-unreadable.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRunFor } from '../wake.js';
-import { whenFree } from '../when-free.js';
-import { isWithWorker, startTimedOut } from '../../decide/worker-start.js';
-
-export type MadeStart =
-  /** Its task is known, or its wait ended; or a closed wait turned out to have none. */
-  | 'done'
-  /** What it came to is on the item, for a turn. */
-  | 'told'
-  /** Not called for now: its server is left alone, or the run is paused, blocked or about to end. The sweep comes back to it. */
-  | 'put off'
-  /** The message was for a due instant that is no longer the item's, or nobody waits for the start any more. */
-  | 'stale';
+import { callServer, takeReply } from './call-server.js';
+import { lostStart, ownerGone } from './look-for-task.js';
+import { remoteTarget } from './remote-target.js';
+import {
+  askedAgain,
+  failStart,
+  notMade,
+  settleStart,
+  type MadeStart,
+  type RemoteStart,
+  type StartAttempt,
+  type StartResult,
+} from './start-attempt.js';
+import { stopLostStart } from './stop-lost-start.js';
 
 /** A token of a start that a worker is to make, and that is due. */
 type DueStart = TokenRecord & {
@@ -58,16 +50,12 @@ type DueStart = TokenRecord & {
  */
 export async function makeRemoteStart(deps: Deps, message: StartMessage, limits: TurnLimits): Promise<MadeStart> {
   const { runId, waitId } = message;
-  try {
-    if (message.forCancel === true) return await stopLostStart(deps, message, limits);
+  const made = await skipUnreadable(deps, 'start', { runId, waitId }, async () => {
+    if (message.forCancel === true) return stopLostStart(deps, message, limits);
     const token = await readDue(deps, message);
-    return token === undefined ? 'stale' : await attend(deps, token, limits);
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    // Another delivery would not read it either; its marker stands.
-    deps.log.warn('start skipped: it cannot be read', { runId, waitId, code: error.code, reason: error.message });
-    return 'stale';
-  }
+    return token === undefined ? undefined : attend(deps, token, limits);
+  });
+  return made ?? 'stale';
 }
 
 async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StartMessage): Promise<DueStart | undefined> {
@@ -102,103 +90,100 @@ async function attend(deps: Deps, token: DueStart, limits: TurnLimits): Promise<
   const command = execution.command(waitId);
   // A scope that was cancelled, a lost race: the turn closes the token.
   if (command?.kind !== 'startRemoteTask') return 'stale';
-  return attempt(deps, token, asked, command, records, limits);
+  return makeAttempt(deps, token, { wait: asked, command, head: records.head }, limits);
 }
 
-async function attempt(
+/** What the run says of the start. */
+interface AskedStart {
+  readonly wait: OpenRemoteTask;
+  readonly command: StartRemoteTask;
+  readonly head: RunHead;
+}
+
+async function makeAttempt(
   deps: Deps,
   token: DueStart,
-  wait: OpenRemoteTask,
-  command: StartRemoteTask,
-  { head }: RunRecords,
+  { wait, command, head }: AskedStart,
   limits: TurnLimits,
 ): Promise<MadeStart> {
-  const { runId, waitId, attempt: number, workerStart, deadlineAtMs } = token;
+  const { runId, attempt: number, workerStart, deadlineAtMs } = token;
   const writerId = deps.random.hex(16);
   const endsAtMs = Math.min(deadlineAtMs, head.deadlineAtMs ?? Infinity);
   const nowMs = deps.clock.nowMs();
   const callUntilMs = Math.min(endsAtMs, nowMs + startPatienceMs, nowMs + limits.remainingMs() - startTakeMs);
-  const start: StartAttempt = {
+  const start: RemoteStart = {
     ...{ runId, wait, command, limits, callUntilMs, turnId: writerId, called: new Set() },
     runEndsAtMs: head.deadlineAtMs,
     persist: persistWithin(deps, limits),
   };
-  const take = (result: StartResult, claim: string): Promise<MadeStart> => leave(deps, start, result, claim, head);
+  const leave: Leave = (result, by) => leaveToTurn({ deps, start, head }, result, by);
 
-  if (nowMs >= deadlineAtMs) {
-    const late = await timedOut(deps, start, token);
-    return take({ token: late ?? token }, writerId);
-  }
+  if (nowMs >= deadlineAtMs) return leave(await timeOutStart({ deps, start, token }), writerId);
   if (callUntilMs <= nowMs) return 'put off';
   const found = await remoteTarget(deps, command);
-  if (found.kind === 'refused') {
-    const outcome = { kind: 'failed', error: found.error } as const;
-    return take({ token: (await settle(deps, start, 'start', outcome)) ?? token }, writerId);
-  }
-  const { target } = found;
+  if (found.kind === 'refused') return leave(await failStart({ deps, start, token }, found.error), writerId);
+  const attempt: StartAttempt = { deps, start, number, token, target: found.target };
   const { claim } = workerStart;
   if (claim !== undefined) {
     // The process that was asked is gone, its questions are not.
-    if ((token.questions?.round ?? 0) > wait.rounds) return take(askedAgain(deps, start, number, token), claim);
-    if (!target.mayRepeat) return take(await lost(deps, start, number, target, token, ownerGone(command)), claim);
+    if ((token.questions?.round ?? 0) > wait.rounds) return leave(askedAgain(attempt), claim);
+    if (!found.target.mayRepeat) return leave(await lostStart(attempt, ownerGone(command)), claim);
   }
 
-  const tried = await whenFree(
-    deps,
-    command.server,
-    'longStart',
-    async () => {
-      const untilMs = callUntilMs + startTakeMs;
-      const claiming = { attempt: number, seenDueAtMs: token.dueAtMs, writerId, untilMs };
-      const mine = await start.persist(() =>
-        deps.store.claimStart(runId, waitId, { ...claiming, dueAtMs: Math.min(untilMs, deadlineAtMs) }),
-      );
-      if (!mine.claimed || mine.token === undefined) return 'stale';
-      // The store may have taken its time. Without a word of it the claim would look like that of a worker that died.
-      if (deps.clock.nowMs() >= callUntilMs) return take(notMade(deps, start, number, mine.token), writerId);
-      const reply = await callServer(deps, start, target, mine.token);
-      return take(await takeLongReply(deps, start, number, target, mine.token, reply), writerId);
-    },
-    callUntilMs,
-  );
+  const untilMs = callUntilMs + startTakeMs;
+  const dueAtMs = Math.min(untilMs, deadlineAtMs);
+  const ours = { attempt: number, seenDueAtMs: token.dueAtMs, writerId, untilMs, dueAtMs };
+  const call = { server: command.server, purpose: 'longStart', untilMs: callUntilMs } as const;
+  const tried = await whenAdmitted(deps, call, () => callUnderClaim(attempt, ours, leave));
   if (tried.kind === 'done') return tried.result;
-  const dueAtMs = Math.min(tried.untilMs, deadlineAtMs);
-  await deps.store.moveStart(runId, waitId, { seenDueAtMs: token.dueAtMs, dueAtMs, held: tried.error });
+  const move = { seenDueAtMs: token.dueAtMs, dueAtMs: Math.min(tried.untilMs, deadlineAtMs), held: tried.error };
+  await deps.store.moveStart(runId, wait.waitId, move);
   return 'put off';
 }
 
+type Leave = (result: StartResult, claim: string) => Promise<MadeStart>;
+
+async function callUnderClaim(
+  { deps, start, number, target }: StartAttempt,
+  claim: Parameters<Deps['store']['claimStart']>[2],
+  leave: Leave,
+): Promise<MadeStart> {
+  const { runId, wait, persist } = start;
+  const mine = await persist(() => deps.store.claimStart(runId, wait.waitId, claim));
+  if (!mine.claimed || mine.token === undefined) return 'stale';
+  const attempt = { deps, start, number, target, token: mine.token };
+  // The store may have taken its time. Without a word of it the claim would look like that of a worker that died.
+  if (deps.clock.nowMs() + startTakeMs >= claim.untilMs) return leave(notMade(attempt), claim.writerId);
+  return leave(await takeLongReply(attempt, await callServer(attempt)), claim.writerId);
+}
+
 /** Takes a reply as a turn would, unless the wait has ended meanwhile. */
-async function takeLongReply(
-  deps: Deps,
-  start: StartAttempt,
-  number: number,
-  target: RemoteTarget,
-  token: TokenRecord,
-  reply: StartReply,
-): Promise<StartResult> {
+async function takeLongReply(attempt: StartAttempt, reply: StartReply): Promise<StartResult> {
+  const { deps, start, number, token } = attempt;
   const isOver = deps.clock.nowMs() >= start.wait.deadlineAtMs;
   const isOpen = reply.kind === 'unknown' || reply.kind === 'retry';
   if (isOver && isOpen) {
     const wait = { ...start.wait, lastError: reply.error };
     // What was surely not processed leaves nothing behind.
     const made = reply.kind === 'retry' ? { ...token, workerStart: { attempt: number } } : token;
-    return { token: (await timedOut(deps, { ...start, wait }, made)) ?? token };
+    return timeOutStart({ deps, start: { ...start, wait }, token: made });
   }
-  return takeReply(deps, start, number, target, token, reply);
+  return takeReply(attempt, reply);
 }
 
-async function timedOut(deps: Deps, start: StartAttempt, token: TokenRecord): Promise<TokenRecord | undefined> {
-  return settle(deps, start, 'timeout', startTimedOut(start.wait, token));
+async function timeOutStart(attempt: Pick<StartAttempt, 'deps' | 'start' | 'token'>): Promise<StartResult> {
+  const outcome = startTimedOut(attempt.start.wait, attempt.token);
+  return settleStart(attempt, { by: 'timeout', outcome });
 }
 
 /** Leaves the rest to a turn: what only it may commit, and the end of a wait. */
-async function leave(
-  deps: Deps,
-  { runId, wait: { waitId }, persist, command }: StartAttempt,
+async function leaveToTurn(
+  { deps, start, head }: { readonly deps: Deps; readonly start: RemoteStart; readonly head: RunHead },
   { token, attempted }: StartResult,
   claim: string,
-  head: RunRecords['head'],
 ): Promise<MadeStart> {
+  const { runId, wait, persist, command } = start;
+  const { waitId } = wait;
   if (attempted !== undefined) {
     const left = { claim, came: attempted, dueAtMs: deps.clock.nowMs() };
     await persist(() => deps.store.recordStart(runId, waitId, left));

@@ -3,12 +3,12 @@ import type { EpochMs } from '../../base/time.js';
 import type { StartMessage } from '../../queue/queue.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { findLostStart, lostStartOf, orUnknown, type LostStart } from './lost-start.js';
-import type { MadeStart } from './make-remote-start.js';
+import { findLostStart, lostStartOf, orUnknown, type LostStart } from './find-lost-start.js';
+import type { MadeStart } from './start-attempt.js';
 import { persistWithin, type Persist } from '../persist.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRunFor } from '../wake.js';
-import { whenFree } from '../when-free.js';
+import { whenAdmitted } from '../admission.js';
 
 /**
  * Makes the start of a closed wait again, to learn of the task that it may have left, and waits for the answer as long as a
@@ -32,30 +32,30 @@ export async function stopLostStart(
   const nowMs = deps.clock.nowMs();
   const callUntilMs = Math.min(nowMs + startPatienceMs, nowMs + limits.remainingMs() - startTakeMs);
   if (callUntilMs <= nowMs) return 'put off';
-  const tried = await whenFree(
-    deps,
-    server,
-    'longStart',
-    () => stop(deps, token, dueAtMs, lost, callUntilMs, persistWithin(deps, limits)),
-    callUntilMs,
-  );
+  const look = { lost, seenDueAtMs: dueAtMs, callUntilMs, persist: persistWithin(deps, limits) };
+  const call = { server, purpose: 'longStart', untilMs: callUntilMs } as const;
+  const tried = await whenAdmitted(deps, call, () => lookUnderClaim(deps, token, look));
   if (tried.kind === 'done') return tried.result;
   await deps.store.claimLook(runId, waitId, { seenDueAtMs: dueAtMs, untilMs: tried.untilMs });
   return 'put off';
 }
 
-async function stop(
+interface Look {
+  readonly lost: LostStart;
+  readonly seenDueAtMs: EpochMs;
+  readonly callUntilMs: EpochMs;
+  readonly persist: Persist;
+}
+
+async function lookUnderClaim(
   deps: Deps,
   token: TokenRecord,
-  seenDueAtMs: EpochMs,
-  lost: LostStart,
-  callUntilMs: EpochMs,
-  persist: Persist,
+  { lost, seenDueAtMs, callUntilMs, persist }: Look,
 ): Promise<MadeStart> {
   const { runId, waitId } = token;
   const claimedUntilMs = callUntilMs + startTakeMs;
   if (!(await deps.store.claimLook(runId, waitId, { seenDueAtMs, untilMs: claimedUntilMs }))) return 'stale';
-  const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, persist, callUntilMs));
+  const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, { persist, untilMs: callUntilMs }));
   if (found === 'unknown' || found === 'not found') {
     const untilMs = deps.clock.nowMs() + sweepIntervalMs;
     await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));

@@ -4,14 +4,14 @@ import type { EpochMs } from '../../base/time.js';
 import { isYoung } from '../../decide/sighting.js';
 import type { RemoteCancel, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import type { TokenWithHandle } from './lost-start.js';
+import type { TokenWithHandle } from './find-lost-start.js';
 import { persistWithin, type Persist } from '../persist.js';
 import { mayTakeMinutes } from './remote-target.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { startNow } from '../wake.js';
 
 /** Needed for starts of unknown fate: few waits end so. */
-export const loadLostStart = late(() => import('./lost-start.js'));
+export const loadLostStart = late(() => import('./find-lost-start.js'));
 
 /** What became of a remote task whose wait has ended. */
 export interface Stopped {
@@ -88,7 +88,7 @@ async function taskOfLostStart(
     const lost = await lostStartOf(deps, token, server);
     if (typeof lost !== 'object') return lost;
     if (!lost.mayRepeat || dueAtMs === undefined || !(await mayTakeMinutes(deps, lost.command)))
-      return findLostStart(deps, token, lost, persist);
+      return findLostStart(deps, token, lost, { persist });
     await startNow(deps, { kind: 'start', runId, waitId, dueAtMs, forCancel: true });
     return 'unknown';
   });

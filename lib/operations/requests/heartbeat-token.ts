@@ -3,7 +3,7 @@ import { heartbeatMaxMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Deps } from '../deps.js';
 import { isOverdue, timeOut } from '../settle-in-time.js';
-import { refusalOf, type Refusal } from './settle-token.js';
+import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import { wakeRunFor } from '../wake.js';
 
 export type HeartbeatResult =

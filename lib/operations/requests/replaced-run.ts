@@ -4,7 +4,7 @@ import type { EpochMs } from '../../base/time.js';
 import type { RunHead } from '../../history/records.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
-import { askToStop } from './send-to-inbox.js';
+import { askToStop } from './stop-run.js';
 
 /**
  * When a run that replaces another one looks again, because that, or what it goes on as, has not ended yet; undefined

@@ -1,10 +1,10 @@
 import { EngineError, storedError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import type { TokenOutcome } from '../../history/settlement.js';
-import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { settleInTime } from '../settle-in-time.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 
 export interface SettleRequest {
@@ -14,8 +14,6 @@ export interface SettleRequest {
     /** `retryable`: whether the caller thinks that another attempt could do better; the workflow finds it in the error's details. */
     | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
 }
-
-export type Refusal = 'already_settled' | 'run_ended' | 'timed_out';
 
 export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
 
@@ -32,9 +30,9 @@ export async function settleToken(
 ): Promise<SettleResult> {
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
-  const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
-  const options = { onlyWithoutForm: outcome.kind === 'completed' };
-  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, options);
+  const guard = { onlyWithoutForm: outcome.kind === 'completed' };
+  const settlement = newSettlement(deps, { by, outcome });
+  const { settled, timedOut, token } = await settleInTime(deps, { runId, waitId }, settlement, guard);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)
     throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');
@@ -52,10 +50,4 @@ function toOutcome(given: SettleRequest['outcome']): TokenOutcome {
   }
   checkJsonBytes('the result is', jsonBytes(given.result));
   return given;
-}
-
-/** Why a token that has a settlement takes no other. */
-export function refusalOf(token: TokenRecord): Refusal {
-  const kind = token.settlement?.outcome.kind;
-  return kind === 'run_ended' || kind === 'timed_out' ? kind : 'already_settled';
 }

@@ -6,6 +6,7 @@ import { checkName } from '../../base/name.js';
 import type { RunHead } from '../../history/records.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
+import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
 import { newHead, type StartRequest, type StartedRun } from './start-run.js';
 import { wakeRun } from '../wake.js';
@@ -69,7 +70,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
 export async function findNamedRun(deps: Deps, workflow: string, id: string): Promise<RunId> {
   const pointer = await deps.store.readRunName(deps.digest(`${workflow}\n${id}`));
   const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
-  if (chain === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  if (chain === undefined) throw runNotFound();
   return chain.head.runId;
 }
 

@@ -19,7 +19,8 @@ import { validate, type Validated } from '../../base/validate.js';
 import type { RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
-import { deliver, signalRecord, type SignalRequest } from './send-to-inbox.js';
+import { deliver } from './inbox.js';
+import { signalRecord, type SignalRequest } from './signal-run.js';
 import { wakeRun } from '../wake.js';
 
 export interface StartRequest {

@@ -7,7 +7,7 @@ import type { ScheduleState } from '../../history/records.js';
 import type { Schedule } from '../../workflow/schedule.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
-import { askToStop } from '../requests/send-to-inbox.js';
+import { askToStop } from '../requests/stop-run.js';
 import { startUnderOwnKey } from '../requests/start-run.js';
 
 /** Ticks of one schedule that one sweep makes up for; the next sweep goes on. */

@@ -45,8 +45,7 @@ export async function requestLongStep(
  */
 export async function hastenLongStep(
   deps: Deps,
-  runId: RunId,
-  { waitId }: OpenLongStep,
+  { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
   askedAtMs: EpochMs,
   persist: Persist,
 ): Promise<TokenRecord | undefined> {

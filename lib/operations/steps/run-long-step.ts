@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { isUnreadable, type StoredError } from '../../base/errors.js';
+import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import {
   longStepBeatMs,
@@ -14,10 +14,13 @@ import type { OpenLongStep, OpenWait } from '../../history/run-state.js';
 import type { StepMessage } from '../../queue/queue.js';
 import type { RunStep } from '../../replay/command.js';
 import type { LongStepRecord, Settlement, TokenRecord } from '../../history/records.js';
-import { askedOfWorker, isPast, replayForWorker } from '../asked-of-worker.js';
+import { askedOfWorker, isPast } from '../../decide/worker-wait.js';
+import { replayForWorker } from '../replay-run.js';
 import type { Deps } from '../deps.js';
 import { interruption } from '../../decide/step-interruption.js';
 import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { newSettlement } from '../settle-in-time.js';
+import { skipUnreadable } from '../skip-unreadable.js';
 import { runStep, type StepEvent } from './run-step.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { stepAt, wakeRunFor } from '../wake.js';
@@ -38,6 +41,14 @@ export type LongStepResult =
 /** A token of a long step that is open and due. */
 type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs: EpochMs };
 
+/** What a worker has in hand. */
+interface StepWork {
+  readonly token: StepToken;
+  readonly persist: Persist;
+}
+
+type StepEnd = Pick<Settlement, 'by' | 'outcome'>;
+
 /**
  * Runs one attempt of a long step and settles its token, or records the failure and when the next attempt is due.
  *
@@ -52,25 +63,18 @@ type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs
  * L5  Nothing of the run is written but its token, so a run that cannot be replayed here only puts the attempt off.
  */
 export async function runLongStep(deps: Deps, message: StepMessage, limits: TurnLimits): Promise<LongStepResult> {
+  const { runId, waitId, unharmed } = message;
   try {
-    const token = await readDue(deps, message);
-    const isUnharmed = token !== undefined && token.writerId === message.unharmed;
-    return token === undefined ? 'stale' : await attend(deps, token, isUnharmed, limits);
-  } catch (error) {
-    if (isStoreTrouble(error) && message.unharmed !== undefined) {
-      // Given back, it would come long after the sweep's, which does not say that nobody died.
-      await deps.queues.sendStep(message, longStepResendMs);
-      return 'put off';
-    }
-    if (!isUnreadable(error)) throw error;
-    // Another delivery would not read it either; its marker stands.
-    deps.log.warn('long step skipped: it cannot be read', {
-      runId: message.runId,
-      waitId: message.waitId,
-      code: error.code,
-      reason: error.message,
+    const result = await skipUnreadable(deps, 'long step', { runId, waitId }, async () => {
+      const token = await readDue(deps, message);
+      return token === undefined ? undefined : attend(deps, token, token.writerId === unharmed, limits);
     });
-    return 'stale';
+    return result ?? 'stale';
+  } catch (error) {
+    if (!isStoreTrouble(error) || unharmed === undefined) throw error;
+    // Given back, it would come long after the sweep's, which does not say that nobody died.
+    await deps.queues.sendStep(message, longStepResendMs);
+    return 'put off';
   }
 }
 
@@ -95,10 +99,10 @@ async function readDue(deps: Deps, message: StepMessage): Promise<StepToken | un
 
 async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits: TurnLimits): Promise<LongStepResult> {
   const { runId, waitId } = token;
-  const persist = persistWithin(deps, limits);
+  const work: StepWork = { token, persist: persistWithin(deps, limits) };
   const nowMs = deps.clock.nowMs();
   if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
-    return settle(deps, token, persist, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
+    return settleStep(deps, work, timeout, { onlyIfDeadlineIs: token.deadlineAtMs });
 
   const records = await deps.store.readRun(runId);
   const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isLongStep, nowMs);
@@ -119,9 +123,9 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   // Not at most once: what such an attempt gave is lost, but it was made.
   const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
   const error = interruption(command, strikes);
-  if (error !== undefined) return settle(deps, token, persist, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
+  if (error !== undefined) return settleStep(deps, work, failed(error), { onlyIfDueIs: token.dueAtMs });
   const begun = { ...token, step: { ...token.step, strikes } };
-  return attempt(deps, begun, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command, persist);
+  return attempt(deps, { ...work, token: begun }, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command);
 }
 
 function isLongStep(wait: OpenWait): wait is OpenLongStep {
@@ -136,11 +140,11 @@ async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs
 
 async function attempt(
   deps: Deps,
-  token: StepToken,
+  work: StepWork,
   { requestedAtMs, runEndsAtMs }: OpenLongStep & { readonly runEndsAtMs: EpochMs | undefined },
   command: RunStep,
-  persist: Persist,
 ): Promise<LongStepResult> {
+  const { token, persist } = work;
   const { runId, waitId, step } = token;
   const claim = deps.random.hex(16);
   const nowMs = deps.clock.nowMs();
@@ -160,10 +164,11 @@ async function attempt(
   let reported: JsonValue | undefined;
   const lost = new AbortController();
   const done = new AbortController();
-  const working = runStep(deps, runId, { requestedAtMs, ...step }, command, lost.signal, (progress) => {
+  const attempted = { runId, step: command, soFar: { requestedAtMs, ...step }, abandon: lost.signal };
+  const working = runStep(deps, attempted, (progress) => {
     reported = progress;
   });
-  const beating = keepClaim(deps, token, claim, () => reported, done.signal);
+  const beating = keepClaim(deps, { runId, waitId, claim }, () => reported, done.signal);
   const ended = await Promise.race([working, beating]);
   if (ended === 'lost') {
     lost.abort();
@@ -171,7 +176,7 @@ async function attempt(
   }
   try {
     // The beats go on until it is recorded, or the lease could run out first.
-    return await record(deps, token, claim, ended, persist);
+    return await record(deps, work, claim, ended);
   } catch (error) {
     if (!isStoreTrouble(error)) throw error;
     deps.log.warn('long step given up: the store does not take what it gave', { runId, waitId, error });
@@ -185,8 +190,7 @@ async function attempt(
 /** Beats until the attempt is done. Resolves with `lost` when a beat is refused. */
 async function keepClaim(
   deps: Deps,
-  { runId, waitId }: StepToken,
-  claim: string,
+  { runId, waitId, claim }: Pick<StepToken, 'runId' | 'waitId'> & { readonly claim: string },
   reported: () => JsonValue | undefined,
   done: AbortSignal,
 ): Promise<'lost'> {
@@ -211,26 +215,15 @@ async function keepClaim(
   }
 }
 
-async function record(
-  deps: Deps,
-  token: StepToken,
-  claim: string,
-  event: StepEvent,
-  persist: Persist,
-): Promise<LongStepResult> {
+async function record(deps: Deps, work: StepWork, claim: string, event: StepEvent): Promise<LongStepResult> {
   switch (event.type) {
     case 'StepCompleted':
-      return settle(deps, token, persist, 'step', {
-        kind: 'completed',
-        result: event.result ?? null,
-        isError: false,
-        ...defined({ isVoid: event.result === undefined ? true : undefined }),
-      });
+      return settleStep(deps, work, completed(event.result));
     case 'StepFailed':
-      return settle(deps, token, persist, 'step', failure(event.error), { onlyIfWriterIs: claim });
+      return settleStep(deps, work, failed(event.error), { onlyIfWriterIs: claim });
     case 'StepAttemptFailed': {
-      const { runId, waitId } = token;
-      const failed = {
+      const { runId, waitId } = work.token;
+      const failure = {
         claim,
         writerId: deps.random.hex(16),
         step: {
@@ -242,31 +235,39 @@ async function record(
         },
         dueAtMs: event.retryAtMs,
       };
-      if (!(await persist(() => deps.store.recordStepFailure(runId, waitId, failed)))) return 'lost';
+      if (!(await work.persist(() => deps.store.recordStepFailure(runId, waitId, failure)))) return 'lost';
       await stepAt(deps, { runId, waitId, dueAtMs: event.retryAtMs }, event.retryAtMs);
       return 'failed';
     }
   }
 }
 
-function failure(error: StoredError): Settlement['outcome'] {
-  return { kind: 'failed', error };
+const timeout: StepEnd = { by: 'timeout', outcome: { kind: 'timed_out' } };
+
+function failed(error: StoredError): StepEnd {
+  return { by: 'step', outcome: { kind: 'failed', error } };
 }
 
-async function settle(
+function completed(result: JsonValue | undefined): StepEnd {
+  const isVoid = result === undefined ? true : undefined;
+  return {
+    by: 'step',
+    outcome: { kind: 'completed', result: result ?? null, isError: false, ...defined({ isVoid }) },
+  };
+}
+
+async function settleStep(
   deps: Deps,
-  { runId, waitId }: StepToken,
-  persist: Persist,
-  by: 'step' | 'timeout',
-  outcome: Settlement['outcome'],
-  options: {
+  { token: { runId, waitId }, persist }: StepWork,
+  end: StepEnd,
+  guard: {
     readonly onlyIfDeadlineIs?: EpochMs;
     readonly onlyIfWriterIs?: string;
     readonly onlyIfDueIs?: EpochMs;
   } = {},
 ): Promise<LongStepResult> {
-  const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
-  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, options));
+  const settlement = newSettlement(deps, end);
+  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, guard));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';

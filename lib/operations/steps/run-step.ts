@@ -22,18 +22,25 @@ interface StepSoFar {
   readonly deadlineAtMs?: EpochMs | undefined;
 }
 
+/** An attempt of a step that is to be made. */
+interface StepAttempt {
+  readonly runId: RunId;
+  readonly step: RunStep;
+  readonly soFar: StepSoFar;
+  /** Ends the attempt when nobody waits for it any more. */
+  readonly abandon: AbortSignal;
+}
+
 /**
- * Runs one attempt of a step, in a turn or in a worker, and says what happened. Never throws; `abandon` ends the attempt
- * when nobody waits for it any more. `onReport` is given what the attempt reports.
+ * Runs one attempt of a step, in a turn or in a worker, and says what happened. Never throws. `onReport` is given what the
+ * attempt reports.
  */
 export async function runStep(
   deps: Deps,
-  runId: RunId,
-  soFar: StepSoFar,
-  step: RunStep,
-  abandon: AbortSignal,
+  attempted: StepAttempt,
   onReport: (progress: JsonValue) => void = () => undefined,
 ): Promise<StepEvent> {
+  const { runId, soFar, step } = attempted;
   const { waitId } = step;
   const attempt = soFar.failedAttempts + 1;
   let { progress } = soFar;
@@ -42,7 +49,7 @@ export async function runStep(
     onReport(progress);
   };
   try {
-    const given = await attemptStep(deps, runId, soFar, step, abandon, report);
+    const given = await attemptStep(deps, attempted, report);
     const result = storable(step, 'result', given, payloadMaxBytes);
     return {
       type: 'StepCompleted',
@@ -55,7 +62,7 @@ export async function runStep(
     const thrown = readable(raw);
     const atMs = deps.clock.nowMs();
     const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown);
-    const retryAtMs = nextAttemptAtMs(deps, soFar, step, thrown, atMs);
+    const retryAtMs = nextAttemptAtMs(deps, attempted, thrown, atMs);
     if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
     deps.log.info('step attempt failed', { runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
     return {
@@ -72,8 +79,7 @@ export async function runStep(
 
 function nextAttemptAtMs(
   deps: Deps,
-  soFar: StepSoFar,
-  step: RunStep,
+  { soFar, step }: StepAttempt,
   thrown: unknown,
   nowMs: EpochMs,
 ): EpochMs | undefined {
@@ -101,10 +107,7 @@ function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
 
 async function attemptStep(
   deps: Deps,
-  runId: RunId,
-  soFar: StepSoFar,
-  step: RunStep,
-  abandon: AbortSignal,
+  { runId, soFar, step, abandon }: StepAttempt,
   report: (progress: JsonValue) => void,
 ): Promise<unknown> {
   let timedOut: AbortController | undefined;

@@ -6,18 +6,18 @@ import type { RunHead } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { dueSince, isToldOf, tryToPublish, type Outbox } from './outbox.js';
 
+interface Block {
+  /** The last commit that is known. */
+  readonly seq: number;
+  readonly error: StoredError;
+  readonly outbox?: Outbox | undefined;
+}
+
 /**
- * Says on the head, as known from commit `seq`, why the run cannot go on, and sets its marker to a later look, ever more
- * seldom. False: a newer commit's marker stands. What the run has to tell is published before, and that it is blocked, once
+ * Says on the head why the run cannot go on, and sets its marker to a later look, less and less often. False: a newer commit's marker stands. What the run has to tell is published before, and that it is blocked, once
  * for as long as it is; what the bus does not take is tried again with the next sweep.
  */
-export async function blockRun(
-  deps: Deps,
-  head: RunHead,
-  seq: number,
-  error: StoredError,
-  outbox?: Outbox,
-): Promise<boolean> {
+export async function blockRun(deps: Deps, head: RunHead, { seq, error, outbox }: Block): Promise<boolean> {
   const { runId, workflow, blocked } = head;
   const nowMs = deps.clock.nowMs();
   const since = blocked?.details?.['sinceMs'];

@@ -1,28 +1,15 @@
-import { defined } from '../../base/defined.js';
-import pLimit from 'p-limit';
-import { isEngineError, isUnreadable, storedError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
-import {
-  cancelReserveMs,
-  cancelsInParallel,
-  lostStartReserveMs,
-  turnReserveMs,
-  writesInParallel,
-} from '../../base/limits.js';
+import { childOutcome } from '../../decide/child-outcome.js';
 import type { RunOutcome } from '../../history/event.js';
-import { foldHistory, type RunState } from '../../history/run-state.js';
-import type { TokenOutcome } from '../../history/settlement.js';
-import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../../history/records.js';
-import { workflowOf } from '../../workflow/app.js';
+import type { RunHead, RunRecords, TokenRecord } from '../../history/records.js';
+import { foldHistory } from '../../history/run-state.js';
 import type { Deps } from '../deps.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
-import { Outbox, unpublishedOf } from './outbox.js';
-import { putInInbox } from '../requests/send-to-inbox.js';
-import { settleInTime } from '../settle-in-time.js';
-import { validInput } from '../requests/start-run.js';
-import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
+import { startNextRun } from './next-run.js';
+import { Outbox, unpublishedOf } from './outbox.js';
+import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
 
 const closeAttempts = 8;
 
@@ -73,15 +60,6 @@ async function closeWaits(
   );
 }
 
-/** A write whose answer shows an item that this deployment cannot read has been made. */
-async function evenIfUnreadable(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-  }
-}
-
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
   const atMs = deps.clock.nowMs();
   return deps.store.commitEnd(
@@ -108,7 +86,7 @@ export async function afterEnd(
   const state = foldHistory(records.commits);
   if (!state.ended || state.ending === undefined) return;
   if (state.ending.status === 'continued') {
-    if (!(await startNextRun(deps, records, state, state.ending, limits))) return wakeRun(deps, runId);
+    if (!(await startNextRun(deps, records, { state, ending: state.ending }, limits))) return wakeRun(deps, runId);
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
@@ -132,207 +110,11 @@ export function isMarked({ head, tokens, inbox }: RunRecords): boolean {
   return [head, ...tokens, ...inbox].some(({ dueAtMs }) => dueAtMs !== undefined);
 }
 
-/**
- * The run that this one goes on as: first what was accepted and reached nobody, unread signals and unheard cancels, in the
- * order of the log; then its head. Each is put if absent. False: there are more than there was time for.
- */
-async function startNextRun(
-  deps: Deps,
-  { head, inbox }: RunRecords,
-  state: RunState,
-  { nextRunId, input }: Extract<RunOutcome, { status: 'continued' }>,
-  limits: TurnLimits,
-): Promise<boolean> {
-  const byId = new Map(inbox.map((item) => [item.inboxId, item]));
-  const unheard = new Set(state.unheard);
-  const handedOn = [...state.takenInbox]
-    .filter((inboxId) => state.unreadSignals.has(inboxId) || unheard.has(inboxId))
-    .map((inboxId) => byId.get(inboxId))
-    .filter((item) => item !== undefined);
-  if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;
-  const version = deps.app.workflows.get(head.workflow)?.version ?? head.version;
-  const nextInput = await inputOfNext(deps, { workflow: head.workflow, version }, input);
-  const nowMs = deps.clock.nowMs();
-  const next: RunHead = {
-    runId: nextRunId,
-    workflow: head.workflow,
-    version,
-    status: 'running',
-    ...nextInput,
-    // Of the last one, so that a repeat of this effect makes the same head.
-    seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
-    createdAtMs: nowMs,
-    ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent, tags: head.tags }),
-    previousRunId: head.runId,
-    inboxCount: handedOn.length,
-    dueSeq: 0,
-    blocks: 0,
-    ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
-    dueAtMs: nowMs,
-  };
-  const { created } = await deps.store.createRun(next, deps.random.hex(16));
-  if (created) await wakeRun(deps, nextRunId);
-  return true;
-}
-
-async function seedInbox(
-  deps: Deps,
-  runId: RunId,
-  items: readonly InboxRecord[],
-  limits: TurnLimits,
-): Promise<boolean> {
-  // A turn before this one may have put some; as few as these are put again sooner than looked for.
-  const there =
-    items.length <= writesInParallel
-      ? new Set<string>()
-      : new Set((await deps.store.readInboxKinds(runId)).map(({ inboxId }) => inboxId));
-  const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
-  return whileThereIsTime(limits, left, async ([position, item]) => {
-    await deps.store.seedInbox({ ...item, runId, position });
-  });
-}
-
-/** Does it for all of them, some at a time. False: there was not enough time for that. */
-async function whileThereIsTime<One>(
-  limits: TurnLimits,
-  all: readonly One[],
-  act: (one: One) => Promise<void>,
-): Promise<boolean> {
-  const limit = pLimit(writesInParallel);
-  const done = await Promise.all(
-    all.map((one) =>
-      limit(async () => {
-        if (limits.remainingMs() < turnReserveMs) return false;
-        await act(one);
-        return true;
-      }),
-    ),
-  );
-  return done.every(Boolean);
-}
-
-/** Removes the markers of requests that need none any more. False: there was not enough time for all. */
-export async function releaseInbox(
-  deps: Deps,
-  runId: RunId,
-  inbox: readonly InboxRecord[],
-  limits: TurnLimits,
-): Promise<boolean> {
-  const marked = inbox.flatMap(({ inboxId, dueAtMs }) => (dueAtMs === undefined ? [] : [{ inboxId, dueAtMs }]));
-  return whileThereIsTime(limits, marked, ({ inboxId, dueAtMs }) =>
-    evenIfUnreadable(deps.store.clearInboxMarker(runId, inboxId, dueAtMs)),
-  );
-}
-
-/**
- * What the schema makes of the input, as at any start. An input that does not fit is the end of the next run, which fails
- * with it: this one has ended well, and nobody is there to be told.
- */
-async function inputOfNext(
-  deps: Deps,
-  next: Pick<RunHead, 'workflow' | 'version'>,
-  given: JsonValue | undefined,
-): Promise<Pick<RunHead, 'input' | 'inputError'>> {
-  const workflow = workflowOf(deps.app, next);
-  try {
-    // The code of a workflow that is not there now says what fits when it is back.
-    const input = workflow === undefined ? given : await validInput(deps, workflow, given);
-    return input === undefined ? {} : { input };
-  } catch (error) {
-    if (!isEngineError(error)) throw error;
-    const inputError = storedError(error.code, error.message, error.details);
-    return given === undefined ? { inputError } : { input: given, inputError };
-  }
-}
-
 /** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */
 async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
   if (head.parent === undefined) return;
   const { runId, waitId } = head.parent;
-  const settlement = {
-    writerId: deps.random.hex(16),
-    atMs: deps.clock.nowMs(),
-    by: 'child',
-    outcome: childOutcome(head, outcome),
-  } as const;
-  const { settled, timedOut } = await settleInTime(deps, runId, waitId, settlement);
+  const settlement = newSettlement(deps, { by: 'child', outcome: childOutcome(head, outcome) });
+  const { settled, timedOut } = await settleInTime(deps, head.parent, settlement);
   if (settled || timedOut) await wakeRunFor(deps, runId, { waitId });
-}
-
-function childOutcome(head: RunHead, outcome: RunOutcome): TokenOutcome {
-  if (outcome.status === 'completed') return { kind: 'completed', result: outcome.result ?? null, isError: false };
-  const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';
-  const details: Record<string, JsonValue> = { childRunId: head.runId, status: outcome.status };
-  if (outcome.status === 'failed') details['error'] = outcome.error as unknown as JsonValue;
-  return {
-    kind: 'failed',
-    error: storedError('CHILD_FAILED', `child "${head.workflow}" ${outcome.status}${why}`, details),
-  };
-}
-
-/**
- * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
- * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay; or others
- * stand there by now, such as that of a handle which was left meanwhile.
- */
-export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
-  const limit = pLimit(cancelsInParallel);
-  const released = await Promise.all(tokens.map((token) => limit(() => releaseToken(deps, token, limits))));
-  return released.every(Boolean);
-}
-
-async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
-  if (needsStop(token)) {
-    // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
-    const isToBeFound = token.server !== undefined && token.handle === undefined;
-    if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
-    if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;
-    const stopped = await stopRemote(deps, token, limits);
-    if (stopped === 'later') return false;
-    return clearMarker(deps, stopped.token ?? token, stopped);
-  }
-  return clearMarker(deps, token);
-}
-
-/** Counts a token that cannot be read as done: nothing more of it can be looked at. */
-async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}): Promise<boolean> {
-  const { runId, waitId, dueAtMs, handle } = token;
-  if (dueAtMs === undefined) return true;
-  try {
-    return await deps.store.clearTokenMarker(runId, waitId, { dueAtMs, hasHandle: handle !== undefined }, stopped);
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    return true;
-  }
-}
-
-/** Why a child was stopped. */
-export const parentGone = 'the parent no longer waits for it';
-
-/** The wait ended, and what it waited for may not have: it ended first, or its start came to an end afterwards. */
-export function needsStop({ settlement, child, server, leftAtMs }: TokenRecord): boolean {
-  const kind = settlement?.outcome.kind;
-  if (settlement !== undefined && leftAtMs !== undefined) return true;
-  const endedFirst = kind === 'run_ended' || kind === 'timed_out' || kind === 'abandoned';
-  return endedFirst && (child !== undefined || server !== undefined);
-}
-
-/** False: the child is about to go on as another run, which is to be stopped when it is there. */
-async function stopChild(
-  deps: Deps,
-  { waitId }: TokenRecord,
-  child: NonNullable<TokenRecord['child']>,
-): Promise<boolean> {
-  if (child.parentClose === 'abandon') return true;
-  const atMs = deps.clock.nowMs();
-  // One whose head is still to come sees in its first turn that nobody waits for it.
-  const answer = await putInInbox(deps, {
-    runId: child.runId,
-    inboxId: `${child.parentClose}-parent-${waitId}`,
-    kind: child.parentClose,
-    reason: parentGone,
-    atMs,
-    dueAtMs: atMs,
-  });
-  return answer !== 'next_not_found';
 }

@@ -39,7 +39,7 @@ export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): 
     const seq = (await deps.store.readLastSeq(runId)) + 1;
     const ending = { type: 'RunEnding', atMs: deps.clock.nowMs(), outcome } as const;
     const commit = { seq, writerId: deps.random.hex(16), events: [...events, ending] };
-    if (!(await committed(deps, runId, commit, head.inboxCount, outcome))) continue;
+    if (!(await isCommitted(() => deps.store.commitEnding(runId, commit, head.inboxCount, outcome)))) continue;
     deps.log.warn('run stopped: its turn could not go on', { runId, status: outcome.status });
     await finishRun(deps, runId, limits, read);
     return true;
@@ -72,15 +72,9 @@ function isStop(outcome: RunOutcome | undefined): boolean {
   return outcome?.status === 'terminated' || (outcome?.status === 'failed' && outcome.error.code === 'RUN_TIMED_OUT');
 }
 
-async function committed(
-  deps: Deps,
-  runId: RunId,
-  commit: Parameters<Deps['store']['commitEnding']>[1],
-  inboxCount: number,
-  outcome: RunOutcome,
-): Promise<boolean> {
+async function isCommitted(write: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await deps.store.commitEnding(runId, commit, inboxCount, outcome);
+    return await write();
   } catch (error) {
     // Refused, and what it was refused because of cannot be read; or nobody knows. What is there decides.
     if (!isUnreadable(error) && !hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;

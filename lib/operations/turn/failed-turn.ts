@@ -9,11 +9,12 @@ import {
 import type { RunId } from '../../base/ids.js';
 import { cutUtf8 } from '../../base/json.js';
 import { failedTurnsMax, failedTurnsWindowMs, failureTextBytes } from '../../base/limits.js';
-import type { RunGlance, RunHead } from '../../history/records.js';
+import type { RunGlance } from '../../history/records.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from '../deps.js';
-import { releaseInbox } from './end-run.js';
+import { releaseInbox } from './release-markers.js';
 import { endStopped } from './end-stopped.js';
+import { skipUnreadable } from '../skip-unreadable.js';
 import type { TurnLimits } from '../turn-limits.js';
 
 /** Trouble that lies in the run itself: another delivery of the message would meet it again. */
@@ -83,15 +84,9 @@ function failure({ name, message, stack = '' }: Error, count: number): StoredErr
  * head that cannot be read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
  */
 async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnLimits): Promise<void> {
-  let head: RunHead | undefined;
-  try {
-    head = await deps.store.readHead(runId);
-  } catch (unreadable) {
-    if (!isUnreadable(unreadable)) throw unreadable;
-    deps.log.warn('run skipped: it cannot be read', { runId, code: unreadable.code, reason: unreadable.message });
-  }
+  const head = await skipUnreadable(deps, 'run', { runId }, () => deps.store.readHead(runId));
   if (head === undefined) return;
-  if (!(await blockRun(deps, head, head.dueSeq, error))) return;
+  if (!(await blockRun(deps, head, { seq: head.dueSeq, error }))) return;
   try {
     await releaseInbox(deps, runId, await deps.store.readInboxKinds(runId), limits);
   } catch (unreadable) {

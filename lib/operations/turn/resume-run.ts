@@ -3,7 +3,7 @@ import type { News } from '../../queue/queue.js';
 import type { RunHead, RunRecords } from '../../history/records.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
-import type { KnownRun } from './known-run.js';
+import { RunInHand } from './run-in-hand.js';
 import { newRequests } from '../../decide/new-events.js';
 import type { WarmRun } from '../warm-runs.js';
 
@@ -18,7 +18,7 @@ export async function resumeRun(
   deps: Deps,
   runId: RunId,
   news: readonly News[] | undefined,
-): Promise<KnownRun | 'done' | undefined> {
+): Promise<RunInHand | 'done' | undefined> {
   const warm = deps.warmRuns?.take(runId);
   if (warm === undefined) return undefined;
   const { state, tokens, inbox, execution } = warm;
@@ -34,7 +34,7 @@ export async function resumeRun(
   const { publishedSeq = 0 } = newer.head;
   // Somebody else may have published them.
   const unpublished = warm.unpublished?.filter(({ seq }) => seq > publishedSeq);
-  return { head: newer.head, state, tokens, inbox, execution, commits: [], unpublished };
+  return new RunInHand({ head: newer.head, state, tokens, inbox, warm: execution, commits: [], unpublished });
 }
 
 /**

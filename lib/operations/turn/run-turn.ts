@@ -1,20 +1,22 @@
 import { EngineError, hasCode } from '../../base/errors.js';
-import { late } from '../../base/late.js';
 import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
-import type { News, TurnMessage, UnharmedStart } from '../../queue/queue.js';
+import type { News, TurnMessage } from '../../queue/queue.js';
 import type { RunRecords } from '../../history/records.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
+import { GaveUp } from './commit.js';
+import { Effects } from './effects.js';
 import { afterEnd, finishRun, isMarked } from './end-run.js';
 import { foldHistory, type OpenTokenWait, type RunState } from '../../history/run-state.js';
 import type { TurnLimits } from '../turn-limits.js';
-import { knownRun } from './known-run.js';
+import { loadRareParts } from './load-rare-parts.js';
 import { unpublishedOf } from './outbox.js';
+import { Pass } from './pass.js';
+import { PassContext, type TurnOptions } from './pass-context.js';
+import { RunInHand } from './run-in-hand.js';
 import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
-import { Turn } from './turn.js';
-import { GaveUp, TurnWork } from './work-under-way.js';
 import { handOver } from '../wake.js';
 
 /**
@@ -25,11 +27,11 @@ import { handOver } from '../wake.js';
  * that died.
  */
 export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimits): Promise<void> {
-  const work = new TurnWork();
+  const effects = new Effects();
   try {
-    await runPasses(deps, message, limits, work);
+    await runPasses(deps, message, limits, effects);
   } finally {
-    work.abandonSteps();
+    effects.abandonSteps();
   }
 }
 
@@ -37,7 +39,7 @@ async function runPasses(
   deps: Deps,
   { runId, news, unharmed }: TurnMessage,
   limits: TurnLimits,
-  work: TurnWork,
+  effects: Effects,
 ): Promise<void> {
   const turnId = deps.random.hex(16);
   const called = new Set<string>();
@@ -49,10 +51,10 @@ async function runPasses(
     }
     try {
       if (pass === 0 && (await isOver(deps, runId, news))) return;
-      if (await runPass(deps, runId, { turnId, called, limits, news, work, unharmed })) return;
+      if (await runPass(deps, runId, { turnId, called, limits, news, effects, unharmed })) return;
     } catch (error) {
-      const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !work.isEmpty);
-      if (isInHand) return giveUp(deps, runId, work, error);
+      const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !effects.isEmpty);
+      if (isInHand) return giveUp(deps, runId, effects, error);
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
       if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failed(deps, runId, error, limits);
       // The write may or may not be in the log: what is there decides.
@@ -60,23 +62,20 @@ async function runPasses(
     }
   }
   const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
-  if (work.isEmpty) throw lost;
-  await giveUp(deps, runId, work, lost);
+  if (effects.isEmpty) throw lost;
+  await giveUp(deps, runId, effects, lost);
 }
 
-/** Needed when a turn has failed: the others begin sooner without it. */
-export const loadFailedTurn = late(() => import('./failed-turn.js'));
-
 async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
-  const { failedTurn } = await loadFailedTurn();
+  const { failedTurn } = await loadRareParts();
   return failedTurn(deps, runId, error, limits);
 }
 
 /** What is under way ends first, so that nobody does it a second time meanwhile. */
-async function giveUp(deps: Deps, runId: RunId, work: TurnWork, error: Error): Promise<void> {
+async function giveUp(deps: Deps, runId: RunId, effects: Effects, error: Error): Promise<void> {
   deps.log.warn('turn gives up: the store does not take what it has done', { runId, error });
-  await work.allEnd();
-  await handOver(deps, runId, work.unharmed());
+  await effects.allEnd();
+  await handOver(deps, runId, effects.unharmed());
 }
 
 /**
@@ -90,22 +89,17 @@ async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefine
   return head !== undefined && isDone(head);
 }
 
-interface PassOptions {
-  readonly turnId: string;
-  readonly called: Set<string>;
-  readonly limits: TurnLimits;
+interface PassOptions extends TurnOptions {
   readonly news?: readonly News[] | undefined;
-  readonly work: TurnWork;
-  readonly unharmed?: readonly UnharmedStart[] | undefined;
 }
 
 /** False: another owner or an unknown result came in between, read again. */
 async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
   // The first read is as good as the message; later ones have work in hand that would be lost.
-  const read: Persist = options.work.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
+  const read: Persist = options.effects.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
   const warm = await read(() => resumeRun(deps, runId, options.news));
   if (warm === 'done') return true;
-  if (warm !== undefined) return new Turn(deps, warm, options).run(workflowOf(deps.app, warm.head));
+  if (warm !== undefined) return goOn(deps, warm, options);
   const records = await read(() => deps.store.readRun(runId));
   if (records === undefined) {
     deps.log.warn('turn for an unknown run', { runId });
@@ -122,9 +116,11 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
     await finishRun(deps, runId, options.limits);
     return true;
   }
-  return new Turn(deps, knownRun(records, state, unpublishedOf(deps, records)), options).run(
-    workflowOf(deps.app, records.head),
-  );
+  return goOn(deps, RunInHand.ofRecords(records, state, unpublishedOf(deps, records)), options);
+}
+
+async function goOn(deps: Deps, run: RunInHand, options: TurnOptions): Promise<boolean> {
+  return new Pass(new PassContext(deps, run, options)).run(workflowOf(deps.app, run.head));
 }
 
 /**

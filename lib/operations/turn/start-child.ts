@@ -8,8 +8,14 @@ import type { RunHead, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
 import { newHead } from '../requests/start-run.js';
-import { settleInTime } from '../settle-in-time.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRun } from '../wake.js';
+
+interface ChildToStart {
+  readonly parent: RunHead;
+  readonly wait: OpenChild;
+  readonly command: StartChild;
+}
 
 export interface ChildResult {
   /** The token item as it is now. */
@@ -23,9 +29,7 @@ export interface ChildResult {
  */
 export async function startChild(
   deps: Deps,
-  parent: RunHead,
-  wait: OpenChild,
-  command: StartChild,
+  { parent, wait, command }: ChildToStart,
   persist: Persist,
 ): Promise<ChildResult> {
   const { waitId } = wait;
@@ -57,13 +61,8 @@ export async function startChild(
       status: 'failed',
       error: cause,
     });
-    const settlement = {
-      writerId: deps.random.hex(16),
-      atMs: deps.clock.nowMs(),
-      by: 'start',
-      outcome: { kind: 'failed', error: failed },
-    } as const;
-    const settled = await persist(() => settleInTime(deps, parent.runId, waitId, settlement));
+    const settlement = newSettlement(deps, { by: 'start', outcome: { kind: 'failed', error: failed } });
+    const settled = await persist(() => settleInTime(deps, { runId: parent.runId, waitId }, settlement));
     return { token: settled.token ?? token };
   }
   const writerId = deps.random.hex(16);

@@ -4,7 +4,8 @@ import { followIntervalMs, followMaxMs } from '../../base/limits.js';
 import type { RunOutcome } from '../../history/event.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
-import { showRun } from './read-runs.js';
+import { runNotFound } from '../load-run.js';
+import { showRun } from './show-run.js';
 
 /** How a run ended, or the last of those that it went on as: `runId` is that one's. */
 export interface FinalOutcome {
@@ -20,11 +21,11 @@ export interface FinalOutcome {
 export async function awaitOutcome(deps: Deps, runId: RunId, waitMs: number): Promise<FinalOutcome | undefined> {
   if (!(waitMs >= 0 && waitMs <= followMaxMs))
     throw new EngineError('INPUT_INVALID', `a run is waited for at most ${followMaxMs / 1000} s at a time`);
-  if (!isRunId(runId)) throw notFound();
+  if (!isRunId(runId)) throw runNotFound();
   const untilMs = deps.clock.nowMs() + waitMs;
   for (let lastRunId = runId; ;) {
     const chain = await chainOf(deps, lastRunId);
-    if (chain === undefined) throw notFound();
+    if (chain === undefined) throw runNotFound();
     lastRunId = chain.head.runId;
     if (!chain.isUnderWay) {
       const { outcome } = await showRun(deps, lastRunId);
@@ -34,8 +35,4 @@ export async function awaitOutcome(deps: Deps, runId: RunId, waitMs: number): Pr
     if (leftMs <= 0) return undefined;
     await deps.delay(Math.min(followIntervalMs, leftMs));
   }
-}
-
-function notFound(): EngineError {
-  return new EngineError('RUN_NOT_FOUND', 'no run has this id');
 }

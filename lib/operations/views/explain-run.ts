@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import type { Deps } from '../deps.js';
-import { type RunView, showRun } from './read-runs.js';
+import { type RunView, showRun } from './show-run.js';
 
 /** Why a run is where it is: what it waits for, what holds it up, how it ended. */
 export type RunExplanation = Pick<

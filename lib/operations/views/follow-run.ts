@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { isRunId, type RunId, type WaitId } from '../../base/ids.js';
+import type { RunId, WaitId } from '../../base/ids.js';
 import { jsonBytes } from '../../base/json-limit.js';
 import {
   followedTasksMax,
@@ -18,8 +18,9 @@ import { foldHistory, type OpenRemoteTask } from '../../history/run-state.js';
 import type { RemoteTaskTransport, WatchEvent } from '../../remote/transport.js';
 import type { RunRecords, RunStatus, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { type ExportedEvent, exportEvents } from './read-runs.js';
-import { whenFree } from '../when-free.js';
+import { loadRun } from '../load-run.js';
+import { type ExportedEvent, exportEvents } from './read-history.js';
+import { whenAdmitted } from '../admission.js';
 
 export interface FollowQuery {
   /** Only what came after the commit of this number. Default 0: from the start. */
@@ -50,8 +51,7 @@ export interface RunNews {
 export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 0 }: FollowQuery): Promise<RunNews> {
   if (!(waitMs >= 0 && waitMs <= followMaxMs))
     throw new EngineError('INPUT_INVALID', `a run is followed for at most ${followMaxMs / 1000} s at a time`);
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
-  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  const records = await loadRun(deps, runId);
   const first = newsOf(records, after, []);
   if (first.events.length > 0 || waitMs === 0 || hasEnded(first.status)) return first;
 
@@ -105,12 +105,21 @@ async function watchTasks(
     .filter((wait): wait is OpenRemoteTask => wait.kind === 'remoteTask' && wait.watch)
     .slice(0, followedTasksMax);
   let bytes = 0;
-  const add = (wait: OpenRemoteTask, event: WatchEvent): void => {
-    bytes += jsonBytes(event);
-    if (signal.aborted || progress.length >= progressEventsMax || bytes > progressEventsMaxBytes) return;
-    progress.push({ waitId: wait.waitId, server: wait.server, atMs: deps.clock.nowMs(), ...event });
+  const watch = ({ waitId, server }: OpenRemoteTask): Promise<void> => {
+    const onEvent = (event: WatchEvent): void => {
+      bytes += jsonBytes(event);
+      if (signal.aborted || progress.length >= progressEventsMax || bytes > progressEventsMaxBytes) return;
+      progress.push({ waitId, server, atMs: deps.clock.nowMs(), ...event });
+    };
+    return watchTask(deps, byWait.get(waitId), onEvent, signal);
   };
-  await Promise.all(watched.map((wait) => watchTask(deps, wait, byWait.get(wait.waitId), add, signal)));
+  await Promise.all(watched.map(watch));
+}
+
+interface WatchedTask {
+  readonly transport: RemoteTaskTransport;
+  readonly handle: RemoteTaskHandle;
+  readonly pollHintMs: number | undefined;
 }
 
 /**
@@ -119,9 +128,7 @@ async function watchTasks(
  */
 async function watchByReading(
   deps: Deps,
-  transport: RemoteTaskTransport,
-  handle: RemoteTaskHandle,
-  pollHintMs: number | undefined,
+  { transport, handle, pollHintMs }: WatchedTask,
   onEvent: (event: WatchEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -137,7 +144,8 @@ async function watchByReading(
   for (;;) {
     await deps.delay(pauseMs, signal);
     if (signal.aborted) return;
-    const tried = await Promise.race([whenFree(deps, handle.server, 'read', () => transport.get(handle)), aborted]);
+    const read = { server: handle.server, purpose: 'read' } as const;
+    const tried = await Promise.race([whenAdmitted(deps, read, () => transport.get(handle)), aborted]);
     if (tried?.kind !== 'done' || tried.result.kind !== 'working') return;
     const { state, note, pollAfterMs } = tried.result;
     const said = `${state}\n${note ?? ''}`;
@@ -149,20 +157,16 @@ async function watchByReading(
 
 async function watchTask(
   deps: Deps,
-  wait: OpenRemoteTask,
   token: TokenRecord | undefined,
-  add: (wait: OpenRemoteTask, event: WatchEvent) => void,
+  onEvent: (event: WatchEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const handle = token?.handle;
   if (handle === undefined || !Object.hasOwn(deps.app.servers, handle.server)) return;
-  const onEvent = (event: WatchEvent): void => {
-    add(wait, event);
-  };
   try {
     const transport = deps.transports.get(handle.server);
     if (transport.watch === undefined)
-      await watchByReading(deps, transport, handle, token?.pollHintMs, onEvent, signal);
+      await watchByReading(deps, { transport, handle, pollHintMs: token?.pollHintMs }, onEvent, signal);
     else await transport.watch(handle, onEvent, signal);
   } catch (error) {
     deps.log.warn('remote task not watched', { server: handle.server, error });

@@ -1,6 +1,5 @@
 import { defined } from '../../base/defined.js';
 import pLimit from 'p-limit';
-import { EngineError, isUnreadable } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import { externalPageRuns, runsReadInParallel } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
@@ -8,7 +7,9 @@ import { foldHistory } from '../../history/run-state.js';
 import type { RunRecords } from '../../history/records.js';
 import { readLastRun } from '../chain.js';
 import type { Deps } from '../deps.js';
-import { listRuns } from './read-runs.js';
+import { runNotFound } from '../load-run.js';
+import { skipUnreadable } from '../skip-unreadable.js';
+import { listRuns } from './list-runs.js';
 
 /** An open external wait of a run that is no question, with the capability to settle it. */
 export interface ExternalWait {
@@ -37,7 +38,7 @@ export interface ExternalWaitPage {
  */
 export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
   const records = await readLastRun(deps, runId);
-  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  if (records === undefined) throw runNotFound();
   return openWaits(deps, records);
 }
 
@@ -59,14 +60,8 @@ export async function listExternalWaits(deps: Deps, after?: string): Promise<Ext
 }
 
 async function readableWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
-  try {
-    const records = await deps.store.readRun(runId);
-    return records === undefined ? [] : openWaits(deps, records);
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    deps.log.warn('run skipped: it cannot be read', { runId, code: error.code, reason: error.message });
-    return [];
-  }
+  const records = await skipUnreadable(deps, 'run', { runId }, () => deps.store.readRun(runId));
+  return records === undefined ? [] : openWaits(deps, records);
 }
 
 function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords): readonly ExternalWait[] {

@@ -3,7 +3,7 @@ import type { RunId } from '../../base/ids.js';
 import { utf8Bytes } from '../../base/json.js';
 import { historyPageBytes, historyPageEvents } from '../../base/limits.js';
 import type { Deps } from '../deps.js';
-import { type ExportedEvent, type HistoryView, readHistory } from './read-runs.js';
+import { type ExportedEvent, type HistoryView, readHistory } from './read-history.js';
 
 export interface HistoryQuery {
   /** Only commits after the one of this number. Default 0: from the start. */

@@ -4,6 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import { queryTimeoutMs } from '../../base/limits.js';
 import { readLastRun } from '../chain.js';
 import type { Deps } from '../deps.js';
+import { runNotFound } from '../load-run.js';
 import { replayRecords } from '../replay-run.js';
 
 export interface QueryAnswer {
@@ -27,7 +28,7 @@ export async function queryRun(
 ): Promise<QueryAnswer> {
   const untilMs = deps.clock.nowMs() + queryTimeoutMs;
   const records = await readLastRun(deps, runId);
-  if (records === undefined) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
+  if (records === undefined) throw runNotFound();
   const execution = await replayRecords(deps, records, untilMs);
   if (execution.status.kind === 'blocked') {
     const { code, message, details } = execution.status.error;

@@ -7,7 +7,7 @@ import { silentLog } from '../../base/log.js';
 import { Execution } from '../../replay/execution.js';
 import { type App, workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
-import type { HistoryView } from './read-runs.js';
+import type { HistoryView } from './read-history.js';
 
 export type ReplayedHistory =
   /** The code asks for what the history has. `outcome`: where it ended, if it did. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inboxProblems, pauseProblems } from '../../../bench/soak/checks.js';
 import { makePlan, type PlannedRun, senders, signalsOf } from '../../../bench/soak/plan.js';
-import type { ExportedEvent } from '../../../lib/operations/views/read-runs.js';
+import type { ExportedEvent } from '../../../lib/operations/views/read-history.js';
 import { seeded } from '../../simulation/random.js';
 
 const inbox: PlannedRun & { readonly workflow: 'inbox' } = {

@@ -24,7 +24,7 @@ import { buildIndex } from '../../../examples/features/long-steps.js';
 import { importRows } from '../../../examples/features/steps.js';
 import { payment } from '../../../examples/features/tokens.js';
 import versionsApp, { appInMay, order as versionedOrder } from '../../../examples/features/versions.js';
-import { listRuns } from '../../../lib/operations/views/read-runs.js';
+import { listRuns } from '../../../lib/operations/views/list-runs.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 
 /** The workflows of an example, with servers that do as told. */

@@ -1,6 +1,9 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const park = 'lib/operations/turn/park.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const rest = 'lib/operations/turn/rest.ts';
+const runInHand = 'lib/operations/turn/run-in-hand.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const tickSchedules = 'lib/operations/schedules/tick-schedules.ts';
@@ -23,7 +26,7 @@ export const clausesMutants: readonly Mutant[] = [
     file: endRun,
     edits: [
       {
-        find: 'await settleInTime(deps, runId, waitId, settlement);',
+        find: 'await settleInTime(deps, head.parent, settlement);',
         replace: '{ timedOut: false, ...(await deps.store.settle(runId, waitId, settlement)) };',
       },
     ],
@@ -51,7 +54,7 @@ export const clausesMutants: readonly Mutant[] = [
     file: 'lib/operations/turn/start-child.ts',
     edits: [
       {
-        find: 'settleInTime(deps, parent.runId, waitId, settlement)',
+        find: 'settleInTime(deps, { runId: parent.runId, waitId }, settlement)',
         replace: 'deps.store.settle(parent.runId, waitId, settlement)',
       },
     ],
@@ -88,10 +91,10 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'pause-needs-the-workflow',
     rule: 'a blocked run is paused, whether its workflow is there or not',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'if (pausedUntilMs(this.#known, nowMs) !== undefined) return this.#pause(); if (workflow === undefined)',
+        find: 'if (pausedUntilMs(run, nowMs) !== undefined) return this.#pause(); if (workflow === undefined)',
         replace: 'if (workflow === undefined)',
       },
     ],
@@ -144,11 +147,11 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'refused-rest-without-wake',
     rule: 'a run that rests, and whose marker is refused because of a block, is looked at now',
-    file: turn,
+    file: rest,
     edits: [
       {
-        find: 'if (!isSet) await wakeRun(this.#deps, runId); await this.#clearMarkers(',
-        replace: 'void isSet; await this.#clearMarkers(',
+        find: 'if (!isSet) await wakeRun(deps, runId); await clearAllMarkers(',
+        replace: 'void isSet; await clearAllMarkers(',
       },
     ],
     caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner of a delayed run'),
@@ -158,14 +161,14 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'marker-of-another-owner',
     rule: 'an end does not count on a marker that the turn which took it in may still remove',
-    file: turn,
+    file: runInHand,
     edits: [{ find: '(!isTaken || this.#takenHere.has(id))', replace: '(isTaken || id !== "")' }],
     caughtBy: rules('standing-markers', 'marker of another owner'),
   },
   {
     name: 'marker-of-its-own',
     rule: 'an end counts on the markers of what its own turn took in',
-    file: turn,
+    file: runInHand,
     edits: [{ find: '(!isTaken || this.#takenHere.has(id))', replace: '(!isTaken || id === "")' }],
     caughtBy: rules('standing-markers', 'marker of its own'),
   },
@@ -174,11 +177,11 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'step-left-alone',
     rule: 'what a step under way gives is in the log before its run is said to be blocked',
-    file: turn,
+    file: park,
     edits: [
       {
-        find: 'await this.#work.allEnd(); const { results } = this.#work;',
-        replace: "await this.#work.allEnd('outside'); const { results } = this.#work;",
+        find: 'await effects.allEnd(); const { results } = effects;',
+        replace: `await effects.allEnd('outside'); const { results } = effects;`,
       },
     ],
     caughtBy: rules('turns', 'turn that is blocked during a step'),
@@ -237,7 +240,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'untaken-signals-hidden',
     rule: 'an accepted signal that no turn has taken in is listed as unread',
-    file: 'lib/operations/views/read-runs.ts',
+    file: 'lib/operations/views/show-run.ts',
     edits: [
       {
         find: '...untaken.filter(isSignal)]',

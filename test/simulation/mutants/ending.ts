@@ -105,8 +105,8 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'left-call-of-the-last-way',
     rule: 'A handle that the end of the run waits for is worth a commit.',
-    file: 'lib/operations/turn/turn.ts',
-    edits: [{ find: ' && this.#execution?.isLeaving !== true', replace: '' }],
+    file: 'lib/operations/turn/pass.ts',
+    edits: [{ find: ' && run.execution?.isLeaving !== true', replace: '' }],
     caughtBy: engine(
       'last-way',
       'what a workflow asks for on its last way and does not wait for (F05) F05 is begun where it outlives the run: a remote',
@@ -161,7 +161,7 @@ export const endingMutants: readonly Mutant[] = [
   {
     name: 'export-hides-a-missing-signal',
     rule: 'An export says that a signal is gone, so that its replay is refused.',
-    file: 'lib/operations/views/read-runs.ts',
+    file: 'lib/operations/views/read-history.ts',
     edits: [{ find: 'return { isMissing: true };', replace: 'return {};' }],
     caughtBy: engine('missing-items', 'a run of which an item is gone (F08) F08 answers no query'),
   },

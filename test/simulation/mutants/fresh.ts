@@ -11,7 +11,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'look-recorded-twice',
     rule: 'a look for a task that the log has is dropped from what is in hand',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: 'lib/operations/turn/effects.ts',
     edits: [{ find: 'isNext(wait, event) && event.look === (wait.look ?? 0) + 1', replace: 'isNext(wait, event)' }],
     caughtBy: rules('starting', 'asked for: a look that another turn has made'),
   },
@@ -19,7 +19,7 @@ export const freshMutants: readonly Mutant[] = [
     name: 'failure-of-lost-claim-settles',
     rule: 'the failure of an attempt settles the step only under its claim',
     file: 'lib/operations/steps/run-long-step.ts',
-    edits: [{ find: 'failure(event.error), { onlyIfWriterIs: claim })', replace: 'failure(event.error))' }],
+    edits: [{ find: 'failed(event.error), { onlyIfWriterIs: claim })', replace: 'failed(event.error))' }],
     caughtBy: rules('long-step-attempts', 'failure of an attempt whose worker was taken for dead'),
   },
   {
@@ -94,7 +94,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'held-start-before-retry',
     rule: 'a start that was held and then turned away waits for its pause',
-    file: 'lib/operations/turn/turn.ts',
+    file: 'lib/operations/turn/run-in-hand.ts',
     edits: [{ find: 'Math.max(heldUntilMs, wait.retryAtMs ?? 0)', replace: 'heldUntilMs' }],
     caughtBy: testsIn(
       'test/engine/server-protection.test.ts',
@@ -116,7 +116,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'handed-on-without-place',
     rule: 'what is handed on keeps its place',
-    file: 'lib/operations/turn/end-run.ts',
+    file: 'lib/operations/turn/next-run.ts',
     edits: [
       {
         find: 'seedInbox({ ...item, runId, position });',
@@ -147,14 +147,14 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'answer-without-time',
     rule: 'no answer is sent without the time for its request and the write after it',
-    file: 'lib/operations/turn/turn.ts',
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < answerReserveMs) return false;', replace: '' }],
+    file: 'lib/operations/turn/begin.ts',
+    edits: [{ find: 'if (limits.remainingMs() < answerReserveMs) return false;', replace: '' }],
     caughtBy: testsIn('test/engine/questions.test.ts', 'a remote task that asks (GB-02) is answered by a later turn'),
   },
   {
     name: 'attach-is-looked-for-at-stop',
     rule: 'a task that somebody else has started is not looked for by a start',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: 'lib/operations/remote-task/find-lost-start.ts',
     edits: [{ find: `if (request.kind === 'attach') return 'none';`, replace: '' }],
     caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
   },
@@ -264,7 +264,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'announced-by-another',
     rule: 'a step runs under a start of its own turn, the last one in the log',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: 'lib/operations/turn/effects.ts',
     edits: [
       {
         find: 'announced.attempt === failedAttempts + 1 && announced.begun === begun;',

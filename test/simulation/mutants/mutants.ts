@@ -14,12 +14,23 @@ import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const nextRun = 'lib/operations/turn/next-run.ts';
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
+const pollReply = 'lib/operations/remote-task/poll-reply.ts';
+const startAttempt = 'lib/operations/remote-task/start-attempt.ts';
+const callServer = 'lib/operations/remote-task/call-server.ts';
+const lookForTask = 'lib/operations/remote-task/look-for-task.ts';
+const lostStart = 'lib/decide/lost-start.ts';
+const rest = 'lib/operations/turn/rest.ts';
+const commits = 'lib/operations/turn/commit.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const begin = 'lib/operations/turn/begin.ts';
+const runInHand = 'lib/operations/turn/run-in-hand.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const remoteTarget = 'lib/operations/remote-task/remote-target.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const sighting = 'lib/decide/sighting.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
@@ -49,7 +60,7 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain(deps, start, attempt, token);',
+        find: 'if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain({ deps, start, number, token });',
         replace: '',
       },
     ],
@@ -58,7 +69,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'question-wake-not-repeated',
     rule: 'a read that shows questions which no turn has taken in sends the wake',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: '(token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)',
@@ -70,12 +81,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'questions-taken-first',
     rule: 'markers are moved last: questions count as taken in when the head has its marker',
-    file: turn,
+    file: rest,
     edits: [
-      { find: `await this.#takeQuestions(); await this.#clearMarkers(`, replace: `await this.#clearMarkers(` },
+      { find: 'await takeQuestions(pass); await clearMarkers(', replace: 'await clearMarkers(' },
       {
-        find: `const dueAtMs = this.#nextDueAtMs(); const marker = await this.#publish(dueAtMs);`,
-        replace: `await this.#takeQuestions(); const dueAtMs = this.#nextDueAtMs(); const marker = await this.#publish(dueAtMs);`,
+        find: 'const marker = await publish(pass, dueAtMs); const isNew',
+        replace: 'await takeQuestions(pass); const marker = await publish(pass, dueAtMs); const isNew',
       },
     ],
     caughtBy: rules('asking', 'questions taken last'),
@@ -93,17 +104,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-ending-event',
     rule: 'RunEnding is in the log before anything is closed',
-    file: turn,
+    file: commits,
     edits: [
       {
-        find: `const write = () => this.#deps.store.commitEnding(runId, commit, inboxCount, outcome);
-          if (!(await this.#decide(write, events))) return false;
-          this.#work.abandonSteps();
-          await finishRun(this.#deps, runId, this.#options.limits);
-          return true;`,
-        replace: `await Promise.all(
-            [...this.#state.openTokens.keys()].map((waitId) => this.#deps.store.close(runId, waitId, { writerId: this.#deps.random.hex(16), atMs, outcome: 'run_ended' })),
-          );`,
+        find: 'const write = () => deps.store.commitEnding(runId, commit, inboxCount, outcome); if (!(await decide(pass, write, events))) return false; effects.abandonSteps(); await finishRun(deps, runId, limits); return true;',
+        replace: `await Promise.all([...run.state.openTokens.keys()].map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs, outcome: 'run_ended' })));`,
       },
     ],
     caughtBy: rules('ending', 'ending event'),
@@ -246,14 +251,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'terminate-in-line',
     rule: 'terminate goes first',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'const terminate = this.#known.requests.find(isTerminate); if (terminate !== undefined) return this.#end(this.#takeIn(), terminated(terminate)); if (this.#head',
+        find: 'if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate)); if (run.isOverdue(nowMs))',
         replace:
-          'const terminate = this.#known.requests.find(isTerminate); if (terminate !== undefined && workflow === undefined) return this.#end(this.#takeIn(), terminated(terminate)); if (this.#head',
+          'if (terminate !== undefined && workflow === undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate)); if (run.isOverdue(nowMs))',
       },
-      { find: 'if (terminate !== undefined) return this.#end(events, terminated(terminate));', replace: '' },
+      {
+        find: 'if (terminate !== undefined) return commitEnd(this.#pass, events, terminated(terminate));',
+        replace: '',
+      },
     ],
     caughtBy: rules('ending', 'terminate goes first: the settlement'),
   },
@@ -261,23 +269,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
-    file: turn,
-    edits: [
-      { find: 'if (!committed) this.#work.takeBack(events.filter((event) => !this.#isOnItem(event)));', replace: '' },
-    ],
+    file: commits,
+    edits: [{ find: 'if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));', replace: '' }],
     caughtBy: rules('ending', 'results kept'),
   },
   {
     name: 'last-signals-unread',
     rule: 'a signal that was read on the last way is not handed on',
-    file: turn,
+    file: pass,
     edits: [{ find: 'execution.takeDerived(Infinity)', replace: 'execution.takeDerived(execution.lastRecordedWait)' }],
     caughtBy: simulation('continue as new at once', 20),
   },
   {
     name: 'signals-not-handed-on',
     rule: 'unread signals go on with the run',
-    file: endRun,
+    file: nextRun,
     edits: [
       { find: 'await deps.store.seedInbox({ ...item, runId, position });', replace: 'void position; void item;' },
     ],
@@ -286,14 +292,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'child-without-look-at-parent',
     rule: 'a child whose parent has let go of it before it was there ends in its first turn',
-    file: turn,
-    edits: [{ find: 'this.#state.seq === 0 ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
+    file: pass,
+    edits: [{ find: 'run.isNew ? await this.#stopOfParent() : undefined', replace: 'undefined' }],
     caughtBy: rules('child-ends', 'start of a child whose parent has let go of it'),
   },
   {
     name: 'child-not-stopped',
     rule: 'a child that nobody waits for is stopped',
-    file: endRun,
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;',
@@ -305,8 +311,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'wait-not-let-go',
     rule: 'a wait that the workflow no longer waits for is closed',
-    file: turn,
-    edits: [{ find: '{ this.#letGo(wait); }', replace: '{}' }],
+    file: begin,
+    edits: [
+      {
+        find: 'else if (command === undefined) letGo(pass, wait);',
+        replace: 'else if (command === undefined) void letGo;',
+      },
+    ],
     caughtBy: rules('ending', 'let go'),
   },
 
@@ -326,11 +337,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'writer-id-of-turn',
     rule: 'the writer id is fresh for each distinct content',
-    file: turn,
+    file: commits,
     edits: [
       {
-        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
-        replace: 'const commit = { seq, writerId: this.#head.runId, events };',
+        find: 'const commit = { seq, writerId: deps.random.hex(16), events };',
+        replace: 'const commit = { seq, writerId: run.head.runId, events };',
       },
     ],
     caughtBy: rules('committing', 'writer id: a turn'),
@@ -340,12 +351,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'markers-first',
     rule: 'markers go last',
-    file: turn,
+    file: commits,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events);',
-        replace: `this.#state.applyCommit(seq, events);
-          await this.#clearMarkers((token) => this.#state.settled.has(token.waitId), (item) => this.#state.takenInbox.has(item.inboxId));`,
+        find: 'run.applyCommit(seq, events);',
+        replace:
+          'run.applyCommit(seq, events); const { releaseInbox, releaseTokens } = await import("./end-run.js"); await releaseTokens(deps, [...run.tokens.values()].filter((token) => token.dueAtMs !== undefined && run.state.settled.has(token.waitId)), pass.limits); await releaseInbox(deps, run.head.runId, [...run.inbox.values()].filter((item) => run.state.takenInbox.has(item.inboxId)), pass.limits);',
       },
     ],
     caughtBy: rules('markers', 'markers last'),
@@ -353,12 +364,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'head-marker-first',
     rule: 'the head marker is kept until the run is quiet',
-    file: turn,
+    file: commits,
     edits: [
       {
-        find: 'this.#state.applyCommit(seq, events);',
-        replace: `this.#state.applyCommit(seq, events);
-          await this.#deps.store.setHeadMarker(this.#head.runId, { seq, dueAtMs: this.#nextDueAtMs(), blocks: this.#head.blocks });`,
+        find: 'run.applyCommit(seq, events);',
+        replace:
+          'run.applyCommit(seq, events); const due = run.dueInstants((waitId) => effects.has(waitId)); await deps.store.setHeadMarker(run.head.runId, { seq, dueAtMs: due.length === 0 ? undefined : Math.min(...due), publishedSeq: undefined, blocks: run.head.blocks });',
       },
     ],
     caughtBy: rules('markers', 'head marker kept until quiet'),
@@ -394,7 +405,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'inbox-without-marker',
     rule: 'a signal leaves a marker that guards its wake',
-    file: 'lib/operations/requests/send-to-inbox.ts',
+    file: 'lib/operations/requests/inbox.ts',
     edits: [{ find: 'atMs, dueAtMs: atMs, ...request', replace: 'atMs, ...request' }],
     caughtBy: rules('markers', 'inbox marker'),
   },
@@ -418,14 +429,12 @@ export const mutants: readonly Mutant[] = [
     file: startRemoteTask,
     edits: [
       {
-        find: 'const claim = await claimAttempt(deps, start, attempt, writerId);',
-        replace: `const known = await deps.store.readToken(start.runId, wait.waitId);
-          const early = known === undefined && found.kind === 'target' ? await callServer(deps, start, found.target, freshToken(deps, start)) : undefined;
-          const claim = await claimAttempt(deps, start, attempt, writerId);`,
+        find: 'const claim = await claimAttempt(deps, start, number, writerId);',
+        replace: `const known = await deps.store.readToken(start.runId, wait.waitId); const early = known === undefined && found.kind === 'target' ? await callServer({ deps, start, number, token: freshToken(deps, start), target: found.target }) : undefined; const claim = await claimAttempt(deps, start, number, writerId);`,
       },
       {
-        find: 'token, await callServer(deps, start, target, token))',
-        replace: 'token, early ?? await callServer(deps, start, target, token))',
+        find: 'takeReply(attempt, await callServer(attempt))',
+        replace: 'takeReply(attempt, early ?? await callServer(attempt))',
       },
     ],
     caughtBy: rules('starting', 'token item before the start'),
@@ -489,13 +498,13 @@ export const mutants: readonly Mutant[] = [
     name: 'attempts-not-numbered',
     rule: 'a known-refused attempt is in the log and the next one has the next number',
     file: startRemoteTask,
-    edits: [{ find: 'const attempt = wait.failedAttempts + 1;', replace: 'const attempt = 1;' }],
+    edits: [{ find: 'const number = wait.failedAttempts + 1;', replace: 'const number = 1;' }],
     caughtBy: rules('starting', 'numbered attempts: a refused attempt'),
   },
   {
     name: 'ambiguous-despite-handle',
     rule: 'RemoteStartAmbiguous only if there is no handle',
-    file: startRemoteTask,
+    file: startAttempt,
     edits: [{ find: '{ onlyWithoutHandle: true }', replace: '{}' }],
     caughtBy: rules('starting', 'ambiguous only without handle'),
   },
@@ -518,21 +527,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-hand-cancel',
     rule: 'the task of a refused handle is cancelled with the handle in hand',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: `? await transport.cancel(handle) : undefined`, replace: `? { kind: 'done' } : undefined` }],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
   {
     name: 'unstored-handle-forgotten',
     rule: 'the task of a handle that no store takes is cancelled',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'await transport.cancel(started.handle)', replace: `{ kind: 'done' as const }` }],
     caughtBy: rules('starting', 'numbered attempts: the one who called'),
   },
   {
     name: 'handle-stored-once',
     rule: 'a handle in hand is stored again when the store fails',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
@@ -544,7 +553,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-per-attempt',
     rule: 'every attempt of one call carries the same key',
-    file: startRemoteTask,
+    file: callServer,
     edits: [
       {
         find: 'idempotencyKey: callKeyOf(deps, runId, command), answersQuestions',
@@ -573,8 +582,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'never-asked-for',
     rule: 'whoever finds a start of unknown fate asks the server before it settles',
-    file: startRemoteTask,
-    edits: [{ find: 'if (target.mayLook) return', replace: 'if (target.mayLook && attempt > 99) return' }],
+    file: lookForTask,
+    edits: [
+      {
+        find: 'attempt.target.mayLook ? lookLater',
+        replace: 'attempt.target.mayLook && attempt.number > 99 ? lookLater',
+      },
+    ],
     caughtBy: rules('starting', 'asked for: the task of a process that died'),
   },
   {
@@ -587,14 +601,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost-start-forgotten',
     rule: 'the task of a start of unknown fate is cancelled with its wait',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent && attempt > known;' }],
     caughtBy: rules('starting', 'lost start: a task whose starter died'),
   },
   {
     name: 'lost-start-always',
     rule: '... and only if it may have made one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'return wasSent || attempt > known;', replace: 'return wasSent || attempt >= known;' }],
     caughtBy: rules('starting', 'lost start: one that was turned away'),
   },
@@ -609,7 +623,9 @@ export const mutants: readonly Mutant[] = [
     name: 'sightings-not-reset',
     rule: 'sightings of a lost task are counted in a row',
     file: runStore,
-    edits: [{ find: '...defined({ remove: poll.sightings === undefined ? items.noSightings : undefined }),', replace: '' }],
+    edits: [
+      { find: '...defined({ remove: poll.sightings === undefined ? items.noSightings : undefined }),', replace: '' },
+    ],
     caughtBy: rules('gone', 'sightings in a row: a state in between'),
   },
   {
@@ -638,11 +654,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'handle-not-believed',
     rule: 'the handle on the item is the record of the start',
-    file: turn,
+    file: runInHand,
     edits: [
       {
-        find: 'wait.handle !== undefined || this.#tokens.get(wait.waitId)?.handle !== undefined || this.#isSettled(wait)',
-        replace: 'wait.handle !== undefined || this.#isSettled(wait)',
+        find: 'wait.handle !== undefined || this.tokens.get(wait.waitId)?.handle !== undefined || this.isSettled(wait)',
+        replace: 'wait.handle !== undefined || this.isSettled(wait)',
       },
     ],
     caughtBy: rules('starting', 'handle on the item'),
@@ -678,11 +694,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'remembered-without-commit',
     rule: 'a run is remembered only from a turn whose commits came through',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: "await this.#work.allEnd('outside');",
-        replace: "await this.#work.allEnd('outside'); this.#keep(workflow, execution);",
+        find: `await this.#pass.effects.allEnd('outside');`,
+        replace: `await this.#pass.effects.allEnd('outside'); keepWarm(this.#pass, workflow, execution);`,
       },
     ],
     caughtBy: rules('remembering', 'what did not get into the log'),
@@ -793,7 +809,7 @@ export const mutants: readonly Mutant[] = [
     name: 'step-failure-keeps-strikes',
     rule: 'a failure that is recorded takes the strikes back',
     file: runLongStep,
-    edits: [{ find: 'strikes: 0,', replace: 'strikes: token.step.strikes + 1,' }],
+    edits: [{ find: 'strikes: 0,', replace: 'strikes: work.token.step.strikes + 1,' }],
     caughtBy: rules('long-steps', 'long step strikes: attempts'),
   },
   {
@@ -883,16 +899,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'published-before-commit',
     rule: 'a lifecycle event is published after the commit that it comes from',
-    file: turn,
+    file: commits,
     edits: [
       {
-        find: 'const commit = { seq, writerId: this.#deps.random.hex(16), events };',
-        replace: `const commit = { seq, writerId: this.#deps.random.hex(16), events };
-          this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, (waitId) => this.#tokens.get(waitId)?.settlement));
-          await this.#outbox?.publish();`,
+        find: 'const commit = { seq, writerId: deps.random.hex(16), events };',
+        replace:
+          'const commit = { seq, writerId: deps.random.hex(16), events }; outbox?.add(lifecycleEventsOf(run.head, run.state, { seq, events }, ((waitId) => run.settlementOf(waitId)))); await outbox?.publish();',
       },
       {
-        find: 'this.#outbox?.add(lifecycleEventsOf(this.#head, this.#state, { seq, events }, settlementOf));',
+        find: 'outbox?.add(lifecycleEventsOf(run.head, run.state, { seq, events }, (waitId) => run.settlementOf(waitId)));',
         replace: '',
       },
     ],
@@ -901,12 +916,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'said-before-published',
     rule: 'the head says that events have been published when they have been',
-    file: turn,
+    file: rest,
     edits: [
       {
-        find: 'const isPublished = (await this.#outbox?.publish()) ?? true;',
-        replace: `if (this.#outbox !== undefined) await this.#deps.store.setPublished(this.#head.runId, this.#state.seq);
-          const isPublished = (await this.#outbox?.publish()) ?? true;`,
+        find: 'const isPublished = (await outbox?.publish()) ?? true;',
+        replace:
+          'if (outbox !== undefined) await deps.store.setPublished(run.head.runId, run.state.seq); const isPublished = (await outbox?.publish()) ?? true;',
       },
     ],
     caughtBy: rules('publishing', 'marker after publishing'),
@@ -926,19 +941,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'rests-though-unpublished',
     rule: 'the head keeps a marker that is due as long as an event is not published',
-    file: turn,
-    edits: [
-      {
-        find: 'dueAtMs: isPublished ? dueAtMs : dueSince(this.#head, this.#deps.clock.nowMs()),',
-        replace: 'dueAtMs,',
-      },
-    ],
+    file: rest,
+    edits: [{ find: 'dueAtMs: isPublished ? dueAtMs : dueSince(run.head, deps.clock.nowMs()),', replace: 'dueAtMs,' }],
     caughtBy: rules('publishing', 'due as long as'),
   },
   {
     name: 'marker-that-stays-of-older-commit',
     rule: 'a marker that stays since an event is not published is that of the log as it is now',
-    file: turn,
+    file: rest,
     edits: [{ find: 'isNew || isOlder || blocked !== undefined', replace: 'isNew || blocked !== undefined' }],
     caughtBy: rules('publishing', 'not for an older owner'),
   },
@@ -997,7 +1007,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'next-run-tells-nobody',
     rule: 'so does a run that another one goes on as',
-    file: endRun,
+    file: nextRun,
     edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: simulation('bus with children and a next run', 1),
   },

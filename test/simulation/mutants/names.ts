@@ -28,8 +28,8 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-replacing-does-not-rest',
     'F13: a run that replaces another does nothing before that has ended',
-    'lib/operations/turn/turn.ts',
-    'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+    'lib/operations/turn/pass.ts',
+    'if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));',
     '',
     'F13 a run that replaces another rests until that has ended',
   ),
@@ -44,12 +44,12 @@ export const namesMutants: readonly Mutant[] = [
   {
     name: 'names-terminate-before-rest',
     rule: 'F13: a terminate of a run that rests waits too',
-    file: 'lib/operations/turn/turn.ts',
+    file: 'lib/operations/turn/pass.ts',
     edits: [
       {
-        find: 'if (lookAtMs !== undefined) return this.#restBehind(lookAtMs);',
+        find: 'if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));',
         replace:
-          'if (lookAtMs !== undefined && !this.#known.requests.some(isTerminate)) return this.#restBehind(lookAtMs);',
+          'if (lookAtMs !== undefined && !run.requests.some(isTerminate)) return done(restBehind(this.#pass, lookAtMs));',
       },
     ],
     caughtBy: rules('names', 'F13 a terminate of a run that rests waits too'),
@@ -65,15 +65,15 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-rest-until-own-deadline',
     'F13: the marker of a run that rests is its next look, not its deadline',
-    'lib/operations/turn/turn.ts',
-    'await this.#restUntil(lookAtMs, Infinity);',
-    'await this.#restUntil(lookAtMs);',
+    'lib/operations/turn/rest.ts',
+    'await restUntil(pass, lookAtMs, Infinity);',
+    'await restUntil(pass, lookAtMs);',
     'F13 a marker brings a resting run back',
   ),
   mutant(
     'names-start-or-signal-first-run-only',
     'F12: a start with a signal reaches what the run of its key has gone on as',
-    'lib/operations/requests/send-to-inbox.ts',
+    'lib/operations/requests/inbox.ts',
     "if (head.nextRunId === undefined) return 'run_ended';",
     "if (head.nextRunId === undefined || record.kind === 'signal') return 'run_ended';",
     'F12 a start with a signal reaches the live run',
@@ -121,7 +121,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-request-kind-ignored',
     'F24: a request id is one request, of one kind',
-    'lib/operations/requests/send-to-inbox.ts',
+    'lib/operations/requests/stop-run.ts',
     '  if (isUsed)',
     '  if (isUsed && id === "")',
     'F24 a request id stands for its kind',
@@ -177,7 +177,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-unchecked',
     'F22: the input of the next run goes through the schema',
-    'lib/operations/turn/end-run.ts',
+    'lib/operations/turn/next-run.ts',
     'workflow === undefined ? given : await validInput(deps, workflow, given)',
     'given',
     'F22 the input of the next run goes through the schema',
@@ -185,9 +185,9 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'next-input-error-ignored',
     'F22: a next run whose input does not fit fails',
-    'lib/operations/turn/turn.ts',
-    'if (this.#state.seq === 0 && this.#head.inputError !== undefined)',
-    'if (this.#state.seq < 0 && this.#head.inputError !== undefined)',
+    'lib/operations/turn/pass.ts',
+    'if (run.isNew && head.inputError !== undefined)',
+    'if (run.state.seq < 0 && head.inputError !== undefined)',
     'F22 a next run whose input does not fit fails',
   ),
   mutant(

@@ -1,6 +1,10 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const workerWait = 'lib/decide/worker-wait.ts';
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
+const callServer = 'lib/operations/remote-task/call-server.ts';
+const begin = 'lib/operations/turn/begin.ts';
+const commits = 'lib/operations/turn/commit.ts';
 const runStore = 'lib/store/run-store.ts';
 const worker = 'lib/operations/remote-task/make-remote-start.ts';
 const start = 'lib/operations/remote-task/start-remote-task.ts';
@@ -46,7 +50,7 @@ export const patientMutants: readonly Mutant[] = [
     file: worker,
     edits: [
       {
-        find: 'if (!target.mayRepeat) return take(await lost(deps, start, number, target, token, ownerGone(command)), claim);',
+        find: 'if (!found.target.mayRepeat) return leave(await lostStart(attempt, ownerGone(command)), claim);',
         replace: '',
       },
     ],
@@ -55,15 +59,15 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'turn-calls-beside-a-worker',
     rule: 'while a worker has a start, no turn makes it (F62)',
-    file: turn,
-    edits: [{ find: 'if (this.#isWithWorker(wait)) return true;', replace: '' }],
+    file: begin,
+    edits: [{ find: 'if (run.isWithWorker(wait)) return true;', replace: '' }],
     caughtBy: rules('patient', 'F62 hand-over: no turn looks at it'),
   },
   {
     name: 'worker-start-ends-twice',
     rule: 'what a start came to is on the item, so a lost commit takes it back into no hand (F62)',
-    file: turn,
-    edits: [{ find: 'events.filter((event) => !this.#isOnItem(event))', replace: 'events' }],
+    file: commits,
+    edits: [{ find: 'events.filter((event) => !run.isOnItem(event))', replace: 'events' }],
     caughtBy: rules('patient', 'F62 what came of a start is in the log once'),
   },
   {
@@ -89,7 +93,7 @@ export const patientMutants: readonly Mutant[] = [
     name: 'worker-start-past-its-deadline',
     rule: 'somebody looks at the deadline of a wait, however long its worker counts as alive (F62)',
     file: worker,
-    edits: [{ find: 'dueAtMs: Math.min(untilMs, deadlineAtMs) }),', replace: 'dueAtMs: untilMs }),' }],
+    edits: [{ find: 'const dueAtMs = Math.min(untilMs, deadlineAtMs);', replace: 'const dueAtMs = untilMs;' }],
     caughtBy: rules('patient', 'F62 deadline: it ends the wait'),
   },
   {
@@ -102,21 +106,21 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-dropped-untold',
     rule: 'a worker notes that it has cancelled an unwanted task, or the start is made again to find it (F62)',
-    file: 'lib/operations/remote-task/take-handle.ts',
+    file: 'lib/operations/remote-task/record-handle.ts',
     edits: [{ find: 'if (byWorker === true)', replace: 'if (byWorker === undefined)' }],
     caughtBy: rules('patient', 'F62 a wait that is closed during the call'),
   },
   {
     name: 'worker-start-in-a-pause',
     rule: 'a paused run begins no start (F62)',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: "=== undefined ? wait : 'paused';", replace: '=== undefined ? wait : wait;' }],
     caughtBy: rules('patient', 'F62 pause: a start that no worker has begun'),
   },
   {
     name: 'worker-start-in-time-of-a-turn',
     rule: 'the answer to a start of a worker may take as long as the call allows (F62)',
-    file: start,
+    file: callServer,
     edits: [
       {
         find: '...defined({ untilMs: start.callUntilMs }),',
@@ -160,7 +164,10 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'all of the time of a start may pass before its answer (F75)',
     file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
-      { find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),', replace: '' },
+      {
+        find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),',
+        replace: '',
+      },
     ],
     caughtBy: testsIn('test/unit/remote/patient.test.ts', 'a start for which there is time (F62, F75) over A2A'),
   },
@@ -267,7 +274,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'found-handle-lost-to-the-store',
     rule: 'the handle of a task that was looked for is stored until the store takes it (F62)',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       {
         find: 'await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',

@@ -1,7 +1,8 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
+const lookForTask = 'lib/operations/remote-task/look-for-task.ts';
 const find = 'lib/remote/a2a/find-task.ts';
-const start = 'lib/operations/remote-task/start-remote-task.ts';
 const target = 'lib/operations/remote-task/remote-target.ts';
 const task = (test: string) =>
   testsIn('test/unit/remote/a2a-find.test.ts', `the task of a start without an answer ${test}`);
@@ -135,13 +136,8 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'server-without-lists-asked-again',
     rule: 'a server that tells nobody what it has is asked once (F62)',
-    file: start,
-    edits: [
-      {
-        find: "if (reply?.kind === 'unsupported') return helpless(deps, start, target, token, reply.error);",
-        replace: '',
-      },
-    ],
+    file: lookForTask,
+    edits: [{ find: `if (reply?.kind === 'unsupported') return failHelpless(attempt, reply.error);`, replace: '' }],
     caughtBy: rules('probing', 'F62 asked for by itself: a server that tells nobody'),
   },
   {
@@ -161,14 +157,14 @@ export const probeMutants: readonly Mutant[] = [
   {
     name: 'found-task-cancelled',
     rule: 'a task that was found is found again (F03, F62)',
-    file: start,
+    file: lookForTask,
     edits: [{ find: 'isFoundAgain: true', replace: 'isFoundAgain: target.isFoundAgain' }],
     caughtBy: rules('probing', 'F03, F62 handle that the store turns away: a task that was found'),
   },
   {
     name: 'lost-start-asked-of-a-server-that-lists-nothing',
     rule: 'a server that lists no tasks is not asked again for the task of a closed wait (F62)',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [{ find: "if (reply?.kind === 'unsupported') return 'none';", replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that turns out'),
   },

@@ -1,10 +1,11 @@
 import { rules, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const nextRun = 'lib/operations/turn/next-run.ts';
+const inbox = 'lib/operations/requests/inbox.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const rest = 'lib/operations/turn/rest.ts';
 const takeIn = 'lib/decide/new-events.ts';
-const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
-const sendToInbox = 'lib/operations/requests/send-to-inbox.ts';
 const failedTurn = 'lib/operations/turn/failed-turn.ts';
 
 export const requestsMutants: readonly Mutant[] = [
@@ -18,7 +19,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'request-without-position',
     rule: 'a request reads how many were accepted before it (F89)',
-    file: sendToInbox,
+    file: inbox,
     edits: [{ find: `runId, position: head.inboxCount }`, replace: `runId }` }],
     caughtBy: rules('requests', 'F89 order of acceptance'),
   },
@@ -32,11 +33,11 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'pause-not-held',
     rule: 'a turn that takes in a pause begins nothing more (F80)',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: `if (pausedUntilMs(this.#known, this.#deps.clock.nowMs()) !== undefined) return this.#pause(); const events`,
-        replace: `const events`,
+        find: 'if (pausedUntilMs(run, this.#pass.nowMs()) !== undefined) return this.#pause(); const events',
+        replace: 'const events',
       },
     ],
     caughtBy: rules('requests', 'F80 pause during a turn'),
@@ -44,11 +45,11 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'pause-goes-round',
     rule: 'a paused turn waits for what is under way, not for what was due before it last looked (F80)',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: `for (;;) { this.#lookedAtMs = this.#deps.clock.nowMs(); const terminate`,
-        replace: `for (;;) { const terminate`,
+        find: 'for (;;) { this.#lookedAtMs = this.#pass.nowMs(); const terminate',
+        replace: 'for (;;) { const terminate',
       },
     ],
     caughtBy: rules('requests', 'F80 pause during a turn: a timer'),
@@ -56,10 +57,10 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'paused-past-its-deadline',
     rule: 'the deadline of the run ends a paused turn (F80)',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'if (this.#isOverdue()) return this.#end(this.#takeIn(), runTimedOut(this.#head.workflow));',
+        find: 'if (this.#isOverdue()) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(run.head.workflow));',
         replace: '',
       },
     ],
@@ -68,18 +69,18 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'resumed-before-the-end-of-the-pause',
     rule: 'a run goes on by itself only when the pause is over (F80)',
-    file: turn,
+    file: pass,
     edits: [{ find: `untilMs !== undefined && untilMs <= nowMs &&`, replace: `untilMs !== undefined &&` }],
     caughtBy: rules('requests', 'F80 end of a paused run'),
   },
   {
     name: 'standing-marker-not-stamped',
     rule: 'a marker that is to stand carries the seq of the log as it is (F81)',
-    file: turn,
+    file: rest,
     edits: [
       {
-        find: `marker.dueAtMs !== undefined && this.#head.dueSeq < this.#state.seq`,
-        replace: `marker.dueAtMs !== dueAtMs && this.#head.dueSeq < this.#state.seq`,
+        find: 'marker.dueAtMs !== undefined && run.head.dueSeq < run.state.seq',
+        replace: 'marker.dueAtMs !== dueAtMs && run.head.dueSeq < run.state.seq',
       },
     ],
     caughtBy: rules('requests', 'F81 marker that stands'),
@@ -87,7 +88,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'unheard-cancel-dropped',
     rule: 'a cancel that reached no wait is given to the run that the chain goes on as (F82)',
-    file: endRun,
+    file: nextRun,
     edits: [{ find: `|| unheard.has(inboxId)`, replace: `` }],
     caughtBy: rules('requests', 'F82 cancel taken in with the end'),
   },
@@ -113,7 +114,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'next-run-not-waited-for',
     rule: 'a request waits for the head of the next run (F82)',
-    file: sendToInbox,
+    file: inbox,
     edits: [
       { find: `if (deps.clock.nowMs() >= untilMs) return 'next_not_found';`, replace: `return 'next_not_found';` },
     ],
@@ -134,11 +135,11 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'end-with-a-cut-taking',
     rule: 'all that was accepted is in the log before the run can end (F85)',
-    file: turn,
+    file: pass,
     edits: [
       {
         find: `execution.status.kind === 'ended' && this.#isCut`,
-        replace: `execution.status.kind === 'ended' && this.#state.seq < 0`,
+        replace: `execution.status.kind === 'ended' && run.state.seq < 0`,
       },
     ],
     caughtBy: rules('requests', 'F85 an end with more'),
@@ -146,7 +147,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'next-run-before-all-is-handed-on',
     rule: 'the head of the next run is put when all that is handed on is there (F85)',
-    file: endRun,
+    file: nextRun,
     edits: [
       {
         find: `if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;`,
@@ -191,7 +192,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'failing-turns-never-forgotten',
     rule: 'a turn that ends well ends the row of those that threw (F21)',
-    file: turn,
+    file: rest,
     edits: [{ find: `|| failedTurns !== undefined`, replace: `|| failedTurns?.count === 0` }],
     caughtBy: rules('requests', 'F21 turns that throw'),
   },

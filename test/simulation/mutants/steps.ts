@@ -1,11 +1,17 @@
 import { rules, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
-const turnWork = 'lib/operations/turn/work-under-way.ts';
+const workerWait = 'lib/decide/worker-wait.ts';
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
+const commits = 'lib/operations/turn/commit.ts';
+const beginStep = 'lib/operations/turn/begin-step.ts';
+const rest = 'lib/operations/turn/rest.ts';
+const effects = 'lib/operations/turn/effects.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const begin = 'lib/operations/turn/begin.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const runStep = 'lib/operations/steps/run-step.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const inHand = (name: string): Mutant['caughtBy'] => rules('in-hand', name);
 const stepTime = (name: string): Mutant['caughtBy'] => rules('step-time', name);
@@ -14,8 +20,10 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'commit-tried-once',
     rule: 'F02: a commit that the store turns away is tried again while there is time',
-    file: turn,
-    edits: [{ find: 'const committed = await this.#persist(write);', replace: 'const committed = await write();' }],
+    file: commits,
+    edits: [
+      { find: 'const committed = await persist(write);', replace: 'void persist; const committed = await write();' },
+    ],
     caughtBy: inHand('F02 is no attempt of the step'),
   },
   {
@@ -24,7 +32,7 @@ export const stepsMutants: readonly Mutant[] = [
     file: runTurn,
     edits: [
       {
-        find: 'if (isInHand) return giveUp(deps, runId, work, error);',
+        find: 'if (isInHand) return giveUp(deps, runId, effects, error);',
         replace: 'if (isInHand) throw (error as Error).cause;',
       },
     ],
@@ -34,39 +42,36 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'unharmed-not-said',
     rule: 'F02: the turn that gives up says which starts nobody died of',
     file: runTurn,
-    edits: [{ find: 'await handOver(deps, runId, work.unharmed());', replace: 'await handOver(deps, runId, []);' }],
+    edits: [{ find: 'await handOver(deps, runId, effects.unharmed());', replace: 'await handOver(deps, runId, []);' }],
     caughtBy: inHand('F02 of an attempt that was announced'),
   },
   {
     name: 'unharmed-for-good',
     rule: 'F02: ... of the very start that it is about, not of a later one',
-    file: turn,
+    file: beginStep,
     edits: [{ find: '&& start.begun === begun', replace: '' }],
     caughtBy: inHand('F02 only a process that died counts'),
   },
   {
     name: 'at-most-once-unharmed',
     rule: 'F02: a step that may run at most once and has run is not made again',
-    file: turn,
-    edits: [{ find: 'this.#work.begun(wait, !policy.atMostOnce);', replace: 'this.#work.begun(wait, true);' }],
+    file: beginStep,
+    edits: [{ find: 'effects.begun(wait, !policy.atMostOnce);', replace: 'effects.begun(wait, true);' }],
     caughtBy: inHand('F02 does not have a step that may run at most once run again'),
   },
   {
     name: 'never-begun-is-a-strike',
     rule: 'F02: a start that was recorded and not made is none',
-    file: turn,
+    file: rest,
     edits: [
-      {
-        find: 'await wakeForRest(this.#deps, runId, this.#work.unharmed());',
-        replace: 'await wakeForRest(this.#deps, runId, []);',
-      },
+      { find: 'await wakeForRest(deps, runId, effects.unharmed());', replace: 'await wakeForRest(deps, runId, []);' },
     ],
     caughtBy: inHand('F02 a step that may run at most once and was announced'),
   },
   {
     name: 'steps-of-lost-pass-dropped',
     rule: 'F02: a step under way outlives a pass that lost its commit',
-    file: turnWork,
+    file: effects,
     edits: [
       {
         find: 'this.abandonSteps((waitId, attempt) => stepAt(state, waitId, attempt) !== undefined);',
@@ -78,10 +83,10 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'paused-with-work-in-hand',
     rule: 'F02: what is under way is recorded before a run rests',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'else if (this.#work.underWay > 0) await this.#someEffect(); else if (results.length === 0) break;',
+        find: 'else if (effects.underWay > 0) await this.#someEffect(); else if (results.length === 0) break;',
         replace: 'else if (results.length === 0) break;',
       },
     ],
@@ -93,8 +98,8 @@ export const stepsMutants: readonly Mutant[] = [
     file: runLongStep,
     edits: [
       {
-        find: 'return await record(deps, token, claim, ended, persist);',
-        replace: "done.abort('done'); return await record(deps, token, claim, ended, persist);",
+        find: 'return await record(deps, work, claim, ended);',
+        replace: `done.abort('done'); return await record(deps, work, claim, ended);`,
       },
     ],
     caughtBy: inHand('F02 for 6 minutes: it ran once'),
@@ -123,12 +128,12 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'broken-effect-drops-results',
     rule: 'F88: what is under way ends and is committed before the turn throws',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'if (this.#work.underWay > 0) await this.#someEffect(); else if (this.#effectError !== undefined)',
-        replace: `if (this.#effectError !== undefined) throw this.#effectError;
-          if (this.#work.underWay > 0) await this.#someEffect(); else if (this.#effectError !== undefined)`,
+        find: 'if (effects.underWay > 0) await this.#someEffect(); else if (effectError !== undefined)',
+        replace:
+          'if (effectError !== undefined) throw effectError; if (effects.underWay > 0) await this.#someEffect(); else if (effectError !== undefined)',
       },
     ],
     caughtBy: inHand('F88 what an effect breaks on'),
@@ -136,7 +141,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'findable-task-cancelled',
     rule: 'F03: a task that the next owner finds again is not cancelled',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: 'const isLost = !(isFoundAgain && isStoreTrouble(error));',
@@ -148,24 +153,19 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'unwanted-step-goes-on',
     rule: 'F15: the signal of a step aborts when nobody waits for it any more',
-    file: turn,
-    edits: [
-      {
-        find: 'this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);',
-        replace: '',
-      },
-    ],
+    file: pass,
+    edits: [{ find: 'effects.abandonSteps((waitId) => execution.command(waitId) !== undefined);', replace: '' }],
     caughtBy: stepTime('F15 aborts when its race is over'),
   },
   {
     name: 'aborted-before-commit',
     rule: 'F15: ... and not before that is in the log',
-    file: turn,
+    file: pass,
     edits: [
       {
-        find: 'for (const event of events) await execution.apply(event);',
+        find: 'for (const event of events) await execution.apply(event); if (execution',
         replace:
-          'for (const event of events) await execution.apply(event); this.#work.abandonSteps((waitId) => execution.command(waitId) !== undefined);',
+          'for (const event of events) await execution.apply(event); effects.abandonSteps((waitId) => execution.command(waitId) !== undefined); if (execution',
       },
     ],
     caughtBy: stepTime('F15 does not abort before'),
@@ -182,7 +182,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'begun-after-deadline',
     rule: 'F16: no attempt begins after it',
-    file: turn,
+    file: beginStep,
     edits: [
       {
         find: 'if (deadlineAtMs !== undefined && deadlineAtMs <= atMs) {',
@@ -194,16 +194,19 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'run-timeout-once-per-turn',
     rule: 'F17: a run ends at its deadline, in the middle of a turn too',
-    file: turn,
+    file: pass,
     edits: [
-      { find: 'if (this.#isOverdue()) return this.#end(events, runTimedOut(this.#head.workflow));', replace: '' },
+      {
+        find: 'if (this.#isOverdue()) return commitEnd(this.#pass, events, runTimedOut(run.head.workflow));',
+        replace: '',
+      },
     ],
     caughtBy: stepTime('F17 ends it within a turn'),
   },
   {
     name: 'past-instants-waited-for',
     rule: 'F17: no loop without a wait',
-    file: turn,
+    file: pass,
     edits: [
       {
         find: '.filter((atMs) => atMs > this.#lookedAtMs)',
@@ -234,17 +237,15 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'start-with-too-little-time',
     rule: 'F91: a start is not begun unless the sum of its limits fits',
-    file: turn,
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < startReserveMs) return false;', replace: '' }],
+    file: begin,
+    edits: [{ find: 'if (limits.remainingMs() < startReserveMs) return false;', replace: '' }],
     caughtBy: stepTime('F91 a start that does not fit'),
   },
   {
     name: 'call-with-too-little-time',
     rule: 'F91: ... nor its call, when the claim took longer than it may',
     file: startRemoteTask,
-    edits: [
-      { find: 'if (!hasTimeForCall(deps, start)) return putOff(deps, start, attempt, target, token);', replace: '' },
-    ],
+    edits: [{ find: 'if (!hasTimeForCall(deps, start)) return putOff(attempt);', replace: '' }],
     caughtBy: stepTime('F91 a claim that took longer'),
   },
   {
@@ -264,14 +265,14 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'long-attempt-after-the-deadline',
     rule: 'no attempt of a long step begins after the deadline of its run',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: 'isPast(head.deadlineAtMs, nowMs) ||', replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },
   {
     name: 'long-attempt-of-a-terminated-run',
     rule: '... nor once the run is to be terminated',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: "|| requests.some(({ kind }) => kind === 'terminate')", replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline has passed'),
   },
@@ -285,7 +286,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'cancel-with-too-little-time',
     rule: 'F91: ... nor a cancel',
-    file: 'lib/operations/turn/end-run.ts',
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
@@ -298,13 +299,8 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'timer-held-until-the-step-ends',
     rule: 'what a pause has held back is taken in with the resume',
-    file: 'lib/operations/turn/turn.ts',
-    edits: [
-      {
-        find: 'if (pausedUntilMs(this.#known, atMs) === undefined) return false;',
-        replace: '',
-      },
-    ],
+    file: pass,
+    edits: [{ find: 'if (pausedUntilMs(run, atMs) === undefined) return false;', replace: '' }],
     caughtBy: stepTime('F14 a timer that was due during a pause'),
   },
   {
@@ -317,7 +313,7 @@ export const stepsMutants: readonly Mutant[] = [
   {
     name: 'left-handle-not-stopped',
     rule: 'a task whose handle is left on a closed item is cancelled, whatever closed it',
-    file: 'lib/operations/turn/end-run.ts',
+    file: 'lib/decide/stop.ts',
     edits: [
       { find: 'if (settlement !== undefined && leftAtMs !== undefined) return true;', replace: 'void leftAtMs;' },
     ],

@@ -1,12 +1,25 @@
 import { rules, testsIn, type Mutant } from './mutant.js';
 
-const turn = 'lib/operations/turn/turn.ts';
+const park = 'lib/operations/turn/park.ts';
+const releaseMarkers = 'lib/operations/turn/release-markers.ts';
+const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
+const workerWait = 'lib/decide/worker-wait.ts';
+const callServer = 'lib/operations/remote-task/call-server.ts';
+const pollReply = 'lib/operations/remote-task/poll-reply.ts';
+const polls = 'lib/decide/poll.ts';
+const skipUnreadable = 'lib/operations/skip-unreadable.ts';
+const lostStart = 'lib/decide/lost-start.ts';
+const begin = 'lib/operations/turn/begin.ts';
+const rest = 'lib/operations/turn/rest.ts';
+const pass = 'lib/operations/turn/pass.ts';
+const beginStep = 'lib/operations/turn/begin-step.ts';
+const effects = 'lib/operations/turn/effects.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const requestLongStep = 'lib/operations/steps/request-long-step.ts';
 const heartbeatToken = 'lib/operations/requests/heartbeat-token.ts';
-const takeHandle = 'lib/operations/remote-task/take-handle.ts';
+const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const fanOutDue = 'lib/operations/sweep/fan-out-due.ts';
@@ -33,7 +46,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'turn-times-out-regardless',
     rule: '... and so does a turn',
-    file: turn,
+    file: begin,
     edits: [{ find: 'const options = { onlyIfDeadlineIs: deadlineAtMs };', replace: 'const options = {};' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
@@ -68,8 +81,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'refused-marker-without-wake',
     rule: 'a marker that is refused because of a block is made up for by a wake',
-    file: turn,
-    edits: [{ find: 'if (!isSet) await wakeRun(this.#deps, runId); }', replace: '}' }],
+    file: rest,
+    edits: [{ find: 'if (!isSet) await wakeRun(deps, runId); }', replace: '}' }],
     caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner that finds'),
   },
 
@@ -92,7 +105,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
     file: runLongStep,
-    edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
+    edits: [{ find: 'failed(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failed(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
   {
@@ -107,7 +120,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'abandoned-child-stopped',
     rule: 'a child that is to be abandoned begins though its parent is gone',
-    file: turn,
+    file: pass,
     edits: [{ find: `wait.child.parentClose === 'abandon' ||`, replace: '' }],
     caughtBy: rules('letting-go', 'child and its parent’s end: one that is to be abandoned'),
   },
@@ -161,8 +174,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'rounds-count-as-failures',
     rule: 'rounds of questions are no failed attempts',
-    file: 'lib/operations/remote-task/start-remote-task.ts',
-    edits: [{ find: 'startRetryDelayMs(attempt - wait.rounds,', replace: 'startRetryDelayMs(attempt,' }],
+    file: callServer,
+    edits: [{ find: 'startRetryDelayMs(number - wait.rounds,', replace: 'startRetryDelayMs(number,' }],
     caughtBy: rules('asking-again', 'rounds are no failed attempts'),
   },
 
@@ -191,8 +204,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'hops-without-end',
     rule: 'a claim has at most ten hops',
-    file: pollTask,
-    edits: [{ find: '&& hop <= pollHopsMax', replace: '' }],
+    file: pollReply,
+    edits: [{ find: ' && count <= pollHopsMax', replace: '' }],
     caughtBy: rules('polling', 'hops of one claim'),
   },
   {
@@ -207,7 +220,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-read-sends',
     rule: 'a read that was overtaken arranges none',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `...defined({ sightings }), }); if (recorded)`,
@@ -219,7 +232,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-change-sends',
     rule: '... also one that learned something',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
@@ -231,7 +244,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'overtaken-questions-wake',
     rule: '... and one that saw questions wakes nobody',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: 'if (await deps.store.recordQuestions(runId, waitId, asked)) {',
@@ -243,14 +256,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'questions-wake-for-ever',
     rule: 'questions that a turn has seen wake nobody',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: '(token.questions?.taken ?? 0)', replace: '-1' }],
     caughtBy: rules('polling', 'questions are taken in once'),
   },
   {
     name: 'no-read-after-questions',
     rule: 'a read that shows questions arranges the next one',
-    file: pollTask,
+    file: pollReply,
     edits: [
       {
         find: `await wakeRunFor(deps, runId, { waitId });
@@ -263,28 +276,28 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'questions-of-any-call',
     rule: 'questions of a call that answers none are not recorded',
-    file: pollTask,
-    edits: [{ find: 'token.answersQuestions === true &&', replace: '' }],
+    file: pollReply,
+    edits: [{ find: 'token.answersQuestions !== true || ', replace: '' }],
     caughtBy: rules('polling', 'questions of a call that answers none'),
   },
   {
     name: 'hint-written-again',
     rule: 'a hint that is known is not written again',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: 'hintMs !== (token.pollHintMs ?? 0)', replace: 'hintMs !== 0' }],
     caughtBy: rules('polling', 'one write: a read that goes as before'),
   },
   {
     name: 'ttl-written-again',
     rule: 'a time to live that is known is not written again',
-    file: pollTask,
+    file: polls,
     edits: [{ find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.handle.ttlMs ?? forEverMs' }],
     caughtBy: rules('polling', 'one write: a read that goes as before'),
   },
   {
     name: 'ttl-for-ever-written',
     rule: 'a server that never named a time to live and names none changes nothing',
-    file: pollTask,
+    file: polls,
     edits: [
       { find: 'token.ttlMs ?? token.handle.ttlMs ?? forEverMs', replace: 'token.ttlMs ?? token.handle.ttlMs ?? 1e9' },
     ],
@@ -305,7 +318,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'hop-to-the-end',
     rule: 'a hop ends before its claim does',
-    file: pollTask,
+    file: pollReply,
     edits: [{ find: 'nextAtMs + hintMs < claimedDueAtMs', replace: 'nextAtMs + hintMs <= claimedDueAtMs' }],
     caughtBy: rules('polling', 'hop to the end of its claim'),
   },
@@ -347,7 +360,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: `if (message.hop !== undefined) return 'held';`, replace: '' }],
+    edits: [{ find: 'if (message.hop === undefined) await putOff(', replace: 'await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {
@@ -367,15 +380,15 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'unreadable-wait-thrown',
     rule: 'a wait that this deployment cannot read is passed over',
-    file: pollTask,
+    file: skipUnreadable,
     edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'throw error;' }],
     caughtBy: rules('polling', 'wait that cannot be read'),
   },
   {
     name: 'failing-store-passed-over',
     rule: '... and a store that fails is not',
-    file: pollTask,
-    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: '' }],
+    file: skipUnreadable,
+    edits: [{ find: 'if (!isUnreadable(error)) throw error;', replace: 'if (!isUnreadable(error)) return undefined;' }],
     caughtBy: rules('polling', 'wait that cannot be read'),
   },
 
@@ -1149,21 +1162,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'start-without-time',
     rule: 'a start needs time for its request',
-    file: turn,
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < startReserveMs) return false;', replace: '' }],
+    file: begin,
+    edits: [{ find: 'if (limits.remainingMs() < startReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a start'),
   },
   {
     name: 'step-without-time',
     rule: 'a step needs time for itself',
-    file: turn,
-    edits: [{ find: 'if (this.#options.limits.remainingMs() < longestMs + turnReserveMs) return false;', replace: '' }],
+    file: beginStep,
+    edits: [{ find: 'if (limits.remainingMs() < longestMs + turnReserveMs) return false;', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
     name: 'cancel-without-time',
     rule: 'a cancel needs time for its request',
-    file: endRun,
+    file: releaseMarkers,
     edits: [
       {
         find: 'if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;',
@@ -1178,34 +1191,37 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'no-wake-for-the-rest',
     rule: 'what there was no time for is for another turn',
-    file: turn,
-    edits: [{ find: 'await wakeForRest(this.#deps, runId, this.#work.unharmed());', replace: '' }],
+    file: rest,
+    edits: [{ find: 'await wakeForRest(deps, runId, effects.unharmed());', replace: '' }],
     caughtBy: rules('turns', 'too little time for a step'),
   },
   {
     name: 'careful-in-parallel',
     rule: 'after a lost delivery steps run one at a time',
-    file: turn,
-    edits: [{ find: 'return this.#isCareful() ? 1 : stepsInParallel;', replace: 'return stepsInParallel;' }],
+    file: beginStep,
+    edits: [{ find: 'return isCareful(pass) ? 1 : stepsInParallel;', replace: 'return stepsInParallel;' }],
     caughtBy: rules('turns', 'careful after a delivery'),
   },
   {
     name: 'careful-without-record',
     rule: '... and are recorded before',
-    file: turn,
+    file: beginStep,
     edits: [
-      { find: 'policy.atMostOnce || this.#isCareful() || isUnharmed', replace: 'policy.atMostOnce || isUnharmed' },
+      {
+        find: '!command.policy.atMostOnce && !isCareful(pass) && !isUnharmed',
+        replace: '!command.policy.atMostOnce && !isUnharmed',
+      },
     ],
     caughtBy: rules('turns', 'careful after a delivery'),
   },
   {
     name: 'starts-without-limit',
     rule: 'sixteen starts at a time',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'if (this.#isStarted(wait) || this.#isLater(wait) || this.#isOutsideFull()) return true;',
-        replace: 'if (this.#isStarted(wait) || this.#isLater(wait)) return true;',
+        find: 'if (run.isStarted(wait) || run.isLater(wait, nowMs) || isOutsideFull(pass)) return true;',
+        replace: 'if (run.isStarted(wait) || run.isLater(wait, nowMs)) return true;',
       },
     ],
     caughtBy: rules('turns', 'outside at a time'),
@@ -1213,10 +1229,10 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'no-message-ahead',
     rule: 'an instant that is near has a message',
-    file: turn,
+    file: rest,
     edits: [
       {
-        find: 'if (dueAtMs !== undefined && dueAtMs - this.#deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(this.#deps, runId, dueAtMs);',
+        find: 'if (dueAtMs !== undefined && dueAtMs - deps.clock.nowMs() <= delayedMessageMaxMs) await wakeRunAt(deps, runId, dueAtMs);',
         replace: '',
       },
     ],
@@ -1232,7 +1248,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-result-lost-in-block',
     rule: 'what a step came to is in the log, also when the run is blocked meanwhile',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [
       {
         find: `'StepCompleted', 'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1244,7 +1260,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-failure-lost-in-block',
     rule: '... its failure',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [
       {
         find: `'StepFailed', 'StepAttemptFailed', 'RemoteTaskStartFailed',`,
@@ -1256,28 +1272,28 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-lost-in-block',
     rule: '... that of an attempt',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'StepAttemptFailed', 'RemoteTaskStartFailed',`, replace: `'RemoteTaskStartFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its steps'),
   },
   {
     name: 'failed-start-lost-in-block',
     rule: '... and that of a start',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartFailed', 'RemoteTaskStartLost',`, replace: `'RemoteTaskStartLost',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'lost-start-lost-in-block',
     rule: '... of unknown fate',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartLost', 'RemoteTaskStartAsked',`, replace: `'RemoteTaskStartAsked',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
   {
     name: 'asked-start-lost-in-block',
     rule: '... or with questions',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: `'RemoteTaskStartAsked', 'RemoteAnswerFailed',`, replace: `'RemoteAnswerFailed',` }],
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
@@ -1286,44 +1302,44 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const dueAtMs = nextPollAtMs(' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'hint-not-kept',
     rule: 'the server’s hint is kept',
-    file: takeHandle,
-    edits: [
-      { find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' },
-    ],
+    file: recordHandle,
+    edits: [{ find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'no-hint-kept',
     rule: '... where it gives one',
-    file: takeHandle,
-    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' }],
+    file: recordHandle,
+    edits: [
+      { find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' },
+    ],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'handle-questions-of-any-call',
     rule: 'questions that come with a handle are for a call that answers some',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'questions !== undefined' }],
     caughtBy: rules('taking', 'questions that come with the handle'),
   },
   {
     name: 'handle-questions-lost',
     rule: '... and that gets them',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'command.answersQuestions && questions !== undefined', replace: 'false' }],
     caughtBy: rules('taking', 'questions that come with the handle'),
   },
   {
     name: 'unwanted-by-cancel-policy',
     rule: 'a task that comes after a timeout has the policy for that',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: `settlement?.outcome.kind === 'timed_out' ? command.onTimeout : command.onCancel`,
@@ -1335,7 +1351,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'failed-cancel-forgotten',
     rule: 'a cancel that fails is left to the end effects',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       { find: `if (reply?.kind === 'done') {`, replace: `if (reply?.kind !== undefined || policy === 'cancel') {` },
     ],
@@ -1344,21 +1360,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'found-cancels-known',
     rule: 'a task that is found is not cancelled when another is known',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'true' }],
     caughtBy: rules('taking', 'task that was found'),
   },
   {
     name: 'found-left-when-closed',
     rule: '... but when the wait was closed',
-    file: takeHandle,
+    file: recordHandle,
     edits: [{ find: 'options.found !== true || now?.settlement !== undefined', replace: 'options.found !== true' }],
     caughtBy: rules('taking', 'task that was found'),
   },
   {
     name: 'unstored-task-cancelled-anyway',
     rule: 'a task whose handle no store takes is left if its call says so',
-    file: takeHandle,
+    file: recordHandle,
     edits: [
       {
         find: `command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined`,
@@ -1370,14 +1386,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempts-of-other-calls',
     rule: 'attempts of other calls say nothing of this one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: lostStart,
     edits: [{ find: 'if (event.waitId !== waitId) continue;', replace: '' }],
     caughtBy: rules('letting-go', 'lost start of one of two calls'),
   },
   {
     name: 'command-of-other-call',
     rule: '... and their commands are not its own',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       {
         find: `event.type !== 'RemoteTaskRequested' || event.waitId !== waitId`,
@@ -1389,14 +1405,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'lost-start-made-again-anywhere',
     rule: 'a start is not made again at a server that tells nothing',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [{ find: `if (!dedupes && !finds) return 'none';`, replace: '' }],
     caughtBy: rules('letting-go', 'lost start at a server that tells nothing'),
   },
   {
     name: 'lost-start-given-up-by-other-code',
     rule: 'a start that this deployment cannot make again is for a later one',
-    file: 'lib/operations/remote-task/lost-start.ts',
+    file: findLostStart,
     edits: [
       { find: `if (command === undefined) return 'unknown';`, replace: `if (command === undefined) return 'none';` },
     ],
@@ -1405,7 +1421,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'last-attempt-not-ambiguous',
     rule: 'a start whose last attempt was sent is ambiguous',
-    file: 'lib/operations/remote-task/start-remote-task.ts',
+    file: callServer,
     edits: [{ find: 'if (wasSent || wait.mayRun === true) {', replace: 'if (wait.mayRun === true) {' }],
     caughtBy: rules('asking-again', 'last attempt that was sent'),
   },
@@ -1428,7 +1444,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'block-stays-on-head',
     rule: 'a block that is over is taken off the head',
-    file: turn,
+    file: rest,
     edits: [
       { find: 'isNew || isOlder || blocked !== undefined || failedTurns', replace: 'isNew || isOlder || failedTurns' },
     ],
@@ -1470,23 +1486,18 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'starts-left-alone',
     rule: 'a run is not said to be blocked before its starts have ended',
-    file: turn,
-    edits: [
-      {
-        find: 'await this.#work.allEnd(); const { results } = this.#work;',
-        replace: 'const { results } = this.#work;',
-      },
-    ],
+    file: park,
+    edits: [{ find: 'await effects.allEnd(); const { results } = effects;', replace: 'const { results } = effects;' }],
     caughtBy: rules('turns', 'turn that is blocked during a start'),
   },
   {
     name: 'time-of-last-step-alone',
     rule: 'a step that there was no time for is for another turn, whatever else there was time for',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'hasTime = this.#beginStep(wait, command) && hasTime;',
-        replace: 'hasTime = this.#beginStep(wait, command);',
+        find: 'hasTime = begin(pass, wait, command) && hasTime;',
+        replace: `hasTime = begin(pass, wait, command) && (wait.kind === 'step' || hasTime);`,
       },
     ],
     caughtBy: rules('turns', 'too little time for one of two: the other one waits'),
@@ -1494,11 +1505,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'time-of-last-start-alone',
     rule: '... also where the other is a start',
-    file: turn,
+    file: begin,
     edits: [
       {
-        find: 'hasTime = this.#beginRemote(wait, command) && hasTime;',
-        replace: 'hasTime = this.#beginRemote(wait, command);',
+        find: 'hasTime = begin(pass, wait, command) && hasTime;',
+        replace: `hasTime = begin(pass, wait, command) && (wait.kind === 'remoteTask' || hasTime);`,
       },
     ],
     caughtBy: rules('turns', 'too little time for one of two: the other one runs'),
@@ -1508,7 +1519,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ending-step-attempted',
     rule: 'an attempt of a run that is ending is not begun',
-    file: 'lib/operations/asked-of-worker.ts',
+    file: workerWait,
     edits: [{ find: '!isAsked(wait) || state.ending !== undefined', replace: '!isAsked(wait)' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run that is ending'),
   },
@@ -1571,7 +1582,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'result-of-no-wait',
     rule: 'a result in hand that another owner has recorded is dropped',
-    file: 'lib/operations/turn/work-under-way.ts',
+    file: effects,
     edits: [{ find: 'return stepAt(state, waitId, event.attempt) !== undefined;', replace: 'return true;' }],
     caughtBy: rules('in-hand', 'result that another owner has recorded'),
   },
@@ -1606,8 +1617,8 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'turn-leaves-its-start',
     rule: 'a turn does not end before its remote starts have (T5)',
-    file: turn,
-    edits: [{ find: "finally { await this.#work.allEnd('outside'); }", replace: 'finally { void 0; }' }],
+    file: pass,
+    edits: [{ find: `finally { await this.#pass.effects.allEnd('outside'); }`, replace: 'finally { void 0; }' }],
     caughtBy: rules('in-hand', 'start under way when its run is terminated'),
   },
   {

@@ -51,7 +51,7 @@ async function attempt(
       sendStart: async () => undefined,
     },
   };
-  const event = await answerRemote(deps, runId, wait, call, on);
+  const event = await answerRemote(deps, runId, wait, { call, token: on });
   return { event, answers, sent };
 }
 

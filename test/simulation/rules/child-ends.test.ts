@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { EngineError } from '../../../lib/base/errors.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startedIn, type Started, withTimePassing } from '../../engine/support.js';
 
 // What the end of a child does to its parent.

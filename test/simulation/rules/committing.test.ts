@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { turnTimeoutMs } from '../../../lib/base/limits.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { WarmRuns } from '../../../lib/operations/warm-runs.js';
 import { aFlow, started, startMs } from '../../engine/support.js';
 import { call, play, type Line, type Scene } from './scene.js';

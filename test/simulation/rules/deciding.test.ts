@@ -9,7 +9,7 @@ import type { HistoryEvent } from '../../../lib/history/event.js';
 import { RunState } from '../../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
 import { fittingCount, newHandles, newQuestions } from '../../../lib/decide/new-events.js';
-import { TurnWork } from '../../../lib/operations/turn/work-under-way.js';
+import { Effects } from '../../../lib/operations/turn/effects.js';
 import type { TokenRecord } from '../../../lib/history/records.js';
 
 // Decisions without any IO, at their edges.
@@ -235,7 +235,7 @@ test('waits that are closed: one with a token stays open until that is settled, 
 
 test('start of a step that is announced: it is the last one in the log and that of this turn, or it is announced again', () => {
   const state = new RunState();
-  const work = new TurnWork();
+  const work = new Effects();
   const start = { type: 'StepStarted', atMs: 2, waitId: '1', attempt: 1 } as const;
   const isAnnounced = () => {
     const wait = state.open.get('1');

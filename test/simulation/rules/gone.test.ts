@@ -1,9 +1,9 @@
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type RemoteCall } from 'outwait';
 import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { listRemoteTasks } from '../../../lib/operations/views/remote-tasks.js';
+import { listRemoteTasks } from '../../../lib/operations/views/list-remote-tasks.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { requestStop } from '../../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
 import { throttled } from '../../engine/host.js';
 import { withTimePassing } from '../../engine/support.js';
 import type { CancelReply, FindReply, PollReply, StartReply, StartRequest } from '../../../lib/remote/transport.js';

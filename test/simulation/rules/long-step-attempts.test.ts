@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../../../lib/history/event.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { runLongStep } from '../../../lib/operations/steps/run-long-step.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { requestStop } from '../../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';

@@ -6,7 +6,8 @@ import { scheduleHandler } from '../../../lib/aws/schedule-handler.js';
 import { EngineError, isEngineError } from '../../../lib/base/errors.js';
 import { awaitOutcome } from '../../../lib/operations/views/await-outcome.js';
 import { externalWaitsOf } from '../../../lib/operations/views/list-external-waits.js';
-import { requestStop, signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startNamedRun, type NamedStartRequest } from '../../../lib/operations/requests/start-named-run.js';
 import { startOrSignal, startRun } from '../../../lib/operations/requests/start-run.js';
 

@@ -16,7 +16,10 @@ import { endStopped } from '../../../lib/operations/turn/end-stopped.js';
 import { fanOutDue } from '../../../lib/operations/sweep/fan-out-due.js';
 import { handleWork } from '../../../lib/operations/sweep/handle-work.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { putInInbox, requestControl, requestStop, signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { putInInbox } from '../../../lib/operations/requests/inbox.js';
+import { requestControl } from '../../../lib/operations/requests/control-run.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { aFlow, anApp, eventTypes, started, startMs, WatchedServer, withTimePassing } from '../../engine/support.js';
 import { call, play } from './scene.js';
 

@@ -2,7 +2,7 @@ import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { newHead, startRun } from '../../../lib/operations/requests/start-run.js';
 import { WarmRuns } from '../../../lib/operations/warm-runs.js';
 import { createCipher } from '../../../lib/store/cipher.js';

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import { EngineError } from '../../../lib/base/errors.js';
 import { turnTimeoutMs } from '../../../lib/base/limits.js';
-import { startRemoteTask, type StartAttempt } from '../../../lib/operations/remote-task/start-remote-task.js';
+import type { RemoteStart } from '../../../lib/operations/remote-task/start-attempt.js';
+import { startRemoteTask } from '../../../lib/operations/remote-task/start-remote-task.js';
 import type { Settlement, TokenRecord } from '../../../lib/history/records.js';
 import { aFlow, started, startMs, WatchedServer } from '../../engine/support.js';
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
@@ -135,7 +136,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
 });
 
 /** The first attempt to call tool r1 of a server, in a turn of its own. */
-function anAttempt(runId: string): StartAttempt {
+function anAttempt(runId: string): RemoteStart {
   return {
     runId,
     wait: {

@@ -4,7 +4,7 @@ import { EngineError } from '../../../lib/base/errors.js';
 import type { OpenRemoteTask } from '../../../lib/history/run-state.js';
 import type { TokenOutcome } from '../../../lib/history/settlement.js';
 import type { Deps } from '../../../lib/operations/deps.js';
-import { takeHandle, type TakenTask } from '../../../lib/operations/remote-task/take-handle.js';
+import { recordHandle, type KnownTask } from '../../../lib/operations/remote-task/record-handle.js';
 import type { CancelReply, RemoteTaskTransport } from '../../../lib/remote/transport.js';
 import type { StartRemoteTask } from '../../../lib/replay/command.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
@@ -54,8 +54,8 @@ class Taking {
   }
 
   async take(
-    reply: Omit<Parameters<typeof takeHandle>[2], 'handle'> = {},
-    options?: Parameters<typeof takeHandle>[3],
+    reply: Omit<Parameters<typeof recordHandle>[2], 'handle'> = {},
+    options?: Parameters<typeof recordHandle>[3],
   ): Promise<TokenRecord | string> {
     const transport: Pick<RemoteTaskTransport, 'cancel'> = {
       cancel: async ({ taskId }) => {
@@ -75,10 +75,12 @@ class Taking {
       },
     };
     const wait = { waitId: '1', deadlineAtMs: token.deadlineAtMs } as OpenRemoteTask;
-    const persist: TakenTask['persist'] = (request) => request();
+    const persist: KnownTask['persist'] = (request) => request();
     const { isFoundAgain } = this;
-    const task = { runId, wait, command: this.#command, transport, token, isFoundAgain, persist } as TakenTask;
-    return takeHandle(deps, task, { handle, ...reply }, options).catch((error: unknown) => (error as EngineError).code);
+    const task = { runId, wait, command: this.#command, transport, token, isFoundAgain, persist } as KnownTask;
+    return recordHandle(deps, task, { handle, ...reply }, options).catch(
+      (error: unknown) => (error as EngineError).code,
+    );
   }
 
   async orphans(): Promise<number> {

@@ -5,8 +5,11 @@ import { outsideInParallel, cancelReserveMs, startReserveMs, turnReserveMs } fro
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { afterEnd } from '../../../lib/operations/turn/end-run.js';
+import { loadRareParts } from '../../../lib/operations/turn/load-rare-parts.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { requestControl, requestStop, signalRun } from '../../../lib/operations/requests/send-to-inbox.js';
+import { requestControl } from '../../../lib/operations/requests/control-run.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
+import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
@@ -14,6 +17,9 @@ import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { ServerTraits, StartReply } from '../../../lib/remote/transport.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../../engine/support.js';
+
+// A module that is still to be loaded would take more rounds of the event loop than a test waits for.
+await loadRareParts();
 
 // Single turns: what one begins, what it leaves to the next, and which markers and messages it leaves behind.
 

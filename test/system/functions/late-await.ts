@@ -5,7 +5,7 @@ import { logRejections } from '../../../lib/process/rejections.js';
 import { system } from '../../../lib/process/system.js';
 import { turnHandler } from '../../../lib/aws/turn-handler.js';
 import { hasCode } from '../../../lib/base/errors.js';
-import { showRun } from '../../../lib/operations/views/read-runs.js';
+import { showRun } from '../../../lib/operations/views/show-run.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import { defineApp } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';

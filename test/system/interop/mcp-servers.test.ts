@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../lib/base/json.js';
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import { pollTask } from '../../../lib/operations/remote-task/poll-task.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { requestStop } from '../../../lib/operations/requests/send-to-inbox.js';
+import { requestStop } from '../../../lib/operations/requests/stop-run.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import type { RemoteTaskTransport, StartReply, StartRequest } from '../../../lib/remote/transport.js';
 import { createTransports } from '../../../lib/remote/wiring/transports.js';

@@ -6,7 +6,7 @@ import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { startMcpServer } from '../../../examples/servers/mcp-server.js';
-import type { RunView } from '../../../lib/operations/views/read-runs.js';
+import type { RunView } from '../../../lib/operations/views/show-run.js';
 import type { Item, Table } from '../../../lib/store/table.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { openDynamoDbTable } from '../../support/dynamodb-tables.js';

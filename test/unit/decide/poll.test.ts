@@ -10,7 +10,7 @@ import {
 } from '../../../lib/decide/poll.js';
 
 function aToken(over: Partial<PolledToken> = {}): PolledToken {
-  return { createdAtMs: 0, deadlineAtMs: 1_000_000_000, pollErrors: 0, ...over };
+  return { createdAtMs: 0, deadlineAtMs: 1_000_000_000, ...over };
 }
 
 describe('the interval between reads (S0-70)', () => {

@@ -1,14 +1,12 @@
 import { defined } from '../../base/defined.js';
 import pLimit from 'p-limit';
-import { EngineError, isUnreadable, storedError, type StoredError } from '../../base/errors.js';
-import { isRunId, isWaitId, type RunId, type WaitId } from '../../base/ids.js';
+import type { RunId, WaitId } from '../../base/ids.js';
 import { externalPageRuns, runsReadInParallel } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import { isYoung } from '../../decide/sighting.js';
-import type { RemoteTaskHandle } from '../../history/event.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { listRuns } from './read-runs.js';
+import { skipUnreadable } from '../skip-unreadable.js';
+import { listRuns } from './list-runs.js';
 
 /**
  * `open`: a run waits for it. All others have lost their wait: `cancelling` the server is still to be asked, `cancelled` it
@@ -66,7 +64,9 @@ async function readOrphans(deps: Deps, { limit, after }: RemoteTaskQuery): Promi
   const { rows, cursor } = await deps.store.listOrphans(limit, after);
   const reads = pLimit(runsReadInParallel);
   const tokens = await Promise.all(
-    rows.map(({ runId, waitId }) => reads(() => readable(deps, runId, () => deps.store.readToken(runId, waitId)))),
+    rows.map(({ runId, waitId }) =>
+      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.readToken(runId, waitId))),
+    ),
   );
   return {
     tokens: tokens.filter((token) => token !== undefined),
@@ -82,23 +82,14 @@ async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPa
   });
   const reads = pLimit(runsReadInParallel);
   const tokens = await Promise.all(
-    page.runs.map(({ runId }) => reads(() => readable(deps, runId, () => deps.store.readTokens(runId)))),
+    page.runs.map(({ runId }) =>
+      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.readTokens(runId))),
+    ),
   );
   return {
     tokens: tokens.flatMap((ofRun) => ofRun ?? []),
     ...defined({ nextAfter: page.cursor }),
   };
-}
-
-/** Undefined, with a warning, for what this deployment cannot read. */
-async function readable<Value>(deps: Deps, runId: RunId, read: () => Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    deps.log.warn('run skipped: it cannot be read', { runId, code: error.code, reason: error.message });
-    return undefined;
-  }
 }
 
 function toView(token: TokenRecord): readonly RemoteTaskView[] {
@@ -123,59 +114,4 @@ function stateOf({ settlement, cancel, dueAtMs }: TokenRecord): RemoteTaskState 
       if (cancel !== undefined) return cancel.kind === 'sent' ? 'cancelled' : cancel.kind;
       return dueAtMs === undefined ? 'left' : 'cancelling';
   }
-}
-
-export type CancelRemoteResult =
-  | { readonly cancelled: true }
-  | { readonly cancelled: false; readonly reason: 'refused' | 'unanswered'; readonly error: StoredError };
-
-/**
- * Asks the server once, for an operator, to cancel a remote task, whether a run waits for it or not. A run that does finds
- * out by its next read.
- * @throws EngineError `REMOTE_TASK_NOT_FOUND`
- */
-export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId): Promise<CancelRemoteResult> {
-  const { token, handle } = await readTask(deps, runId, waitId);
-  const { server } = handle;
-  if (!Object.hasOwn(deps.app.servers, server)) {
-    const error = storedError('SERVER_NOT_FOUND', `no server is named "${server}" in this deployment`);
-    return { cancelled: false, reason: 'unanswered', error };
-  }
-  const reply = await deps.transports.get(server).cancel(handle);
-  const atMs = deps.clock.nowMs();
-  deps.log.info('remote cancel asked for by an operator', { runId, waitId, server, came: reply.kind });
-  if (reply.kind === 'retry' || (reply.kind === 'gone' && isYoung(token, atMs)))
-    return { cancelled: false, reason: 'unanswered', error: reply.error };
-  const isRefused = reply.kind === 'refused';
-  if (token.settlement !== undefined)
-    await deps.store.recordCancel(runId, waitId, { kind: isRefused ? 'refused' : 'sent', atMs });
-  if (isRefused) return { cancelled: false, reason: 'refused', error: reply.error };
-  if (token.settlement === undefined) await pollRemoteTask(deps, runId, waitId);
-  return { cancelled: true };
-}
-
-/**
- * Has a remote task read now instead of at its next instant. False: nobody waits for it any more.
- * @throws EngineError `REMOTE_TASK_NOT_FOUND`
- */
-export async function pollRemoteTask(
-  deps: Deps,
-  runId: RunId,
-  waitId: WaitId,
-): Promise<{ readonly accepted: boolean }> {
-  const { token, handle } = await readTask(deps, runId, waitId);
-  if (token.settlement !== undefined) return { accepted: false };
-  await deps.queues.sendWork({ kind: 'poll', runId, waitId, server: handle.server }, 0);
-  return { accepted: true };
-}
-
-async function readTask(
-  deps: Deps,
-  runId: RunId,
-  waitId: WaitId,
-): Promise<{ readonly token: TokenRecord; readonly handle: RemoteTaskHandle }> {
-  const token = isRunId(runId) && isWaitId(waitId) ? await deps.store.readToken(runId, waitId) : undefined;
-  if (token?.handle === undefined)
-    throw new EngineError('REMOTE_TASK_NOT_FOUND', 'no remote task is known for this wait of this run');
-  return { token, handle: token.handle };
 }

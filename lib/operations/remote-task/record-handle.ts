@@ -12,7 +12,7 @@ import type { Deps } from '../deps.js';
 import { isStoreTrouble, lastTries, type Persist } from '../persist.js';
 import { pollAt } from '../wake.js';
 
-export interface TakenTask {
+export interface KnownTask {
   readonly runId: RunId;
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
@@ -38,9 +38,9 @@ interface TaskReply {
  * handle that can no longer be stored belongs to a wait that was closed: its task is cancelled, unless the call leaves
  * it. `found`: the task was looked for, and a handle that came meanwhile stands. Gives the token as it is now.
  */
-export async function takeHandle(
+export async function recordHandle(
   deps: Deps,
-  task: TakenTask,
+  task: KnownTask,
   reply: TaskReply,
   options: { readonly found?: boolean } = {},
 ): Promise<TokenRecord> {
@@ -74,7 +74,7 @@ export async function takeHandle(
  */
 async function storeHandle(
   deps: Deps,
-  { runId, wait, command, transport, isFoundAgain, persist }: TakenTask,
+  { runId, wait, command, transport, isFoundAgain, persist }: KnownTask,
   started: Parameters<Deps['store']['storeHandle']>[2],
 ): ReturnType<Deps['store']['storeHandle']> {
   try {
@@ -96,7 +96,7 @@ async function storeHandle(
 /** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
 async function dropUnwanted(
   deps: Deps,
-  { runId, wait, command, transport, persist, byWorker }: TakenTask,
+  { runId, wait, command, transport, persist, byWorker }: KnownTask,
   handle: RemoteTaskHandle,
   settlement: Settlement | undefined,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import type { UnharmedStart } from '../../queue/queue.js';
 /** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
 interface Effect {
   readonly kind: 'step' | 'outside';
-  /** Of the step. */
+  /** Number of the step's attempt. */
   readonly attempt: number;
   readonly abandon: AbortController;
   readonly done: Promise<void>;
@@ -18,34 +18,31 @@ interface Announced extends UnharmedStart {
   readonly isHarmless: boolean;
 }
 
-/** The turn cannot record what it has done: the store did not take it as long as there was time. */
-export class GaveUp extends Error {}
-
 /**
  * What a turn has in hand and no item holds: steps under way, and results that no commit has. It outlives a pass that
  * lost its commit; what the log then still waits for, at that attempt, is taken in by the next one.
  */
-export class TurnWork {
-  readonly #effects = new Map<WaitId, Effect>();
+export class Effects {
+  readonly #underWay = new Map<WaitId, Effect>();
   readonly #announced = new Map<WaitId, Announced>();
   /** Results of effects that no commit holds yet. */
   readonly results: HistoryEvent[] = [];
 
   get isEmpty(): boolean {
-    return this.#effects.size === 0 && this.results.length === 0;
+    return this.#underWay.size === 0 && this.results.length === 0;
   }
 
   get underWay(): number {
-    return this.#effects.size;
+    return this.#underWay.size;
   }
 
   has(waitId: WaitId): boolean {
-    return this.#effects.has(waitId);
+    return this.#underWay.has(waitId);
   }
 
   count(kind: Effect['kind']): number {
     let count = 0;
-    for (const effect of this.#effects.values()) if (effect.kind === kind) count++;
+    for (const effect of this.#underWay.values()) if (effect.kind === kind) count++;
     return count;
   }
 
@@ -69,27 +66,29 @@ export class TurnWork {
         },
       )
       .finally(() => {
-        if (isWanted()) this.#effects.delete(waitId);
+        if (isWanted()) this.#underWay.delete(waitId);
       });
-    this.#effects.set(waitId, { kind, attempt, abandon, done });
+    this.#underWay.set(waitId, { kind, attempt, abandon, done });
   }
 
-  /** Resolves when one of them has ended. */
-  async someEnd(): Promise<void> {
-    await Promise.race([...this.#effects.values()].map(({ done }) => done));
+  /** Resolves when one of them has ended, or with the wait that `delay` begins; the wait is cut off then. */
+  async someEnd(delay: (cut: AbortSignal) => Promise<void>): Promise<void> {
+    const cut = new AbortController();
+    await Promise.race([...[...this.#underWay.values()].map(({ done }) => done), delay(cut.signal)]);
+    cut.abort('done');
   }
 
   /** Resolves when all of them have, or all of one kind. */
   async allEnd(kind?: Effect['kind']): Promise<void> {
-    const some = [...this.#effects.values()].filter((effect) => kind === undefined || effect.kind === kind);
+    const some = [...this.#underWay.values()].filter((effect) => kind === undefined || effect.kind === kind);
     await Promise.all(some.map(({ done }) => done));
   }
 
   /** Tells steps that nobody waits for by their signals, and forgets them: whatever they still do is not looked at. */
   abandonSteps(isWanted: (waitId: WaitId, attempt: number) => boolean = () => false): void {
-    for (const [waitId, { kind, attempt, abandon }] of this.#effects) {
+    for (const [waitId, { kind, attempt, abandon }] of this.#underWay) {
       if (kind !== 'step' || isWanted(waitId, attempt)) continue;
-      this.#effects.delete(waitId);
+      this.#underWay.delete(waitId);
       // With a reason of its own: without one an error is built, with a stack, that nobody sees.
       abandon.abort('nobody waits for this step any more');
     }
@@ -175,7 +174,7 @@ function stillStands(state: RunState, event: HistoryEvent): boolean {
   if (event.type === 'RemoteTaskStartAsked') return isNext(wait, event);
   if (event.type === 'RemoteTaskStartLost') return isNext(wait, event) && event.look === (wait.look ?? 0) + 1;
   if (event.type !== 'RemoteTaskStartFailed') return false;
-  // One that was not made, since the server is left alone, has the number of the last one that was.
+  // A start that was not made, since the server is left alone, has the number of the last one that was.
   return isNext(wait, event) || (event.attempt === wait.failedAttempts && wait.isHeld !== true);
 }
 

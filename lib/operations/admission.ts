@@ -2,17 +2,23 @@ import type { EpochMs } from '../base/time.js';
 import type { Admission, AdmissionPurpose, Held, RemoteTaskTransport } from '../remote/transport.js';
 import type { Deps } from './deps.js';
 
-export type WhenFree<Result> = { readonly kind: 'done'; readonly result: Result } | Held;
+/** Which server is to be called, and what for. */
+interface Call {
+  readonly server: string;
+  readonly purpose: AdmissionPurpose;
+  /** How long the call may take. Default: as long as a turn can wait. */
+  readonly untilMs?: EpochMs;
+}
+
+export type Admitted<Result> = { readonly kind: 'done'; readonly result: Result } | Held;
 
 /** Does `work`, a start or a read, when its server may be called now. A server that is not configured is for `work` to find out. */
-export async function whenFree<Result>(
+export async function whenAdmitted<Result>(
   deps: Deps,
-  server: string,
-  purpose: AdmissionPurpose,
+  call: Call,
   work: () => Promise<Result>,
-  untilMs?: EpochMs,
-): Promise<WhenFree<Result>> {
-  const admission = await admit(deps, server, purpose, untilMs);
+): Promise<Admitted<Result>> {
+  const admission = await admit(deps, call);
   if (admission?.kind === 'held') return admission;
   try {
     return { kind: 'done', result: await work() };
@@ -21,12 +27,7 @@ export async function whenFree<Result>(
   }
 }
 
-async function admit(
-  deps: Deps,
-  server: string,
-  purpose: AdmissionPurpose,
-  untilMs: EpochMs | undefined,
-): Promise<Admission | undefined> {
+async function admit(deps: Deps, { server, purpose, untilMs }: Call): Promise<Admission | undefined> {
   let transport: RemoteTaskTransport;
   try {
     transport = deps.transports.get(server);

@@ -2,7 +2,8 @@ import { hasCode } from '../../base/errors.js';
 import { turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { WaitId } from '../../base/ids.js';
-import type { Commit, RemoteTaskHandle } from '../../history/event.js';
+import { mayHaveStarted } from '../../decide/lost-start.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
 import type { RemoteRequest, RemoteTaskTransport, StartReply } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { RunRecords, TokenRecord } from '../../history/records.js';
@@ -34,7 +35,7 @@ export async function lostStartOf(
   const { dedupes, finds } = await traitsOf(deps, transport);
   if (!dedupes && !finds) return 'none';
   const records = await deps.store.readRun(runId);
-  if (records === undefined || !mayRun(records.commits, token)) return 'none';
+  if (records === undefined || !mayHaveStarted(records.commits, token)) return 'none';
   const command = await commandOf(deps, records, waitId);
   if (command === undefined) return 'unknown';
   const { request } = command;
@@ -52,8 +53,7 @@ export async function findLostStart(
   deps: Deps,
   token: TokenRecord,
   { transport, command, request, mayRepeat }: LostStart,
-  persist: Persist,
-  untilMs?: EpochMs,
+  { persist, untilMs }: { readonly persist: Persist; readonly untilMs?: EpochMs },
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId, server } = token;
   const asked = { request, idempotencyKey: callKeyOf(deps, runId, command) };
@@ -106,31 +106,6 @@ function startedBy(reply: StartReply): RemoteTaskHandle | 'none' | 'unknown' {
     case 'unknown':
       return 'unknown';
   }
-}
-
-/** An attempt to start was sent without an answer, or has no end in the log. */
-function mayRun(commits: readonly Commit[], token: TokenRecord): boolean {
-  const { waitId, attempt } = token;
-  let known = knownByWorker(token);
-  let wasSent = false;
-  for (const event of commits.flatMap(({ events }) => events)) {
-    if (event.type !== 'RemoteTaskStartFailed' && event.type !== 'RemoteTaskStartAsked') continue;
-    if (event.waitId !== waitId) continue;
-    known = Math.max(known, event.attempt);
-    wasSent ||= event.type === 'RemoteTaskStartFailed' && event.sent === true;
-  }
-  return wasSent || attempt > known;
-}
-
-/** The last attempt of which a worker has said that it has made none, or that nothing came of it; 0: none. */
-function knownByWorker({ workerStart, attempt }: TokenRecord): number {
-  if (workerStart?.attempt !== attempt) return 0;
-  const { claim, came } = workerStart;
-  // Not begun, and it cannot be any more.
-  if (claim === undefined) return attempt;
-  const hasRunNothing =
-    came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);
-  return hasRunNothing ? attempt : 0;
 }
 
 /** What the workflow asked for, which is nowhere but in its code. Undefined: this deployment does not fit the history. */

@@ -1,12 +1,8 @@
-import { hasCode } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
-import { foldHistory, type OpenWait } from '../history/run-state.js';
-import type { Execution } from '../replay/execution.js';
 import type { RunRecords } from '../history/records.js';
-import type { Deps } from './deps.js';
-import { replayRecords } from './replay-run.js';
-import { newRequests, pausedUntilMs } from '../decide/new-events.js';
+import { foldHistory, type OpenWait } from '../history/run-state.js';
+import { newRequests, pausedUntilMs } from './new-events.js';
 
 /**
  * The wait that a worker is to work for, as the log has it. `ends`: a turn is about to end the run, and closes the token.
@@ -26,16 +22,7 @@ export function askedOfWorker<Asked extends OpenWait>(
   return pausedUntilMs({ state, requests }, nowMs) === undefined ? wait : 'paused';
 }
 
+/** The deadline has passed. */
 export function isPast(deadlineAtMs: EpochMs | undefined, nowMs: EpochMs): boolean {
   return deadlineAtMs !== undefined && deadlineAtMs <= nowMs;
-}
-
-/** The workflow of the run up to where its history ends. Returns undefined when this deployment does not have it. */
-export async function replayForWorker(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
-  try {
-    return await replayRecords(deps, records);
-  } catch (error) {
-    if (hasCode(error, 'WORKFLOW_NOT_FOUND')) return undefined;
-    throw error;
-  }
 }

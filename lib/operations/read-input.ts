@@ -1,0 +1,18 @@
+import { EngineError } from '../base/errors.js';
+import { isRunId, isWaitId } from '../base/ids.js';
+import type { TokenRecord } from '../history/records.js';
+import type { Deps } from './deps.js';
+
+/** The token of a question for a person, by the id of the question. @throws EngineError `INPUT_NOT_FOUND` */
+export async function readInput(deps: Deps, inputId: string): Promise<TokenRecord> {
+  const [runId = '', waitId = '', ...rest] = inputId.split('.');
+  const isId = rest.length === 0 && isRunId(runId) && isWaitId(waitId);
+  const token = isId ? await deps.store.readToken(runId, waitId) : undefined;
+  if (token?.form === undefined) throw inputNotFound();
+  return token;
+}
+
+/** What is thrown for an id that no open question has. */
+export function inputNotFound(): EngineError {
+  return new EngineError('INPUT_NOT_FOUND', 'no question has this id');
+}

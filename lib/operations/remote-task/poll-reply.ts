@@ -1,0 +1,167 @@
+import { defined } from '../../base/defined.js';
+import { pollHopsMax, questionsMax } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { outcomeOf } from '../../decide/outcome.js';
+import { changedTtlMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../../decide/poll.js';
+import { changedQuestions, unseenQuestions } from '../../decide/questions.js';
+import { sightMissing, sightUnfit, type Sighted } from '../../decide/sighting.js';
+import type { Settlement, StartedToken, TokenRecord } from '../../history/records.js';
+import type { PollMessage } from '../../queue/queue.js';
+import type { PollReply } from '../../remote/transport.js';
+import type { Deps } from '../deps.js';
+import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
+import { pollAt, wakeRunFor } from '../wake.js';
+
+/** A read of a remote task that is made under a claim. */
+export interface ClaimedRead {
+  readonly deps: Deps;
+  readonly message: PollMessage;
+  readonly token: StartedToken;
+  readonly claimedDueAtMs: EpochMs;
+}
+
+type Working = Extract<PollReply, { readonly kind: 'working' }>;
+type Trouble = Extract<PollReply, { readonly kind: 'missing' | 'unreadable' }>;
+
+/** Settles the wait if the task has ended; else says on the item what the read has taught, if anything, and reads on. */
+export async function takePollReply(
+  read: ClaimedRead,
+  reply: PollReply,
+): Promise<'settled' | 'working' | 'failed' | 'stale'> {
+  const { deps, token } = read;
+  switch (reply.kind) {
+    case 'ended': {
+      const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
+      return settlePolled(deps, token, { by: 'poll', outcome });
+    }
+    case 'working': {
+      const nowMs = deps.clock.nowMs();
+      const { runId, waitId, handle } = token;
+      deps.log.debug('remote task goes on', { runId, waitId, server: handle.server, state: reply.state });
+      const isRecorded = await takeQuestions(read, reply, nowMs);
+      if (!isRecorded) await readOn(read, reply, nowMs);
+      return 'working';
+    }
+    case 'missing':
+    case 'unreadable':
+      return takeTrouble(read, reply, deps.clock.nowMs());
+  }
+}
+
+/** Settles the wait of a remote task and wakes its run. `stale`: others were first. */
+export async function settlePolled(
+  deps: Deps,
+  token: TokenRecord,
+  end: Pick<Settlement, 'by' | 'outcome'>,
+): Promise<'settled' | 'stale'> {
+  const { runId, waitId } = token;
+  const settlement = newSettlement(deps, end);
+  // A heartbeat may have moved the deadline since the token was read.
+  const { settled, timedOut } =
+    end.by === 'timeout' && isOverdue(token, settlement.atMs)
+      ? { settled: false, ...(await timeOut(deps, token, settlement.atMs)) }
+      : await settleInTime(deps, token, settlement);
+  if (!settled && !timedOut) return 'stale';
+  await wakeRunFor(deps, runId, { waitId });
+  return 'settled';
+}
+
+/** Records what the server asks and did not ask before. False: there is nothing to record. */
+async function takeQuestions(
+  { deps, token, claimedDueAtMs }: ClaimedRead,
+  reply: Working,
+  nowMs: EpochMs,
+): Promise<boolean> {
+  if (token.answersQuestions !== true || reply.questions === undefined) return false;
+  const { runId, waitId } = token;
+  const { server } = token.handle;
+  const questions = unseenQuestions(token.questions, reply.questions);
+  const recorded = (token.questions?.recorded ?? 0) + 1;
+  // Each time there was a new one, and a call takes no more than that.
+  if (questions !== undefined && recorded <= questionsMax) {
+    const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+    const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
+    if (await deps.store.recordQuestions(runId, waitId, asked)) {
+      await wakeRunFor(deps, runId, { waitId });
+      await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    }
+    return true;
+  }
+  if (changedQuestions(token.questions, reply.questions).length > 0)
+    deps.log.warn('remote question changed: the first form of it stands', { runId, waitId, server });
+  // They are on the item, and no turn has seen them: its wake was lost.
+  if ((token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)) await wakeRunFor(deps, runId, { waitId });
+  return false;
+}
+
+/** Arranges the next read of a task that goes on. */
+async function readOn(
+  { deps, message, token, claimedDueAtMs }: ClaimedRead,
+  reply: Working,
+  nowMs: EpochMs,
+): Promise<void> {
+  const { runId, waitId } = token;
+  const { server } = token.handle;
+  const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const hintMs = pollHint(reply.pollAfterMs);
+  const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
+  // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
+  if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0) || newTtlMs !== undefined) {
+    const recorded = await deps.store.recordPoll(runId, waitId, {
+      claimedDueAtMs,
+      dueAtMs: nextAtMs,
+      pollErrors: 0,
+      pollHintMs: hintMs,
+      ...defined({ ttlMs: newTtlMs }),
+    });
+    if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    return;
+  }
+  const count = (message.hop?.count ?? 0) + 1;
+  // Only if the read at the end of the claim will not come sooner after this one than the server allows.
+  if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
+    const hop = { count, claimedDueAtMs };
+    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
+  }
+}
+
+/** Counts a read that said nothing of the task's state, and settles the wait when there were too many. */
+async function takeTrouble(
+  { deps, token, claimedDueAtMs }: ClaimedRead,
+  reply: Trouble,
+  nowMs: EpochMs,
+): Promise<'settled' | 'failed' | 'stale'> {
+  const { runId, waitId } = token;
+  const { server } = token.handle;
+  const sighted = sightedIn(token, reply, nowMs);
+  if (sighted.kind === 'over')
+    return settlePolled(deps, token, { by: 'poll', outcome: { kind: 'failed', error: sighted.error } });
+  const pollErrors = token.pollErrors + 1;
+  const nextAtMs =
+    reply.kind === 'missing'
+      ? nextLookAtMs(token, nowMs, pollErrors)
+      : nextPollAfterErrorMs(token, nowMs, pollErrors, reply.retryAfterMs);
+  deps.log.warn('remote task not readable', {
+    runId,
+    waitId,
+    server,
+    attempt: pollErrors,
+    code: reply.error.code,
+    reason: reply.error.message,
+  });
+  const { sightings } = sighted;
+  const recorded = await deps.store.recordPoll(runId, waitId, {
+    claimedDueAtMs,
+    dueAtMs: nextAtMs,
+    pollErrors,
+    ...defined({ sightings }),
+  });
+  if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+  return 'failed';
+}
+
+/** What a reply without a state says of the task. A refused credential, a server in trouble, a foreign reply: nothing. */
+function sightedIn(token: StartedToken, reply: Trouble, nowMs: EpochMs): Sighted {
+  if (reply.kind === 'missing') return sightMissing(token, reply.error, nowMs);
+  return reply.error.code === 'PAYLOAD_TOO_LARGE' ? sightUnfit(token, reply.error, nowMs) : { kind: 'open' };
+}

@@ -1,0 +1,36 @@
+import { late } from '../../base/late.js';
+import type { JsonValue } from '../../base/json.js';
+import { refusalOf, type Refusal } from '../../decide/refusal.js';
+import type { RemoteAnswer } from '../../history/remote-question.js';
+import type { Deps } from '../deps.js';
+import { readInput } from '../read-input.js';
+import { newSettlement, settleInTime } from '../settle-in-time.js';
+import { wakeRunFor } from '../wake.js';
+
+export type AnswerResult = { readonly answered: true } | { readonly answered: false; readonly reason: Refusal };
+
+/** Needed for answers with content: with it comes the check of schemas. */
+export const loadAnswerContent = late(() => import('./answer-content.js'));
+
+/**
+ * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
+ * changes nothing and says why. The content of an accepted answer must fit the schema of the question, if that can be
+ * checked in reasonable time.
+ * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`: the question stays open
+ */
+export async function answerInput(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
+  const token = await readInput(deps, inputId);
+  if (token.settlement !== undefined) return { answered: false, reason: refusalOf(token) };
+  if (answer.action === 'accept') {
+    const { checkContent } = await loadAnswerContent();
+    checkContent(token.form?.schema, answer.content);
+  }
+  const { runId, waitId } = token;
+  const outcome = { kind: 'completed', result: answer as unknown as JsonValue, isError: false } as const;
+  const settlement = newSettlement(deps, { by: 'operator', outcome });
+  const { settled, timedOut, token: now } = await settleInTime(deps, token, settlement);
+  if (timedOut) await wakeRunFor(deps, runId, { waitId });
+  if (!settled) return { answered: false, reason: now === undefined ? 'run_ended' : refusalOf(now) };
+  await wakeRunFor(deps, runId, { waitId });
+  return { answered: true };
+}

@@ -1,0 +1,102 @@
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import { isRunId, type RunId } from '../../base/ids.js';
+import { nextRunLookMs, nextRunPatienceMs, requestIdMaxChars } from '../../base/limits.js';
+import { checkName } from '../../base/name.js';
+import type { InboxRecord, InboxRequest } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+import { runNotFound } from '../load-run.js';
+import { wakeRun, wakeRunFor } from '../wake.js';
+
+/** `accepted: false`: the run has ended, or its outcome is fixed. */
+export interface Accepted {
+  readonly accepted: boolean;
+}
+
+/**
+ * Sends a request to a run, for now.
+ * @throws EngineError `RUN_NOT_FOUND`, `KEY_REUSED`, `STORE_UNAVAILABLE`
+ */
+export async function send(
+  deps: Deps,
+  runId: RunId,
+  { sentDigest, ...request }: InboxRequest & { readonly inboxId: string; readonly sentDigest?: string | undefined },
+): Promise<Accepted> {
+  const atMs = deps.clock.nowMs();
+  return deliver(deps, { runId: checkRunId(runId), atMs, dueAtMs: atMs, ...request, ...defined({ sentDigest }) });
+}
+
+/**
+ * Puts a request into the inbox of a run, or of the one that it goes on as.
+ * @throws EngineError `RUN_NOT_FOUND`, `KEY_REUSED`; `STORE_UNAVAILABLE` while a run is about to go on as another one
+ */
+export async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
+  switch (await putInInbox(deps, record)) {
+    case 'accepted':
+      return { accepted: true };
+    case 'run_ended':
+      return { accepted: false };
+    case 'run_not_found':
+      throw runNotFound();
+    case 'next_not_found':
+      throw new EngineError('STORE_UNAVAILABLE', 'the run is about to go on as a new one');
+  }
+}
+
+/**
+ * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. The head is read first, strongly
+ * consistent: how many requests it counts is the place of this one behind all that were accepted before it was sent.
+ * `next_not_found`: the run has ended and the next one is not there, though it was waited for.
+ * @throws EngineError `KEY_REUSED` for an id under which something else was sent
+ */
+export async function putInInbox(
+  deps: Deps,
+  record: InboxRecord,
+): Promise<'accepted' | 'run_ended' | 'run_not_found' | 'next_not_found'> {
+  const untilMs = deps.clock.nowMs() + nextRunPatienceMs;
+  let isWoken = false;
+  for (let { runId } = record, before: RunId | undefined; ;) {
+    const head = await deps.store.glanceAtRun(runId);
+    if (head === undefined) {
+      if (before === undefined) return 'run_not_found';
+      if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
+      // Whoever was to make it may be gone.
+      if (!isWoken) await wakeRun(deps, before);
+      isWoken = true;
+      await deps.delay(nextRunLookMs);
+    } else if (head.status === 'running') {
+      const answer = await deps.store.putInbox({ ...record, runId, position: head.inboxCount });
+      if (answer === 'reused') throw keyReused(record);
+      if (answer === 'accepted' || answer === 'known') {
+        await wakeRunFor(deps, runId, { inboxId: record.inboxId });
+        return 'accepted';
+      }
+      // It has ended since: look again what it goes on as.
+    } else {
+      const known = await deps.store.knownRequest({ ...record, runId });
+      if (known === 'reused') throw keyReused(record);
+      if (known === 'known') return 'accepted';
+      if (head.nextRunId === undefined) return 'run_ended';
+      [before, runId] = [runId, head.nextRunId];
+    }
+  }
+}
+
+function keyReused({ runId, kind }: InboxRecord): EngineError {
+  return new EngineError('KEY_REUSED', `the key was used before for another ${kind} of this run`, {
+    details: { runId },
+  });
+}
+
+/** The id that a request is known by: the given one, or a fresh one. @throws EngineError `INPUT_INVALID` */
+export function requestIdOf(deps: Deps, given: string | undefined): string {
+  if (given === undefined) return deps.random.hex(16);
+  checkName(given, 'the id of a request', { maxChars: requestIdMaxChars });
+  return given;
+}
+
+/** Gives the id if it may be one of a run. @throws EngineError `RUN_NOT_FOUND` */
+export function checkRunId(runId: RunId): RunId {
+  if (isRunId(runId)) return runId;
+  throw runNotFound();
+}

@@ -1,0 +1,32 @@
+import { EngineError } from '../../base/errors.js';
+import { isRunId, isWaitId, type RunId, type WaitId } from '../../base/ids.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { TokenRecord } from '../../history/records.js';
+import type { Deps } from '../deps.js';
+
+/**
+ * Has a remote task read now instead of at its next instant. False: nobody waits for it any more.
+ * @throws EngineError `REMOTE_TASK_NOT_FOUND`
+ */
+export async function pollRemoteTask(
+  deps: Deps,
+  runId: RunId,
+  waitId: WaitId,
+): Promise<{ readonly accepted: boolean }> {
+  const { token, handle } = await readRemoteTask(deps, runId, waitId);
+  if (token.settlement !== undefined) return { accepted: false };
+  await deps.queues.sendWork({ kind: 'poll', runId, waitId, server: handle.server }, 0);
+  return { accepted: true };
+}
+
+/** The token of a remote task that is known. @throws EngineError `REMOTE_TASK_NOT_FOUND` */
+export async function readRemoteTask(
+  deps: Deps,
+  runId: RunId,
+  waitId: WaitId,
+): Promise<{ readonly token: TokenRecord; readonly handle: RemoteTaskHandle }> {
+  const token = isRunId(runId) && isWaitId(waitId) ? await deps.store.readToken(runId, waitId) : undefined;
+  if (token?.handle === undefined)
+    throw new EngineError('REMOTE_TASK_NOT_FOUND', 'no remote task is known for this wait of this run');
+  return { token, handle: token.handle };
+}

@@ -1,0 +1,81 @@
+import { defined } from '../../base/defined.js';
+import type { HistoryEvent, RunOutcome } from '../../history/event.js';
+import { lifecycleEventsOf } from '../../history/lifecycle-event.js';
+import { isStoreTrouble } from '../persist.js';
+import { afterEnd, finishRun } from './end-run.js';
+import type { PassContext } from './pass-context.js';
+
+/** The turn cannot record what it has done: the store did not take it as long as there was time. */
+export class GaveUp extends Error {}
+
+/** Writes the next commit of the run. False: somebody else has written it. @throws GaveUp */
+export async function commit(pass: PassContext, events: readonly HistoryEvent[]): Promise<boolean> {
+  const { deps, run, effects, outbox } = pass;
+  const seq = run.state.seq + 1;
+  const commit = { seq, writerId: deps.random.hex(16), events };
+  if (!(await decide(pass, () => deps.store.commit(run.head.runId, commit), events))) return false;
+  outbox?.add(lifecycleEventsOf(run.head, run.state, { seq, events }, (waitId) => run.settlementOf(waitId)));
+  run.applyCommit(seq, events);
+  effects.committed(events, run.state);
+  return true;
+}
+
+/**
+ * The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. False: a commit
+ * was lost. @throws GaveUp
+ */
+export async function commitEnd(
+  pass: PassContext,
+  events: readonly HistoryEvent[],
+  outcome: RunOutcome,
+): Promise<boolean> {
+  const { deps, run, effects, limits } = pass;
+  const { runId } = run.head;
+  // What this turn has seen: it may have read the inbox again since it read the head.
+  const inboxCount = run.state.takenInbox.size + run.requests.length;
+  const atMs = deps.clock.nowMs();
+  const seq = run.state.seq + 1;
+  const writerId = deps.random.hex(16);
+  const unheard = outcome.status === 'continued' ? (run.execution?.unheardCancels ?? []) : [];
+  const ending: readonly HistoryEvent[] = [
+    ...events,
+    { type: 'RunEnding', atMs, outcome, ...defined({ unheard: unheard.length === 0 ? undefined : unheard }) },
+  ];
+  const hasOpenTokens = [...run.state.openTokens.keys()].some((waitId) => run.settlementOf(waitId) === undefined);
+  if (hasOpenTokens) {
+    const commit = { seq, writerId, events: ending };
+    const write = () => deps.store.commitEnding(runId, commit, inboxCount, outcome);
+    if (!(await decide(pass, write, events))) return false;
+    effects.abandonSteps();
+    await finishRun(deps, runId, limits);
+    return true;
+  }
+  const commit = { seq, writerId, events: [...ending, { type: 'RunEnded', atMs, status: outcome.status } as const] };
+  const end = {
+    outcome,
+    endedAtMs: atMs,
+    seen: { status: 'running', inboxCount },
+    // Another marker that stands brings the run back just as well, which saves a write.
+    ...defined({ markAtMs: run.hasStandingMarker() ? undefined : atMs }),
+  } as const;
+  if (!(await decide(pass, () => deps.store.commitEnd(run.head, commit, end), events))) return false;
+  effects.abandonSteps();
+  deps.warmRuns?.noteEnded(runId);
+  await afterEnd(deps, runId, limits);
+  return true;
+}
+
+/** Makes the write of a commit until the store takes or refuses it. @throws GaveUp */
+async function decide(
+  { persist, effects, run }: PassContext,
+  write: () => Promise<boolean>,
+  events: readonly HistoryEvent[],
+): Promise<boolean> {
+  try {
+    const committed = await persist(write);
+    if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));
+    return committed;
+  } catch (error) {
+    throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
+  }
+}

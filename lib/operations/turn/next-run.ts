@@ -1,0 +1,95 @@
+import { defined } from '../../base/defined.js';
+import { isEngineError, storedError } from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import { writesInParallel } from '../../base/limits.js';
+import type { RunOutcome } from '../../history/event.js';
+import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js';
+import type { RunState } from '../../history/run-state.js';
+import { workflowOf } from '../../workflow/app.js';
+import type { Deps } from '../deps.js';
+import { validInput } from '../requests/start-run.js';
+import type { TurnLimits } from '../turn-limits.js';
+import { wakeRun } from '../wake.js';
+import { whileThereIsTime } from './release-markers.js';
+
+/**
+ * The run that this one goes on as: first what was accepted and reached nobody, unread signals and unheard cancels, in the
+ * order of the log; then its head. Each is put if absent. False: there are more than there was time for.
+ */
+export async function startNextRun(
+  deps: Deps,
+  { head, inbox }: RunRecords,
+  { state, ending }: { readonly state: RunState; readonly ending: Extract<RunOutcome, { status: 'continued' }> },
+  limits: TurnLimits,
+): Promise<boolean> {
+  const { nextRunId, input } = ending;
+  const byId = new Map(inbox.map((item) => [item.inboxId, item]));
+  const unheard = new Set(state.unheard);
+  const handedOn = [...state.takenInbox]
+    .filter((inboxId) => state.unreadSignals.has(inboxId) || unheard.has(inboxId))
+    .map((inboxId) => byId.get(inboxId))
+    .filter((item) => item !== undefined);
+  if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;
+  const version = deps.app.workflows.get(head.workflow)?.version ?? head.version;
+  const nextInput = await inputOfNext(deps, { workflow: head.workflow, version }, input);
+  const nowMs = deps.clock.nowMs();
+  const next: RunHead = {
+    runId: nextRunId,
+    workflow: head.workflow,
+    version,
+    status: 'running',
+    ...nextInput,
+    // Of the last one, so that a repeat of this effect makes the same head.
+    seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
+    createdAtMs: nowMs,
+    ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent, tags: head.tags }),
+    previousRunId: head.runId,
+    inboxCount: handedOn.length,
+    dueSeq: 0,
+    blocks: 0,
+    ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
+    dueAtMs: nowMs,
+  };
+  const { created } = await deps.store.createRun(next, deps.random.hex(16));
+  if (created) await wakeRun(deps, nextRunId);
+  return true;
+}
+
+async function seedInbox(
+  deps: Deps,
+  runId: RunId,
+  items: readonly InboxRecord[],
+  limits: TurnLimits,
+): Promise<boolean> {
+  // A turn before this one may have put some; as few as these are put again sooner than looked for.
+  const there =
+    items.length <= writesInParallel
+      ? new Set<string>()
+      : new Set((await deps.store.readInboxKinds(runId)).map(({ inboxId }) => inboxId));
+  const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
+  return whileThereIsTime(limits, left, async ([position, item]) => {
+    await deps.store.seedInbox({ ...item, runId, position });
+  });
+}
+
+/**
+ * What the schema makes of the input, as at any start. An input that does not fit is the end of the next run, which fails
+ * with it: this one has ended well, and nobody is there to be told.
+ */
+async function inputOfNext(
+  deps: Deps,
+  next: Pick<RunHead, 'workflow' | 'version'>,
+  given: JsonValue | undefined,
+): Promise<Pick<RunHead, 'input' | 'inputError'>> {
+  const workflow = workflowOf(deps.app, next);
+  try {
+    // The code of a workflow that is not there now says what fits when it is back.
+    const input = workflow === undefined ? given : await validInput(deps, workflow, given);
+    return input === undefined ? {} : { input };
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    const inputError = storedError(error.code, error.message, error.details);
+    return given === undefined ? { inputError } : { input: given, inputError };
+  }
+}

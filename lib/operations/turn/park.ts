@@ -1,0 +1,37 @@
+import type { StoredError } from '../../base/errors.js';
+import { fittingCount } from '../../decide/new-events.js';
+import type { HistoryEvent } from '../../history/event.js';
+import { blockRun } from './block-run.js';
+import { commit } from './commit.js';
+import { isOnlyKnownHere } from './effects.js';
+import type { PassContext } from './pass-context.js';
+import { clearAllMarkers } from './rest.js';
+
+/**
+ * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
+ * alone brings the run back, less and less often. What effects ended with is in no item yet: it is committed, or steps
+ * would run again each time, and a start that was turned away would look like one of unknown fate. False: a commit was lost.
+ */
+export async function park(
+  pass: PassContext,
+  error: StoredError,
+  taken: readonly HistoryEvent[] = [],
+): Promise<boolean> {
+  const { deps, run, effects, outbox } = pass;
+  effects.takeBack(taken);
+  if (!(await recordInHand(pass))) return false;
+  if (await blockRun(deps, run.head, { seq: run.state.seq, error, outbox })) await clearAllMarkers(pass);
+  return true;
+}
+
+/** Waits for what is under way, and commits what it ends with and nothing else. False: a commit was lost. */
+async function recordInHand(pass: PassContext): Promise<boolean> {
+  const { effects } = pass;
+  await effects.allEnd();
+  const { results } = effects;
+  while (results.length > 0) {
+    const fitting = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+    if (fitting.length > 0 && !(await commit(pass, fitting))) return false;
+  }
+  return true;
+}

@@ -1,0 +1,280 @@
+import type { StoredError } from '../../base/errors.js';
+import { inboxCheckMs, requestsPerCommit, turnReserveMs } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import { fittingCount, hasNews, newHandles, pausedUntilMs, pauseNews, takeIn } from '../../decide/new-events.js';
+import { runTimedOut } from '../../decide/outcome.js';
+import { needsStop } from '../../decide/stop.js';
+import type { HistoryEvent, RunOutcome } from '../../history/event.js';
+import { type Execution, replayBehaviors } from '../../replay/execution.js';
+import type { AnyWorkflow } from '../../workflow/define-workflow.js';
+import { openExecution } from '../open-execution.js';
+import { isStoreTrouble } from '../persist.js';
+import { toRequestEvent } from '../../replay/kinds/kinds.js';
+import { beginAll } from './begin.js';
+import { commit, commitEnd } from './commit.js';
+import { isOnlyKnownHere } from './effects.js';
+import { parentGone } from './release-markers.js';
+import { loadRareParts } from './load-rare-parts.js';
+import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
+import type { PassContext } from './pass-context.js';
+import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
+
+/**
+ * A pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.
+ *
+ * T1  Nothing happens outside before the command that asks for it is in the log.
+ * T2  What a pass takes in, and in which order, is free until the commit and fixed after it.
+ * T3  A lost commit ends the pass; nothing of what it knew is used again. What it has in hand and no item holds, steps
+ *     under way and results, is taken in by the next pass if the log then waits for it, at that attempt.
+ * T4  Markers are moved last, when the run is quiet: until then whatever led here stands.
+ * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks can be found again, or
+ *     are cancelled.
+ * T6  A store that turns a write away is asked again as long as there is time. What is under way then ends, and another
+ *     turn is told which starts of steps nobody died of: only a start with no end whose process died is a strike.
+ */
+export class Pass {
+  readonly #pass: PassContext;
+  /** The last taking was as much as one commit holds, and more is there. */
+  #isCut = false;
+  #lastInboxReadMs: EpochMs;
+  /** When it was last looked at what is due: nobody but the end of an effect can act on what was due before. */
+  #lookedAtMs: EpochMs;
+
+  constructor(pass: PassContext) {
+    this.#pass = pass;
+    this.#lastInboxReadMs = pass.nowMs();
+    this.#lookedAtMs = this.#lastInboxReadMs;
+    pass.effects.goOnFrom(pass.run.state);
+  }
+
+  /** False: a commit was lost, read again. */
+  async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
+    const { run } = this.#pass;
+    const { head } = run;
+    const lookAtMs = run.isNew && head.afterRunId !== undefined ? await this.#nextLookAtMs() : undefined;
+    if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));
+
+    const nowMs = this.#pass.nowMs();
+    // Neither needs the workflow's code, so they also end a run that is blocked or paused.
+    const terminate = run.requests.find(isTerminate);
+    if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
+    if (run.isOverdue(nowMs)) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(head.workflow));
+
+    // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
+    if (run.isNew && head.inputError !== undefined)
+      return commitEnd(this.#pass, takeIn(run, [], nowMs).events, { status: 'failed', error: head.inputError });
+    const stop = run.isNew ? await this.#stopOfParent() : undefined;
+    if (stop !== undefined) return commitEnd(this.#pass, this.#takeIn(), stop);
+    if (run.isNew && head.startAtMs !== undefined && nowMs < head.startAtMs) return this.#waitForStart(head.startAtMs);
+    if (pausedUntilMs(run, nowMs) !== undefined) return this.#pause();
+    if (workflow === undefined) return this.#park(workflowMissing(head.workflow));
+
+    const execution = run.warm ?? (await this.#replayed(workflow));
+    run.execution = execution;
+    try {
+      return await this.#goOn(workflow, execution);
+    } finally {
+      await this.#pass.effects.allEnd('outside');
+    }
+  }
+
+  async #nextLookAtMs(): Promise<EpochMs | undefined> {
+    const { nextLookAtMs } = await loadRareParts();
+    return nextLookAtMs(this.#pass.deps, this.#pass.run.head);
+  }
+
+  async #park(error: StoredError, taken: readonly HistoryEvent[] = []): Promise<boolean> {
+    const { park } = await loadRareParts();
+    return park(this.#pass, error, taken);
+  }
+
+  /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
+  async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
+    const { run } = this.#pass;
+    const cancel = run.requests.find(isCancel);
+    if (cancel === undefined) return done(restUntil(this.#pass, startAtMs));
+    return commitEnd(this.#pass, takeIn(run, [], this.#pass.nowMs()).events, cancelled(cancel));
+  }
+
+  async #replayed(workflow: AnyWorkflow): Promise<Execution> {
+    const { deps, run } = this.#pass;
+    const execution = openExecution(deps, workflow, run);
+    for (const { events } of run.commits) for (const event of events) await execution.apply(event);
+    execution.goLive();
+    return execution;
+  }
+
+  /**
+   * A parent that closed its wait before the head of its child was there had nobody to stop. The wait is closed first and
+   * the child stopped then, so either this turn sees the one or a later turn the other.
+   */
+  async #stopOfParent(): Promise<RunOutcome | undefined> {
+    const { deps, run } = this.#pass;
+    const { parent } = run.head;
+    const wait = parent === undefined ? undefined : await deps.store.readToken(parent.runId, parent.waitId);
+    if (wait?.child === undefined || wait.child.parentClose === 'abandon' || !needsStop(wait)) return undefined;
+    // Whichever its policy: none of its code has run, so there is nothing to clean up.
+    return { status: 'terminated', reason: parentGone };
+  }
+
+  async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
+    const { run, effects } = this.#pass;
+    for (;;) {
+      this.#lookedAtMs = this.#pass.nowMs();
+      if (pausedUntilMs(run, this.#pass.nowMs()) !== undefined) return this.#pause();
+      const events = this.#takeIn();
+      const terminate = events.find((event) => event.type === 'TerminateRequested');
+      if (terminate !== undefined) return commitEnd(this.#pass, events, terminated(terminate));
+      if (this.#isOverdue()) return commitEnd(this.#pass, events, runTimedOut(run.head.workflow));
+      for (const event of events) await execution.apply(event);
+      if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
+      if (execution.status.kind === 'ended' && this.#isCut) {
+        // All that was accepted is in the log before the run can end, in as many commits as that takes.
+        if (!(await commit(this.#pass, events))) return false;
+        if (this.#isShortOfTime()) return done(yieldTurn(this.#pass));
+        continue;
+      }
+      if (execution.status.kind === 'ended') {
+        // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
+        const last = [...events, ...execution.takeDerived(Infinity)];
+        return commitEnd(this.#pass, last, execution.status.outcome);
+      }
+      const committed = await this.#commitWithRequests(events, execution);
+      if (committed === 'lost') return false;
+      if (committed === 'no time') return done(yieldTurn(this.#pass));
+      if (committed === 'more') continue;
+
+      const { effectError } = this.#pass;
+      const hasTime = effectError !== undefined || beginAll(this.#pass, execution);
+      if (effects.results.length > 0) continue;
+      if (effects.underWay > 0) await this.#someEffect();
+      else if (effectError !== undefined) throw effectError;
+      else if (!hasTime || !hasNews(run, this.#pass.nowMs())) {
+        await (hasTime ? restQuietly(this.#pass) : yieldTurn(this.#pass));
+        keepWarm(this.#pass, workflow, execution);
+        return true;
+      }
+    }
+  }
+
+  /** Commits what was taken in and what the workflow then asks for. `more`: something is to be taken in before all else. */
+  async #commitWithRequests(
+    events: readonly HistoryEvent[],
+    execution: Execution,
+  ): Promise<'lost' | 'no time' | 'more' | 'all'> {
+    const { run, effects } = this.#pass;
+    const asked = execution.newCommands(requestsPerCommit).map((command) => toRequestEvent(command, this.#pass.nowMs()));
+    const requested = asked.slice(0, fittingCount(asked));
+    const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
+    const all = [...events, ...requested, ...derived];
+    if (all.length === 0) return 'all';
+    if (!(await commit(this.#pass, all))) return 'lost';
+    for (const event of [...requested, ...derived]) await execution.apply(event);
+    effects.abandonSteps((waitId) => execution.command(waitId) !== undefined);
+    const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
+    if (this.#isCut && this.#isShortOfTime()) return 'no time';
+    if (mayBeMore || this.#isCut || effects.results.length > 0 || this.#isOverdue()) return 'more';
+    // A request may be due at once, and was not there at the last look.
+    return requested.length > 0 && hasNews(run, this.#pass.nowMs()) ? 'more' : 'all';
+  }
+
+  #isOverdue(): boolean {
+    return this.#pass.run.isOverdue(this.#pass.nowMs());
+  }
+
+  #isShortOfTime(): boolean {
+    return this.#pass.effects.underWay === 0 && this.#pass.limits.remainingMs() < turnReserveMs;
+  }
+
+  // ----- taking in -----
+
+  #takeIn(): readonly HistoryEvent[] {
+    const { run, effects } = this.#pass;
+    const nowMs = this.#pass.nowMs();
+    const results = effects.results.splice(0, fittingCount(effects.results));
+    const { events: news, isCut } = takeIn(run, results, nowMs);
+    this.#isCut = isCut;
+    const events = this.#firstEvents(nowMs);
+    const { pausedUntilMs: untilMs } = run.state;
+    // Only when the pause is over: a run that ends while it is paused was not resumed.
+    if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
+      events.push({ type: 'RunResumed', atMs: untilMs });
+    }
+    return news.length === 0 && !this.#tellsStarts() && run.execution?.isLeaving !== true
+      ? events
+      : [...events, ...newHandles(run), ...news];
+  }
+
+  /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */
+  #tellsStarts(): boolean {
+    return this.#pass.outbox !== undefined && this.#pass.effects.underWay === 0;
+  }
+
+  #firstEvents(atMs: EpochMs): HistoryEvent[] {
+    const { run } = this.#pass;
+    const { workflow, version } = run.head;
+    return run.isNew ? [{ type: 'RunStarted', atMs, workflow, version, behaviors: replayBehaviors }] : [];
+  }
+
+  // ----- waiting -----
+
+  /** Waits until an effect ends, a timer is due, or it is time to look for a cancel. */
+  async #someEffect(): Promise<void> {
+    const { deps, run, effects } = this.#pass;
+    // What is as good as done needs no timer.
+    await deps.drain();
+    if (effects.underWay > 0 && effects.results.length === 0) await this.#waitForEffect();
+    const nowMs = this.#pass.nowMs();
+    if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
+    this.#lastInboxReadMs = nowMs;
+    try {
+      run.addToInbox(await deps.store.readInbox(run.head.runId));
+    } catch (error) {
+      // Looked at again in a moment; what has come has a marker of its own.
+      if (!isStoreTrouble(error)) this.#pass.failWith(error, 'inbox not read');
+    }
+  }
+
+  async #waitForEffect(): Promise<void> {
+    const { deps, run, effects } = this.#pass;
+    const nowMs = this.#pass.nowMs();
+    // What was due before the last look was acted on, or cannot be until an effect ends.
+    const instants = run.dueInstants((waitId) => effects.has(waitId)).filter((atMs) => atMs > this.#lookedAtMs);
+    const nextDueAtMs = Math.min(...instants, nowMs + inboxCheckMs);
+    await effects.someEnd((cut) => deps.delay(Math.max(0, nextDueAtMs - nowMs), cut));
+  }
+
+  /**
+   * The run is paused: nothing more is begun, and nothing reaches the workflow. What is under way ends, and what came of it
+   * is committed with the pause; all else that has come waits where it is. The execution has not seen these events, so
+   * after this pass it is used no more.
+   */
+  async #pause(): Promise<boolean> {
+    const { run, effects } = this.#pass;
+    for (;;) {
+      this.#lookedAtMs = this.#pass.nowMs();
+      const terminate = run.requests.find(isTerminate);
+      if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
+      if (this.#isOverdue()) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(run.head.workflow));
+      const atMs = this.#pass.nowMs();
+      const { results } = effects;
+      // A start of a step that is not begun now would look like one that its process died of.
+      const ended = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
+      const events = [...ended, ...pauseNews(run, atMs)];
+      if (events.length > 0) {
+        if (!(await commit(this.#pass, [...this.#firstEvents(atMs), ...events]))) return false;
+        // What is under way goes on meanwhile, and what the pause held back may be due.
+        if (pausedUntilMs(run, atMs) === undefined) return false;
+      } else if (effects.underWay > 0) await this.#someEffect();
+      else if (results.length === 0) break;
+    }
+    const untilMs = pausedUntilMs(run, this.#pass.nowMs());
+    return untilMs === undefined ? false : done(restUntil(this.#pass, untilMs));
+  }
+}
+
+/** Nothing was lost: the pass is the last one of its turn. */
+async function done(rest: Promise<void>): Promise<true> {
+  await rest;
+  return true;
+}

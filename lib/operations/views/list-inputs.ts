@@ -1,0 +1,34 @@
+import { defined } from '../../base/defined.js';
+import type { JsonValue } from '../../base/json.js';
+import { jsonBytes } from '../../base/json-limit.js';
+import { historyPageBytes, inputsReadInParallel } from '../../base/limits.js';
+import type { Deps } from '../deps.js';
+import { skipUnreadable } from '../skip-unreadable.js';
+import { toInputViews, type InputView } from './input-view.js';
+
+/**
+ * Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100; a
+ * page of large ones ends sooner and has a next one. A question that cannot be read is left out, with a warning.
+ */
+export async function listInputs(
+  deps: Deps,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+): Promise<{ readonly inputs: readonly InputView[]; readonly cursor?: string }> {
+  const inputs: InputView[] = [];
+  let bytes = 0;
+  let next = cursor;
+  for (let left = limit; left > 0 && bytes < historyPageBytes; left -= inputsReadInParallel) {
+    const page = await deps.store.listInputs(Math.min(left, inputsReadInParallel), next);
+    const tokens = await Promise.all(
+      page.rows.map(({ runId, waitId }) =>
+        skipUnreadable(deps, 'question', { runId, waitId }, () => deps.store.readToken(runId, waitId)),
+      ),
+    );
+    const read = tokens.flatMap(toInputViews);
+    inputs.push(...read);
+    bytes += jsonBytes(read as unknown as JsonValue);
+    next = page.cursor;
+    if (next === undefined) break;
+  }
+  return { inputs, ...defined({ cursor: next }) };
+}

@@ -1,0 +1,109 @@
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import { filteredPageRows, listPagesMax } from '../../base/limits.js';
+import type { RunPosition, RunStatus, RunSummary } from '../../history/records.js';
+import type { ListPage } from '../../store/run-store.js';
+import type { Deps } from '../deps.js';
+
+/** `ending` is none: the index has such a run under `running` until it has ended. */
+export type ListStatus = Exclude<RunStatus, 'ending'>;
+export const listStatuses = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'terminated',
+  'continued',
+] as const satisfies readonly ListStatus[];
+
+export interface ListQuery {
+  /** Default: all. */
+  readonly status?: ListStatus;
+  readonly workflow?: string;
+  /** Runs that carry all of these. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** 1 to 100. */
+  readonly limit: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+export interface RunList {
+  readonly runs: readonly RunSummary[];
+  /** There may be more. A page can be shorter than the limit, also empty: a call looks through a limited number of runs. */
+  readonly cursor?: string;
+}
+
+/**
+ * Runs, newest first. Read from an index, so a run that has just changed may show as it was.
+ * @throws EngineError `INPUT_INVALID` for a cursor that is not one of ours
+ */
+export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
+  const runs: RunSummary[] = [];
+  let statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
+  let before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+  const isFiltered = query.workflow !== undefined || query.tags !== undefined;
+  for (let pagesRead = 0; statuses.length > 0 && pagesRead < listPagesMax;) {
+    pagesRead += statuses.length;
+    const newest = await readNewest(deps, statuses, isFiltered ? filteredPageRows : query.limit - runs.length, before);
+    for (const [at, run] of newest.rows.entries()) {
+      before = run;
+      if (matches(run, query)) runs.push(run);
+      const isLast = at === newest.rows.length - 1 && newest.statuses.length === 0;
+      if (runs.length === query.limit) return { runs, ...defined({ cursor: isLast ? undefined : formatCursor(run) }) };
+    }
+    statuses = newest.statuses;
+  }
+  return {
+    runs,
+    ...defined({ cursor: statuses.length === 0 || before === undefined ? undefined : formatCursor(before) }),
+  };
+}
+
+/** The index has a partition for each status: the newest rows of each, merged. `statuses`: those that have more. */
+async function readNewest(
+  deps: Deps,
+  statuses: readonly ListStatus[],
+  limit: number,
+  before: RunPosition | undefined,
+): Promise<{ readonly rows: readonly RunSummary[]; readonly statuses: readonly ListStatus[] }> {
+  const pages = await Promise.all(
+    statuses.map(async (status) => ({ status, ...(await deps.store.listRuns(status, limit, before)) })),
+  );
+  const unfinished = pages.filter((page) => page.cursor !== undefined);
+  // Beyond the end of a page that has more, runs of its status may be missing between those of others.
+  const ends = unfinished.flatMap(({ rows }) => rows.at(-1) ?? []).sort(byNewest);
+  const [end] = ends;
+  const rows = pages.flatMap((page) => page.rows).sort(byNewest);
+  return {
+    rows: end === undefined ? rows : rows.filter((run) => byNewest(run, end) <= 0),
+    // One that has been read to its end may have rows that were left out here.
+    statuses: end === undefined ? [] : pages.filter((page) => hasMore(page, end)).map(({ status }) => status),
+  };
+}
+
+function hasMore(page: ListPage<RunSummary>, end: RunPosition): boolean {
+  const last = page.rows.at(-1);
+  return page.cursor !== undefined || (last !== undefined && byNewest(last, end) > 0);
+}
+
+/** Of two runs started in one millisecond the one with the greater id comes first, as in the index. */
+function byNewest(a: RunPosition, b: RunPosition): number {
+  return b.createdAtMs - a.createdAtMs || (a.runId < b.runId ? 1 : -1) * Number(a.runId !== b.runId);
+}
+
+function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
+  if (workflow !== undefined && run.workflow !== workflow) return false;
+  return Object.entries(tags ?? {}).every(([name, value]) => run.tags?.[name] === value);
+}
+
+function formatCursor({ createdAtMs, runId }: RunPosition): string {
+  return `${createdAtMs}.${runId}`;
+}
+
+function parseCursor(cursor: string): RunPosition {
+  const [, createdAtMs, runId] = /^(0|[1-9][0-9]{0,14})\.([0-9a-f]{32})$/.exec(cursor) ?? [];
+  if (createdAtMs === undefined || runId === undefined)
+    throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
+  return { createdAtMs: Number(createdAtMs), runId };
+}

@@ -1,0 +1,82 @@
+import { defined } from '../../base/defined.js';
+import type { RunId } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import { newHandles } from '../../decide/new-events.js';
+import { historyFormat } from '../../history/codec.js';
+import type { HistoryEvent } from '../../history/event.js';
+import type { RunRecords } from '../../history/records.js';
+import { foldHistory } from '../../history/run-state.js';
+import type { Settlement } from '../../history/settlement.js';
+import type { Deps } from '../deps.js';
+import { loadRun } from '../load-run.js';
+
+export interface HistoryView {
+  /** Of the events. Missing: 1. */
+  readonly format?: number;
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly input?: JsonValue;
+  /** The run that this one has gone on as. */
+  readonly nextRunId?: RunId;
+  /** Of the run's random numbers: with it the history can be replayed elsewhere. */
+  readonly seed: string;
+  readonly events: readonly ExportedEvent[];
+  /** Remote tasks that have been started and are in no commit yet: the next one takes them in, perhaps only at their end. */
+  readonly uncommitted?: readonly HistoryEvent[];
+}
+
+/** An event with the number of its commit, and what it refers to written out: a settlement, the payload of a signal. */
+export type ExportedEvent = HistoryEvent & {
+  readonly seq: number;
+  readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
+  readonly payload?: JsonValue;
+  /** The signal is in the history and nowhere else: what it brought is lost, and the history cannot be replayed. */
+  readonly isMissing?: true;
+};
+
+/** @throws EngineError `RUN_NOT_FOUND` */
+export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView> {
+  const records = await loadRun(deps, runId);
+  const { head, tokens } = records;
+  const state = foldHistory(records.commits);
+  const handles = newHandles({ state, tokens: new Map(tokens.map((token) => [token.waitId, token])) });
+  return {
+    format: historyFormat,
+    runId,
+    workflow: head.workflow,
+    version: head.version,
+    ...defined({ input: head.input }),
+    ...defined({ nextRunId: head.nextRunId }),
+    seed: head.seed,
+    events: exportEvents(records),
+    ...defined({ uncommitted: handles.length === 0 || state.ending !== undefined ? undefined : handles }),
+  };
+}
+
+/** The events of the commits, each with what it refers to. */
+export function exportEvents(records: RunRecords): readonly ExportedEvent[] {
+  const references = referencesOf(records);
+  return records.commits.flatMap(({ seq, events }) => events.map((event) => ({ seq, ...event, ...references(event) })));
+}
+
+/** What events of a run refer to. */
+function referencesOf({
+  tokens,
+  inbox,
+}: RunRecords): (event: HistoryEvent) => Pick<ExportedEvent, 'settlement' | 'payload' | 'isMissing'> {
+  const settlements = new Map(tokens.map((token) => [token.waitId, token.settlement]));
+  const signals = new Map(inbox.map((item) => [item.inboxId, item]));
+  return (event) => {
+    if (event.type === 'TokenSettled') {
+      const settlement = settlements.get(event.waitId);
+      if (settlement === undefined) return {};
+      const { by, atMs, outcome } = settlement;
+      return { settlement: { by, atMs, outcome } };
+    }
+    if (event.type !== 'SignalReceived') return {};
+    const signal = signals.get(event.inboxId);
+    if (signal?.kind !== 'signal') return { isMissing: true };
+    return signal.payload === undefined ? {} : { payload: signal.payload };
+  };
+}

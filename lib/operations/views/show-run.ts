@@ -1,0 +1,88 @@
+import { defined } from '../../base/defined.js';
+import type { StoredError } from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import type { JsonValue } from '../../base/json.js';
+import type { EpochMs } from '../../base/time.js';
+import { newRequests } from '../../decide/new-events.js';
+import type { RunOutcome } from '../../history/event.js';
+import type { InboxRecord, ParentWait, RunRecords, RunStatus } from '../../history/records.js';
+import { foldHistory, type RunState } from '../../history/run-state.js';
+import type { Deps } from '../deps.js';
+import { loadRun } from '../load-run.js';
+import { toWaitView, type WaitView } from './wait-view.js';
+
+export interface RunView {
+  readonly runId: RunId;
+  readonly workflow: string;
+  readonly version: string;
+  readonly status: RunStatus;
+  /** Of its start, if that had one. */
+  readonly key?: string;
+  readonly createdAtMs: EpochMs;
+  readonly endedAtMs?: EpochMs;
+  readonly input?: JsonValue;
+  readonly outcome?: RunOutcome;
+  /** Why the run cannot go on with this deployment. */
+  readonly blocked?: StoredError;
+  /** What the workflow last said of how far it has come. */
+  readonly progress?: JsonValue;
+  readonly pausedUntilMs?: EpochMs;
+  readonly startAtMs?: EpochMs;
+  readonly deadlineAtMs?: EpochMs;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly parent?: ParentWait;
+  /** The run whose place this one takes: nothing happens before that, and what it goes on as, has ended. Missing once begun. */
+  readonly afterRunId?: RunId;
+  readonly previousRunId?: RunId;
+  readonly nextRunId?: RunId;
+  /** Signals that no wait has been given, oldest first. */
+  readonly unreadSignals?: readonly string[];
+  readonly waits: readonly WaitView[];
+}
+
+/** @throws EngineError `RUN_NOT_FOUND` */
+export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
+  const records = await loadRun(deps, runId);
+  const { head } = records;
+  const state = foldHistory(records.commits);
+  const tokens = new Map(records.tokens.map((token) => [token.waitId, token]));
+  const isOver = head.status !== 'running' && head.status !== 'ending';
+  const unreadSignals = unreadSignalsOf(records, state);
+  return {
+    runId,
+    workflow: head.workflow,
+    version: head.version,
+    status: head.status,
+    createdAtMs: head.createdAtMs,
+    ...defined({
+      endedAtMs: head.endedAtMs,
+      input: head.input,
+      outcome: state.ending,
+      blocked: head.blocked,
+      progress: state.progress,
+      pausedUntilMs: state.pausedUntilMs === undefined || isOver ? undefined : state.pausedUntilMs,
+      afterRunId: head.afterRunId === undefined || state.seq > 0 ? undefined : head.afterRunId,
+      key: head.key,
+      startAtMs: head.startAtMs,
+      deadlineAtMs: head.deadlineAtMs,
+      tags: head.tags,
+      parent: head.parent,
+      previousRunId: head.previousRunId,
+      nextRunId: head.nextRunId,
+      unreadSignals: unreadSignals.length === 0 ? undefined : unreadSignals,
+    }),
+    waits: isOver
+      ? []
+      : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
+  };
+}
+
+/** Names of signals: unread ones in the log, then what no turn has taken in, since the run is paused, blocked or was stopped. */
+function unreadSignalsOf({ inbox }: RunRecords, state: RunState): readonly string[] {
+  const untaken = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
+  return [...state.unreadSignals.values(), ...untaken.filter(isSignal)].map(({ name }) => name);
+}
+
+function isSignal(item: InboxRecord): item is InboxRecord & { readonly kind: 'signal' } {
+  return item.kind === 'signal';
+}
