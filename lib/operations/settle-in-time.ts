@@ -21,10 +21,11 @@ export async function settleInTime(
   runId: RunId,
   waitId: WaitId,
   settlement: Settlement,
-  options: Pick<NonNullable<Parameters<Deps['store']['settle']>[3]>, 'onlyWithoutHandle' | 'onlyWithoutForm'> = {},
+  unless?: 'handle' | 'form',
 ): Promise<Settled> {
+  const guard = { kind: 'inTime', unless } as const;
   for (;;) {
-    const { settled, token } = await deps.store.settle(runId, waitId, settlement, { ...options, onlyInTime: true });
+    const { settled, token } = await deps.store.settle(runId, waitId, settlement, guard);
     if (settled || !isOverdue(token, settlement.atMs)) return { settled, timedOut: false, token };
     const late = await timeOut(deps, token, settlement.atMs);
     // A heartbeat of another process may have moved the deadline since: then there is time.
@@ -37,7 +38,8 @@ export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs):
   const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
   const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
-  const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
+  const guard = { kind: 'deadlineIs', deadlineAtMs } as const;
+  const { settled, token } = await deps.store.settle(runId, waitId, settlement, guard);
   return { timedOut: settled, token };
 }
 

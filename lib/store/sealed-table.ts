@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
-import { checkForm, formAttribute, keepingNewer } from './item-format.js';
-import { checkAttributes, payloadsOf } from './item-limits.js';
-import { blobPartitionOf } from './items.js';
+import { checkForm, formAttribute, keepingNewer } from './items/format.js';
+import { checkAttributes, payloadsOf } from './items/limits.js';
+import { blobPartitionOf } from './items/keys.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
 
 /** `a`: the chunks are the text. `u`: they are the base64 of its UTF-8, since a chunk must not end inside a character. */

@@ -10,7 +10,7 @@ import { queryRun } from '../../lib/operations/views/query-run.js';
 import { readHistory, showRun } from '../../lib/operations/views/read-runs.js';
 import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/requests/start-named-run.js';
 import { startOrSignal } from '../../lib/operations/requests/start-run.js';
-import { headItem } from '../../lib/store/items.js';
+import { headItem } from '../../lib/store/items/head.js';
 
 /** Goes on with each signal "next", up to `last` times, and then waits for the end. */
 const entity = defineWorkflow<{ round: number; last: number }>({

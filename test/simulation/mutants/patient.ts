@@ -1,7 +1,6 @@
-import { rules, testsIn, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant, storePart } from './mutant.js';
 
 const turn = 'lib/operations/turn/turn.ts';
-const runStore = 'lib/store/run-store.ts';
 const worker = 'lib/operations/remote-task/make-remote-start.ts';
 const start = 'lib/operations/remote-task/start-remote-task.ts';
 const stop = 'lib/operations/remote-task/stop-remote.ts';
@@ -12,7 +11,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-claimed-twice',
     rule: 'a claim of a worker is on the due instant that it read (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
         find: 'conditions: [notSettled, noHandle, attemptIs(attempt), workerAttemptIs(attempt), dueStill(seenDueAtMs)],',
@@ -24,7 +23,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-on-a-settled-wait',
     rule: 'a worker calls for no wait that is settled (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
         find: 'conditions: [notSettled, noHandle, attemptIs(attempt), workerAttemptIs(attempt), dueStill(seenDueAtMs)],',
@@ -69,11 +68,11 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-without-news',
     rule: 'what a start came to is due at once: its wake may be lost (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
-        find: 'set: { ...items.cameAttribute(came), ...items.marker(runId, dueAtMs) },',
-        replace: 'set: items.cameAttribute(came), remove: items.markerAttributes,',
+        find: 'set: { ...workerStartFields.write({ came }), ...marker(runId, dueAtMs) },',
+        replace: `set: workerStartFields.write({ came }), remove: ['dueShard', 'dueAtMs'],`,
       },
     ],
     caughtBy: rules('patient', 'F62 an attempt that was not processed'),
@@ -81,7 +80,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-second-word',
     rule: 'the first word on an attempt stands (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [{ find: 'workerClaimIs(claim), nothingCame,', replace: 'workerClaimIs(claim),' }],
     caughtBy: rules('conditions', 'recordStart only under the claim'),
   },
@@ -160,7 +159,10 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'all of the time of a start may pass before its answer (F75)',
     file: 'lib/remote/endpoint/endpoint.ts',
     edits: [
-      { find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),', replace: '' },
+      {
+        find: '...defined({ limits: patient === true ? { headersMs: timeoutMs, totalMs: timeoutMs } : undefined }),',
+        replace: '',
+      },
     ],
     caughtBy: testsIn('test/unit/remote/patient.test.ts', 'a start for which there is time (F62, F75) over A2A'),
   },
@@ -209,7 +211,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'lost-start-looked-for-twice',
     rule: 'of two workers that look for one task one calls (F62)',
-    file: runStore,
+    file: storePart('unwanted-tasks'),
     edits: [
       {
         find: 'conditions: [itemExists, isSettled, noHandle, dueStill(seenDueAtMs)],',

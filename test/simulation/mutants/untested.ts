@@ -1,8 +1,7 @@
-import { rules, testsIn, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant, storePart } from './mutant.js';
 
 const turn = 'lib/operations/turn/turn.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
-const runStore = 'lib/store/run-store.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const requestLongStep = 'lib/operations/steps/request-long-step.ts';
 const heartbeatToken = 'lib/operations/requests/heartbeat-token.ts';
@@ -27,21 +26,25 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'poll-times-out-regardless',
     rule: 'a poll ends a wait only if its deadline is the one that was read',
     file: 'lib/operations/settle-in-time.ts',
-    edits: [{ find: 'settlement, { onlyIfDeadlineIs: deadlineAtMs }', replace: 'settlement, {}' }],
+    edits: [
+      { find: `const guard = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const guard = undefined;' },
+    ],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
     name: 'turn-times-out-regardless',
     rule: '... and so does a turn',
     file: turn,
-    edits: [{ find: 'const options = { onlyIfDeadlineIs: deadlineAtMs };', replace: 'const options = {};' }],
+    edits: [
+      { find: `const guard = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const guard = undefined;' },
+    ],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
     name: 'deadline-not-a-condition',
     rule: '... by a condition of the settlement',
-    file: runStore,
-    edits: [{ find: '[deadlineIs(options.onlyIfDeadlineIs)]', replace: '[]' }],
+    file: storePart('tokens'),
+    edits: [{ find: '[deadlineIs(guard.deadlineAtMs)]', replace: '[]' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
@@ -92,14 +95,14 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
     file: runLongStep,
-    edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
+    edits: [{ find: `failure(error), { kind: 'dueIs', dueAtMs: token.dueAtMs }`, replace: 'failure(error)' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
   {
     name: 'due-not-a-condition',
     rule: '... by a condition of the settlement',
-    file: runStore,
-    edits: [{ find: '[dueStill(options.onlyIfDueIs)]', replace: '[]' }],
+    file: storePart('tokens'),
+    edits: [{ find: '[dueStill(guard.dueAtMs)]', replace: '[]' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
 
@@ -170,14 +173,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'poll-recorded-without-claim',
     rule: 'what a read taught is recorded within its claim',
-    file: runStore,
-    edits: [{ find: 'conditions: [notSettled, dueStill(poll.claimedDueAtMs)]', replace: 'conditions: [notSettled]' }],
+    file: storePart('polls'),
+    edits: [{ find: 'conditions: [notSettled, dueStill(claimedDueAtMs)]', replace: 'conditions: [notSettled]' }],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
   },
   {
     name: 'questions-recorded-without-claim',
     rule: 'questions are recorded within the claim of the read',
-    file: runStore,
+    file: storePart('questions'),
     edits: [{ find: 'conditions: [notSettled, dueStill(asked.claimedDueAtMs)]', replace: 'conditions: [notSettled]' }],
     caughtBy: rules('polling', 'questions are recorded within the claim'),
   },
@@ -383,11 +386,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'run-put-over-run',
     rule: 'a head is put if absent',
-    file: runStore,
+    file: storePart('heads'),
     edits: [
       {
-        find: `this.#table.write({ kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] })`,
-        replace: `this.#table.write({ kind: 'put', item: items.headItem(head, writerId), conditions: [] })`,
+        find: `this.#table.write({ kind: 'put', item: headItem(head, writerId), conditions: [itemAbsent] })`,
+        replace: `this.#table.write({ kind: 'put', item: headItem(head, writerId), conditions: [] })`,
       },
     ],
     caughtBy: rules('conditions', 'createRun only if'),
@@ -395,18 +398,18 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'own-run-not-recognised',
     rule: 'the own writer id on the head means a lost acknowledgement',
-    file: runStore,
+    file: storePart('heads'),
     edits: [{ find: `created: result.old['writerId'] === writerId`, replace: 'created: false' }],
     caughtBy: rules('conditions', 'createRun only if'),
   },
   {
     name: 'signalled-run-over-run',
     rule: 'a head with its first signal is put if absent',
-    file: runStore,
+    file: storePart('heads'),
     edits: [
       {
-        find: 'item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent]',
-        replace: 'item: items.headItem({ ...head, inboxCount: 1 }, writerId), conditions: []',
+        find: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent]',
+        replace: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: []',
       },
     ],
     caughtBy: rules('conditions', 'createRunWithSignal only if'),
@@ -414,11 +417,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'first-signal-over-signal',
     rule: '... and so is the signal',
-    file: runStore,
+    file: storePart('heads'),
     edits: [
       {
-        find: 'item: items.inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent]',
-        replace: 'item: items.inboxItem({ ...signal, position: 0 }), conditions: []',
+        find: 'item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent]',
+        replace: 'item: inboxItem({ ...signal, position: 0 }), conditions: []',
       },
     ],
     caughtBy: rules('conditions', 'createRunWithSignal only if'),
@@ -426,18 +429,18 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'own-signalled-run-not-recognised',
     rule: '... by whoever made it, as its own',
-    file: runStore,
+    file: storePart('heads'),
     edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
     caughtBy: rules('conditions', 'createRunWithSignal only if'),
   },
   {
     name: 'named-run-over-run',
     rule: 'the head of a named run is put if absent',
-    file: runStore,
+    file: storePart('names'),
     edits: [
       {
-        find: `[ { kind: 'put', item: items.headItem(head, writerId), conditions: [itemAbsent] }`,
-        replace: `[{ kind: 'put', item: items.headItem(head, writerId), conditions: [] }`,
+        find: `[ { kind: 'put', item: headItem(head, writerId), conditions: [itemAbsent] }`,
+        replace: `[{ kind: 'put', item: headItem(head, writerId), conditions: [] }`,
       },
     ],
     caughtBy: rules('conditions', 'createNamedRun only if'),
@@ -445,21 +448,21 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'name-pointed-regardless',
     rule: 'an id is pointed anew only from where it was seen to point',
-    file: runStore,
+    file: storePart('names'),
     edits: [{ find: '[name.generation === 0 ? itemAbsent : generationIs(name.generation)]', replace: '[]' }],
     caughtBy: rules('conditions', 'createNamedRun only if'),
   },
   {
     name: 'name-not-counted',
     rule: '... and each time has a number of its own',
-    file: runStore,
+    file: storePart('names'),
     edits: [{ find: 'generation: name.generation + 1', replace: 'generation: name.generation' }],
     caughtBy: rules('conditions', 'createNamedRun only if'),
   },
   {
     name: 'own-named-run-not-recognised',
     rule: '... by whoever made it, as its own',
-    file: runStore,
+    file: storePart('names'),
     edits: [
       {
         find: `generationIs(name.generation)], }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
@@ -471,11 +474,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'seeded-over-seeded',
     rule: 'a signal that is handed on is put if absent',
-    file: runStore,
+    file: storePart('inbox'),
     edits: [
       {
-        find: 'item: items.inboxItem(withoutMarker(record)), conditions: [itemAbsent]',
-        replace: 'item: items.inboxItem(withoutMarker(record)), conditions: []',
+        find: 'item: inboxItem(withoutMarker(record)), conditions: [itemAbsent]',
+        replace: 'item: inboxItem(withoutMarker(record)), conditions: []',
       },
     ],
     caughtBy: rules('conditions', 'seedInbox only if'),
@@ -483,32 +486,32 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'seeded-with-marker',
     rule: '... without a marker of its own',
-    file: runStore,
-    edits: [{ find: 'items.inboxItem(withoutMarker(record))', replace: 'items.inboxItem(record)' }],
+    file: storePart('inbox'),
+    edits: [{ find: 'inboxItem(withoutMarker(record))', replace: 'inboxItem(record)' }],
     caughtBy: rules('conditions', 'seedInbox only if'),
   },
   {
     name: 'own-commit-not-recognised',
     rule: 'the own writer id on the commit means a lost acknowledgement',
-    file: runStore,
+    file: storePart('log'),
     edits: [{ find: 'return result.ok || wroteIt(result.old, commit);', replace: 'return result.ok;' }],
     caughtBy: rules('conditions', 'commit only if'),
   },
   {
     name: 'own-end-not-recognised',
     rule: '... also with the head',
-    file: runStore,
+    file: storePart('log'),
     edits: [{ find: 'return result.ok || wroteIt(result.refused[0]?.old, commit);', replace: 'return result.ok;' }],
     caughtBy: rules('conditions', 'commitEnding only'),
   },
   {
     name: 'ending-over-commit',
     rule: 'an ending is put if its number is free',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
-        find: `conditions: [itemAbsent] }, { kind: 'update', key: items.headKey(runId), ...head }`,
-        replace: `conditions: [] }, { kind: 'update', key: items.headKey(runId), ...head }`,
+        find: `conditions: [itemAbsent] }, { kind: 'update', key: headKey(runId), ...head }`,
+        replace: `conditions: [] }, { kind: 'update', key: headKey(runId), ...head }`,
       },
     ],
     caughtBy: rules('conditions', 'commitEnding only'),
@@ -516,7 +519,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ending-of-any-run',
     rule: 'only a running run comes to its end',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
         find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)]`,
@@ -528,46 +531,46 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'ending-with-older-marker',
     rule: 'an ending says from which commit the marker is',
-    file: runStore,
+    file: storePart('log'),
     edits: [{ find: `status: 'ending', dueSeq: commit.seq,`, replace: `status: 'ending',` }],
     caughtBy: rules('conditions', 'commitEnding only'),
   },
   {
     name: 'end-of-any-status',
     rule: 'the terminal commit is for a run that is as it was seen',
-    file: runStore,
-    edits: [{ find: 'statusIs(end.seen.status),', replace: '' }],
+    file: storePart('log'),
+    edits: [{ find: 'statusIs(seen.status),', replace: '' }],
     caughtBy: rules('conditions', 'commitEnd only'),
   },
   {
     name: 'end-with-older-marker',
     rule: '... it says from which commit the marker is',
-    file: runStore,
-    edits: [{ find: 'endedAtMs: end.endedAtMs, dueSeq: commit.seq,', replace: 'endedAtMs: end.endedAtMs,' }],
+    file: storePart('log'),
+    edits: [{ find: 'endedAtMs, dueSeq: commit.seq,', replace: 'endedAtMs,' }],
     caughtBy: rules('conditions', 'commitEnd only'),
   },
   {
     name: 'end-not-listed',
     rule: '... moves the run in the lists',
-    file: runStore,
-    edits: [{ find: '...items.listKeys(run.runId, end.outcome.status, run.createdAtMs),', replace: '' }],
+    file: storePart('log'),
+    edits: [{ find: '...runListing(run, outcome.status),', replace: '' }],
     caughtBy: rules('conditions', 'commitEnd only'),
   },
   {
     name: 'end-not-marked',
     rule: '... sets a marker where none stands',
-    file: runStore,
-    edits: [{ find: '...(end.markAtMs === undefined ? {} : items.marker(run.runId, end.markAtMs)),', replace: '' }],
+    file: storePart('log'),
+    edits: [{ find: '...marker(run.runId, end.markAtMs),', replace: '' }],
     caughtBy: rules('conditions', 'commitEnd only'),
   },
   {
     name: 'end-still-blocked',
     rule: '... and takes the block away',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
-        find: 'remove: items.troubleAttributes, conditions: [ itemExists, statusIs(end.seen.status)',
-        replace: 'conditions: [itemExists, statusIs(end.seen.status)',
+        find: 'remove: troubleAttributes, conditions: [ itemExists, statusIs(seen.status)',
+        replace: 'conditions: [itemExists, statusIs(seen.status)',
       },
     ],
     caughtBy: rules('conditions', 'commitEnd only'),
@@ -575,11 +578,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'token-over-token',
     rule: 'a token item is put if absent',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
-        find: 'item: items.tokenItem(token), conditions: [itemAbsent]',
-        replace: 'item: items.tokenItem(token), conditions: []',
+        find: 'item: tokenItem(token), conditions: [itemAbsent]',
+        replace: 'item: tokenItem(token), conditions: []',
       },
     ],
     caughtBy: rules('conditions', 'putToken only if'),
@@ -587,11 +590,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-of-settled',
     rule: 'a settled wait has no further attempt',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
       {
-        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
-        replace: '[itemExists, noHandle, attemptIs(claim.attempt - 1)]',
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, noHandle, attemptIs(attempt - 1)]',
       },
     ],
     caughtBy: rules('conditions', 'claimStartAttempt only'),
@@ -599,11 +602,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-of-started',
     rule: '... nor has one with a handle',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
       {
-        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
-        replace: '[itemExists, notSettled, attemptIs(claim.attempt - 1)]',
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, notSettled, attemptIs(attempt - 1)]',
       },
     ],
     caughtBy: rules('conditions', 'claimStartAttempt only'),
@@ -611,10 +614,10 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'attempt-of-any-number',
     rule: '... and the next one is claimed after the one before',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
       {
-        find: '[itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)]',
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
         replace: '[itemExists, notSettled, noHandle]',
       },
     ],
@@ -623,7 +626,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'handle-without-item',
     rule: 'a handle is stored on an item that is there',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
       {
         find: 'conditions: [itemExists, notSettled, ...(started.onlyWithoutHandle',
@@ -635,18 +638,18 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'handle-over-handle',
     rule: '... one that was found, where there is none',
-    file: runStore,
+    file: storePart('starts'),
     edits: [{ find: 'started.onlyWithoutHandle === true ? [noHandle] : []', replace: '[]' }],
     caughtBy: rules('conditions', 'storeHandle only'),
   },
   {
     name: 'left-handle-of-open',
     rule: 'a handle is left on a settled item',
-    file: runStore,
+    file: storePart('unwanted-tasks'),
     edits: [
       {
-        find: 'items.orphanAttributes(runId, waitId, left.atMs)), }, conditions: [itemExists, isSettled]',
-        replace: 'items.orphanAttributes(runId, waitId, left.atMs)) }, conditions: [itemExists]',
+        find: 'orphanListing(runId, waitId, atMs)), }, conditions: [itemExists, isSettled]',
+        replace: 'orphanListing(runId, waitId, atMs)) }, conditions: [itemExists]',
       },
     ],
     caughtBy: rules('conditions', 'leaveHandle only'),
@@ -654,23 +657,20 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'left-handle-always-orphan',
     rule: '... with a marker if it is to be cancelled',
-    file: runStore,
+    file: storePart('unwanted-tasks'),
     edits: [
-      {
-        find: 'left.forCancel ? { ...items.marker(runId, left.atMs), leftAtMs: left.atMs }',
-        replace: 'left.atMs < 0 ? { ...items.marker(runId, left.atMs), leftAtMs: left.atMs }',
-      },
+      { find: 'const { atMs, forCancel } = left;', replace: 'const { atMs } = left; const forCancel = atMs < 0;' },
     ],
     caughtBy: rules('conditions', 'leaveHandle only'),
   },
   {
     name: 'cancel-of-open',
     rule: 'a cancel is noted on a settled item',
-    file: runStore,
+    file: storePart('unwanted-tasks'),
     edits: [
       {
-        find: 'items.listAttributes : undefined }), conditions: [itemExists, isSettled]',
-        replace: 'items.listAttributes : undefined }), conditions: [itemExists]',
+        find: 'listAttributes : undefined }), conditions: [itemExists, isSettled]',
+        replace: 'listAttributes : undefined }), conditions: [itemExists]',
       },
     ],
     caughtBy: rules('conditions', 'recordCancel only'),
@@ -678,39 +678,39 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'cancelled-still-orphan',
     rule: 'a task that was cancelled is no orphan',
-    file: runStore,
-    edits: [{ find: `cancel.kind === 'sent' ? items.listAttributes : undefined`, replace: 'undefined' }],
+    file: storePart('unwanted-tasks'),
+    edits: [{ find: `cancel.kind === 'sent' ? listAttributes : undefined`, replace: 'undefined' }],
     caughtBy: rules('conditions', 'recordCancel only'),
   },
   {
     name: 'settled-despite-handle',
     rule: 'a settlement may be for an item without a handle',
-    file: runStore,
-    edits: [{ find: 'options.onlyWithoutHandle === true ? [noHandle] : []', replace: '[]' }],
+    file: storePart('tokens'),
+    edits: [{ find: 'handle: [noHandle]', replace: 'handle: []' }],
     caughtBy: rules('conditions', 'settle under a further condition'),
   },
   {
     name: 'settled-despite-form',
     rule: '... without a form',
-    file: runStore,
-    edits: [{ find: 'options.onlyWithoutForm === true ? [noForm] : []', replace: '[]' }],
+    file: storePart('tokens'),
+    edits: [{ find: 'form: [noForm]', replace: 'form: []' }],
     caughtBy: rules('conditions', 'settle under a further condition'),
   },
   {
     name: 'settled-by-any-writer',
     rule: '... of one writer',
-    file: runStore,
-    edits: [{ find: '[writerIs(options.onlyIfWriterIs)]', replace: '[]' }],
+    file: storePart('tokens'),
+    edits: [{ find: '[writerIs(guard.writerId)]', replace: '[]' }],
     caughtBy: rules('conditions', 'settle under a further condition'),
   },
   {
     name: 'settled-still-listed',
     rule: 'a question that is settled is listed no more',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
-        find: '...items.marker(runId, settlement.atMs) }, remove: items.listAttributes,',
-        replace: '...items.marker(runId, settlement.atMs) },',
+        find: '...marker(runId, settlement.atMs) }, remove: listAttributes,',
+        replace: '...marker(runId, settlement.atMs) },',
       },
     ],
     caughtBy: rules('conditions', 'settle under a further condition'),
@@ -718,19 +718,14 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'closed-still-listed',
     rule: '... nor is one that is closed',
-    file: runStore,
-    edits: [
-      {
-        find: '...items.marker(runId, close.atMs) }, remove: items.listAttributes,',
-        replace: '...items.marker(runId, close.atMs) },',
-      },
-    ],
+    file: storePart('tokens'),
+    edits: [{ find: '...marker(runId, atMs) }, remove: listAttributes,', replace: '...marker(runId, atMs) },' }],
     caughtBy: rules('conditions', 'close only'),
   },
   {
     name: 'deadline-of-settled',
     rule: 'the deadline of a settled wait stays',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: '[itemExists, notSettled, hasDeadline, notOverdue(nowMs)]',
@@ -742,7 +737,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'deadline-where-none-was',
     rule: '... and a wait without one gets none',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: '[itemExists, notSettled, hasDeadline, notOverdue(nowMs)]',
@@ -754,46 +749,51 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'deadline-without-marker',
     rule: 'a deadline that is moved has a marker',
-    file: runStore,
-    edits: [{ find: 'set: { deadlineAtMs, ...items.marker(runId, deadlineAtMs) }', replace: 'set: { deadlineAtMs }' }],
+    file: storePart('tokens'),
+    edits: [
+      {
+        find: '...tokenFields.write({ deadlineAtMs }), ...marker(runId, deadlineAtMs)',
+        replace: '...tokenFields.write({ deadlineAtMs })',
+      },
+    ],
     caughtBy: rules('conditions', 'moveDeadline only'),
   },
   {
     name: 'poll-claims-settled',
     rule: 'a settled wait is not claimed for a read',
-    file: runStore,
+    file: storePart('polls'),
     edits: [{ find: '[notSettled, dueStill(claim.seenDueAtMs)]', replace: '[dueStill(claim.seenDueAtMs)]' }],
     caughtBy: rules('conditions', 'claimPoll only'),
   },
   {
     name: 'poll-recorded-when-settled',
     rule: 'nothing is recorded of a settled wait',
-    file: runStore,
-    edits: [{ find: '[notSettled, dueStill(poll.claimedDueAtMs)]', replace: '[dueStill(poll.claimedDueAtMs)]' }],
+    file: storePart('polls'),
+    edits: [{ find: '[notSettled, dueStill(claimedDueAtMs)]', replace: '[dueStill(claimedDueAtMs)]' }],
     caughtBy: rules('conditions', 'recordPoll only'),
   },
   {
     name: 'questions-recorded-when-settled',
     rule: '... and no questions',
-    file: runStore,
+    file: storePart('questions'),
     edits: [{ find: '[notSettled, dueStill(asked.claimedDueAtMs)]', replace: '[dueStill(asked.claimedDueAtMs)]' }],
     caughtBy: rules('conditions', 'recordQuestions only'),
   },
   {
     name: 'sightings-outlive-questions',
     rule: 'a read that shows questions ends a row of sightings',
-    file: runStore,
-    edits: [{ find: 'pollErrors: 0 }, remove: items.noSightings,', replace: 'pollErrors: 0 },' }],
+    file: storePart('questions'),
+    edits: [{ find: 'pollErrors: 0 }), }, remove: noSightings,', replace: 'pollErrors: 0 }) },' }],
     caughtBy: rules('conditions', 'recordQuestions only'),
   },
   {
     name: 'start-questions-of-settled',
     rule: 'a settled wait is asked nothing before its start',
-    file: runStore,
+    file: storePart('questions'),
     edits: [
       {
-        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
-        replace: `itemExists, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
       },
     ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
@@ -801,11 +801,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'start-questions-of-started',
     rule: '... nor is one with a handle',
-    file: runStore,
+    file: storePart('questions'),
     edits: [
       {
-        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
-        replace: `itemExists, notSettled, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, attemptIs(asked.attempt), onlyAskedBefore(round)]',
       },
     ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
@@ -813,11 +813,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'start-questions-of-any-attempt',
     rule: '... only by the attempt that asked',
-    file: runStore,
+    file: storePart('questions'),
     edits: [
       {
-        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
-        replace: `itemExists, notSettled, noHandle, { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, noHandle, onlyAskedBefore(round)]',
       },
     ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
@@ -825,11 +825,11 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'start-questions-of-any-round',
     rule: '... and each round once',
-    file: runStore,
+    file: storePart('questions'),
     edits: [
       {
-        find: `itemExists, notSettled, noHandle, attemptIs(asked.attempt), { kind: 'absentOrAtMost', attribute: 'questionsRound', value: round - 1 },`,
-        replace: 'itemExists, notSettled, noHandle, attemptIs(asked.attempt),',
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt)]',
       },
     ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
@@ -837,7 +837,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'questions-taken-of-nothing',
     rule: 'taking in questions makes no item',
-    file: runStore,
+    file: storePart('questions'),
     edits: [
       { find: 'conditions: [itemExists, notTakenBeyond(recorded)]', replace: 'conditions: [notTakenBeyond(recorded)]' },
     ],
@@ -846,63 +846,63 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'step-claimed-when-settled',
     rule: 'a settled step is not claimed',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: '[notSettled, dueStill(attempt.seenDueAtMs)]', replace: '[dueStill(attempt.seenDueAtMs)]' }],
     caughtBy: rules('conditions', 'claimStep only'),
   },
   {
     name: 'own-step-claim-not-recognised',
     rule: 'the own writer id on the item means a lost acknowledgement',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: 'return ok || token?.writerId === attempt.writerId;', replace: 'return ok;' }],
     caughtBy: rules('conditions', 'claimStep only'),
   },
   {
     name: 'step-failure-when-settled',
     rule: 'a failure of a settled step is not recorded',
-    file: runStore,
-    edits: [{ find: '[notSettled, writerIs(failure.claim)]', replace: '[writerIs(failure.claim)]' }],
+    file: storePart('long-steps'),
+    edits: [{ find: '[notSettled, writerIs(claim)]', replace: '[writerIs(claim)]' }],
     caughtBy: rules('conditions', 'recordStepFailure only'),
   },
   {
     name: 'own-step-failure-not-recognised',
     rule: 'the own writer id on the item means a lost acknowledgement',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: 'return ok || token?.writerId === failure.writerId;', replace: 'return ok;' }],
     caughtBy: rules('conditions', 'recordStepFailure only'),
   },
   {
     name: 'step-moved-when-settled',
     rule: 'a settled step is not moved',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: '[notSettled, dueStill(move.seenDueAtMs)]', replace: '[dueStill(move.seenDueAtMs)]' }],
     caughtBy: rules('conditions', 'moveStep only'),
   },
   {
     name: 'step-moved-regardless',
     rule: '... and one only from the due instant that was read',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: '[notSettled, dueStill(move.seenDueAtMs)]', replace: '[notSettled]' }],
     caughtBy: rules('conditions', 'moveStep only'),
   },
   {
     name: 'published-backwards',
     rule: 'what is said to be published never becomes less',
-    file: runStore,
+    file: storePart('head-markers'),
     edits: [{ find: '[itemExists, notPublishedBeyond(publishedSeq)]', replace: '[itemExists]' }],
     caughtBy: rules('conditions', 'setPublished only'),
   },
   {
     name: 'published-without-head',
     rule: '... and makes no head',
-    file: runStore,
+    file: storePart('head-markers'),
     edits: [{ find: '[itemExists, notPublishedBeyond(publishedSeq)]', replace: '[notPublishedBeyond(publishedSeq)]' }],
     caughtBy: rules('conditions', 'setPublished only'),
   },
   {
     name: 'schedule-saved-regardless',
     rule: 'a schedule is saved only from the revision that was read',
-    file: runStore,
+    file: storePart('schedules'),
     edits: [{ find: '[state.revision === 0 ? neverSaved : revisionIs(state.revision)]', replace: '[]' }],
     caughtBy: rules('conditions', 'saveSchedule only'),
   },
@@ -1294,16 +1294,16 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'hint-not-kept',
     rule: 'the server’s hint is kept',
     file: takeHandle,
-    edits: [
-      { find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' },
-    ],
+    edits: [{ find: 'pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),', replace: '' }],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {
     name: 'no-hint-kept',
     rule: '... where it gives one',
     file: takeHandle,
-    edits: [{ find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' }],
+    edits: [
+      { find: 'hintMs === undefined || hintMs === 0 ? undefined :', replace: 'hintMs === undefined ? undefined :' },
+    ],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {

@@ -3,7 +3,7 @@ import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import type { InputForm } from '../../../lib/history/input-form.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
-import { RunStore } from '../../../lib/store/run-store.js';
+import { RunStore, type SettleGuard } from '../../../lib/store/run-store.js';
 
 // The conditions of the protocol, clause by clause: what each write of the store refuses, and that it changes nothing then.
 
@@ -330,29 +330,34 @@ test('settle only an item that is there and has no settlement', async () => {
 });
 
 test('settle under a further condition: handle, form, deadline, writer, due instant', async () => {
-  type Options = Parameters<RunStore['settle']>[3];
-  const settle = async (scene: Scene, options: Options) => scene.store.settle(runId, '1', settlementOf('s1'), options);
+  const settle = async (scene: Scene, guard: SettleGuard) => scene.store.settle(runId, '1', settlementOf('s1'), guard);
   const started = await withToken();
   await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
-  expect(await started.refused(settle(started, { onlyWithoutHandle: true }))).toMatchObject({ settled: false });
+  const inTime = { kind: 'inTime' } as const;
+  expect(await started.refused(settle(started, { ...inTime, unless: 'handle' }))).toMatchObject({ settled: false });
   const form: InputForm = { prompt: 'Release?' } as never;
   const asked = await withToken({ form });
-  expect(await asked.refused(settle(asked, { onlyWithoutForm: true }))).toMatchObject({ settled: false });
+  expect(await asked.refused(settle(asked, { ...inTime, unless: 'form' }))).toMatchObject({ settled: false });
   expect((await asked.store.listInputs(10)).rows).toHaveLength(1);
-  expect(await settle(asked, { onlyWithoutForm: false })).toMatchObject({ settled: true });
+  expect(await settle(asked, inTime)).toMatchObject({ settled: true });
   expect((await asked.store.listInputs(10)).rows).toEqual([]);
   const scene = await withToken({ dueAtMs: 30 });
-  expect(await scene.refused(settle(scene, { onlyIfDeadlineIs: 901 }))).toMatchObject({ settled: false });
-  expect(await scene.refused(settle(scene, { onlyIfWriterIs: 'w2' }))).toMatchObject({ settled: false });
-  expect(await scene.refused(settle(scene, { onlyIfDueIs: 31 }))).toMatchObject({ settled: false });
-  const all = {
-    onlyWithoutHandle: true,
-    onlyWithoutForm: true,
-    onlyIfDeadlineIs: 900,
-    onlyIfWriterIs: 'w1',
-    onlyIfDueIs: 30,
-  };
-  expect(await settle(scene, all)).toMatchObject({ settled: true });
+  expect(await scene.refused(settle(scene, { kind: 'deadlineIs', deadlineAtMs: 901 }))).toMatchObject({
+    settled: false,
+  });
+  expect(await scene.refused(settle(scene, { kind: 'writerIs', writerId: 'w2' }))).toMatchObject({ settled: false });
+  expect(await scene.refused(settle(scene, { kind: 'dueIs', dueAtMs: 31 }))).toMatchObject({ settled: false });
+  const late = await withToken({ deadlineAtMs: 500 });
+  expect(await late.refused(settle(late, inTime))).toMatchObject({ settled: false });
+  for (const guard of [
+    { ...inTime, unless: 'handle' },
+    { ...inTime, unless: 'form' },
+    { kind: 'deadlineIs', deadlineAtMs: 900 },
+    { kind: 'writerIs', writerId: 'w1' },
+    { kind: 'dueIs', dueAtMs: 30 },
+  ] as const) {
+    expect(await settle(await withToken({ dueAtMs: 30 }), guard)).toMatchObject({ settled: true });
+  }
 });
 
 test('close only what has no settlement: without an item it leaves a tombstone', async () => {

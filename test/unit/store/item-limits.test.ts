@@ -15,7 +15,7 @@ import {
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
 import { createCipher, type PayloadCipher } from '../../../lib/store/cipher.js';
-import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/store/item-limits.js';
+import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/store/items/limits.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../../lib/store/payload-keyring.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';

@@ -1,5 +1,5 @@
-import { EngineError } from '../base/errors.js';
-import type { Condition, Item, Write } from './table.js';
+import { EngineError } from '../../base/errors.js';
+import type { Condition, Item, Write } from '../table.js';
 
 /**
  * The newest form of items that this version reads. An item says its form with the attribute `format`; without it the

@@ -1,11 +1,11 @@
 // What every item of the table may hold at most, attribute by attribute, so that no write can make one that DynamoDB
 // refuses: an update does not know what else is on its item, and need not.
 
-import { EngineError } from '../base/errors.js';
-import { utf8Bytes } from '../base/json.js';
-import { idempotencyKeyMaxBytes, failureTextBytes } from '../base/limits.js';
-import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './items.js';
-import type { Key, Scalar } from './table.js';
+import { EngineError } from '../../base/errors.js';
+import { utf8Bytes } from '../../base/json.js';
+import { idempotencyKeyMaxBytes, failureTextBytes } from '../../base/limits.js';
+import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './keys.js';
+import type { Key, Scalar } from '../table.js';
 
 const KiB = 1024;
 

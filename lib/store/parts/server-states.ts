@@ -1,10 +1,9 @@
-import type { ServerHealth } from '../history/server-health.js';
-import { healthy } from '../history/server-health.js';
-import type { EpochMs } from '../base/time.js';
-import type { Condition, Item, Key, Table, Update, WriteResult } from './table.js';
-
-const itemExists: Condition = { kind: 'itemExists' };
-const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
+import type { ServerHealth } from '../../history/server-health.js';
+import { healthy } from '../../history/server-health.js';
+import type { EpochMs } from '../../base/time.js';
+import { fewerRequestsThan, holderIs, isOpen, itemExists, minuteBefore, minuteIs } from '../conditions.js';
+import { notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter, notTakenAfter } from '../conditions.js';
+import type { Item, Key, Table, Update, WriteResult } from '../table.js';
 
 /**
  * What the workers tell each other of the remote servers: one item for each server of which anything is known, and where
@@ -29,7 +28,7 @@ export class ServerStates {
     if ((seen.failedAtMs ?? 0) <= atMs - streakMs) {
       const first = await this.#note(server, {
         set: { failures: 1, failedAtMs: atMs },
-        conditions: [notAfter('failedAtMs', atMs - streakMs)],
+        conditions: [notFailedAfter(atMs - streakMs)],
       });
       if (first.ok) return toHealth(first.item);
     }
@@ -49,7 +48,7 @@ export class ServerStates {
       set: { openUntilMs: untilMs, failedAtMs: atMs },
       increment: { trips: 1 },
       remove: ['probeUntilMs'],
-      conditions: [notAfter('openUntilMs', atMs)],
+      conditions: [notOpenAfter(atMs)],
     });
   }
 
@@ -60,11 +59,7 @@ export class ServerStates {
   ): Promise<boolean> {
     const result = await this.#note(server, {
       set: { probeUntilMs: untilMs },
-      conditions: [
-        { kind: 'present', attribute: 'openUntilMs' },
-        notAfter('openUntilMs', atMs),
-        notAfter('probeUntilMs', atMs),
-      ],
+      conditions: [isOpen, notOpenAfter(atMs), notProbedAfter(atMs)],
     });
     return result.ok;
   }
@@ -99,7 +94,7 @@ export class ServerStates {
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
     return this.#noted(server, {
       set: { holdUntilMs: untilMs },
-      conditions: [notAfter('holdUntilMs', untilMs)],
+      conditions: [notHeldAfter(untilMs)],
     });
   }
 
@@ -125,17 +120,14 @@ export class ServerStates {
       kind: 'update',
       key,
       increment: { requests: 1 },
-      conditions: [
-        { kind: 'equals', attribute: 'minute', value: minute },
-        { kind: 'absentOrAtMost', attribute: 'requests', value: perMinute - 1 },
-      ],
+      conditions: [minuteIs(minute), fewerRequestsThan(perMinute)],
     });
     if (counted.ok) return true;
     const first = await this.#table.write({
       kind: 'update',
       key,
       set: { minute, requests: 1 },
-      conditions: [{ kind: 'absentOrAtMost', attribute: 'minute', value: minute - 1 }],
+      conditions: [minuteBefore(minute)],
     });
     if (first.ok) return true;
     // Another worker may have begun the minute between the two, and there is room in it.
@@ -158,7 +150,7 @@ export class ServerStates {
         kind: 'update',
         key,
         set: { holder, untilMs },
-        conditions: [notAfter('untilMs', atMs)],
+        conditions: [notTakenAfter(atMs)],
       });
       if (result.ok) return number;
     }
@@ -170,7 +162,7 @@ export class ServerStates {
       kind: 'update',
       key: slotKey(server, number),
       remove: ['untilMs'],
-      conditions: [{ kind: 'equals', attribute: 'holder', value: holder }],
+      conditions: [holderIs(holder)],
     });
   }
 }
