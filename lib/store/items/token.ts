@@ -1,11 +1,10 @@
 import type { StoredError } from '../../base/errors.js';
-import type { JsonValue } from '../../base/json.js';
 import { decodeEvents, encodeEvents } from '../../history/codec.js';
 import type { ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../../history/event.js';
 import type { InputForm } from '../../history/input-form.js';
-import type { LongStepRecord, RemoteCancel, TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
+import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
+import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { Sightings } from '../../history/remote-end.js';
-import type { Settlement, TokenOutcome } from '../../history/settlement.js';
 import type { Item } from '../table.js';
 import { type Attributes, type Field, fields, flag, group, named, number } from './fields.js';
 import { optional, orElse, payload, text, word } from './fields.js';
