@@ -43,9 +43,11 @@ export function fields<Values extends object>(table: FieldsOf<Values>): Fields<V
       return values as Values;
     },
     write(values) {
+      const given: Readonly<Record<string, unknown>> = values;
       const attributes: Record<string, Scalar> = {};
-      for (const [property, value] of Object.entries(values)) {
-        if (value !== undefined) Object.assign(attributes, fieldOf.get(property)?.write(value, property));
+      for (const [property, field] of entries) {
+        const value = given[property];
+        if (value !== undefined) Object.assign(attributes, field.write(value, property));
       }
       return attributes;
     },

@@ -109,14 +109,14 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   lookUntilMs: optional(number),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
-  pollHintMs: optional(number),
+  dueAtMs: optional(number),
   pollErrors: orElse(number, 0),
-  sightings: optional(group(sightings)),
+  pollHintMs: optional(number),
   ttlMs: optional(number),
+  sightings: optional(group(sightings)),
   onCancel: optional(word<RemoteClosePolicy>()),
   onTimeout: optional(word<RemoteClosePolicy>()),
   cancel: optional(group(cancel)),
-  dueAtMs: optional(number),
   settlement: optional(group(settlement)),
 });
 export const noSightings = tokenFields.names('sightings');

@@ -33,8 +33,8 @@ export class LongSteps {
     const { writerId, strikes, atMs, leaseUntilMs } = attempt;
     const { ok, token } = await updateToken(this.#table, runId, waitId, {
       set: {
-        ...longStepFields.write({ strikes, sinceMs: atMs }),
         ...tokenFields.write({ writerId, dueAtMs: leaseUntilMs }),
+        ...longStepFields.write({ strikes, sinceMs: atMs }),
       },
       conditions: [notSettled, dueStill(attempt.seenDueAtMs)],
     });

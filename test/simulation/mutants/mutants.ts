@@ -125,14 +125,29 @@ export const mutants: readonly Mutant[] = [
     name: 'ending-without-head',
     rule: 'RunEnding is one transaction with the head',
     file: storePart('log'),
-    edits: [{ find: `return this.#commitWithHead(runId, commit, { set: headFields.write({ status: 'ending',`, replace: `if (!(await this.commit(runId, commit))) return false; const head: Omit<Update, 'kind' | 'key'> = { set: headFields.write({ status: 'ending',` }, { find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)], });`, replace: `conditions: [itemExists] }; void inboxCount; await this.#table.write({ kind: 'update', key: headKey(runId), ...head }); return true;` }],
+    edits: [
+      {
+        find: `return this.#commitWithHead(runId, commit, { set: headFields.write({ status: 'ending',`,
+        replace: `if (!(await this.commit(runId, commit))) return false; const head: Omit<Update, 'kind' | 'key'> = { set: headFields.write({ status: 'ending',`,
+      },
+      {
+        find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)], });`,
+        replace: `conditions: [itemExists] }; void inboxCount; await this.#table.write({ kind: 'update', key: headKey(runId), ...head }); return true;`,
+      },
+    ],
     caughtBy: rules('ending', 'ending with the head'),
   },
   {
     name: 'inbox-without-head',
     rule: 'a signal is one transaction with the head',
     file: storePart('inbox'),
-    edits: [{ find: `const result = await this.#table.transact([ { kind: 'update', key: headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },`, replace: `const seen = await this.#table.get(headKey(record.runId)); if (seen?.['status'] !== 'running') return seen === undefined ? 'run_not_found' : 'run_ended'; const result = await this.#table.transact([` }, { find: 'const [head, inbox] = result.refused;', replace: 'const [inbox, head] = result.refused;' }],
+    edits: [
+      {
+        find: `const result = await this.#table.transact([ { kind: 'update', key: headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },`,
+        replace: `const seen = await this.#table.get(headKey(record.runId)); if (seen?.['status'] !== 'running') return seen === undefined ? 'run_not_found' : 'run_ended'; const result = await this.#table.transact([`,
+      },
+      { find: 'const [head, inbox] = result.refused;', replace: 'const [inbox, head] = result.refused;' },
+    ],
     caughtBy: rules('ending', 'ending with the head'),
   },
   {
@@ -207,7 +222,12 @@ export const mutants: readonly Mutant[] = [
     name: 'close-without-marker',
     rule: 'end effects are guarded by a marker',
     file: storePart('tokens'),
-    edits: [{ find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, atMs) }, remove: listAttributes,', replace: `set: tokenFields.write({ settlement }), remove: [...listAttributes, 'dueShard', 'dueAtMs'],` }],
+    edits: [
+      {
+        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, atMs) }, remove: listAttributes,',
+        replace: `set: tokenFields.write({ settlement }), remove: [...listAttributes, 'dueShard', 'dueAtMs'],`,
+      },
+    ],
     caughtBy: rules('ending', 'end effects'),
   },
   {
@@ -369,7 +389,12 @@ export const mutants: readonly Mutant[] = [
     name: 'settlement-without-marker',
     rule: 'a settlement leaves a marker that guards its wake',
     file: storePart('tokens'),
-    edits: [{ find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },', replace: 'set: tokenFields.write({ settlement }),' }],
+    edits: [
+      {
+        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },',
+        replace: 'set: tokenFields.write({ settlement }),',
+      },
+    ],
     caughtBy: rules('markers', 'settlement marker'),
   },
 
@@ -439,7 +464,12 @@ export const mutants: readonly Mutant[] = [
     name: 'attempt-claimed-twice',
     rule: 'an attempt is claimed by its number',
     file: storePart('starts'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]', replace: '[itemExists, notSettled, noHandle]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, notSettled, noHandle]',
+      },
+    ],
     caughtBy: rules('starting', 'numbered attempts: two owners'),
   },
   {
@@ -460,7 +490,9 @@ export const mutants: readonly Mutant[] = [
     name: 'handle-despite-settlement',
     rule: 'a handle is stored only if there is no settlement',
     file: storePart('starts'),
-    edits: [{ find: 'conditions: [itemExists, notSettled, ...(started', replace: 'conditions: [itemExists, ...(started' }],
+    edits: [
+      { find: 'conditions: [itemExists, notSettled, ...(started', replace: 'conditions: [itemExists, ...(started' },
+    ],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
   {
@@ -648,7 +680,13 @@ export const mutants: readonly Mutant[] = [
     name: 'settle-read-then-write',
     rule: 'settle is one conditional write, not a read and a write',
     file: storePart('tokens'),
-    edits: [{ find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,', replace: 'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,' }],
+    edits: [
+      {
+        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
+        replace:
+          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
+      },
+    ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
   },
   {
@@ -990,7 +1028,10 @@ export const mutants: readonly Mutant[] = [
     name: 'fewer-shards-remembered',
     rule: 'the number that is remembered never becomes smaller',
     file: 'lib/store/sharded-table.ts',
-    edits: [{ find: '(await this.#readRemembered()) < this.dueShards', replace: 'this.dueShards > 0' }, { find: 'conditions: [fewerShardsThan(this.dueShards)],', replace: 'conditions: [],' }],
+    edits: [
+      { find: '(await this.#readRemembered()) < this.dueShards', replace: 'this.dueShards > 0' },
+      { find: 'conditions: [fewerShardsThan(this.dueShards)],', replace: 'conditions: [],' },
+    ],
     caughtBy: rules('due-shards', 'never remembers less'),
   },
 ];

@@ -69,7 +69,12 @@ export const patientMutants: readonly Mutant[] = [
     name: 'worker-start-without-news',
     rule: 'what a start came to is due at once: its wake may be lost (F62)',
     file: storePart('worker-starts'),
-    edits: [{ find: 'set: { ...workerStartFields.write({ came }), ...marker(runId, dueAtMs) },', replace: `set: workerStartFields.write({ came }), remove: ['dueShard', 'dueAtMs'],` }],
+    edits: [
+      {
+        find: 'set: { ...workerStartFields.write({ came }), ...marker(runId, dueAtMs) },',
+        replace: `set: workerStartFields.write({ came }), remove: ['dueShard', 'dueAtMs'],`,
+      },
+    ],
     caughtBy: rules('patient', 'F62 an attempt that was not processed'),
   },
   {

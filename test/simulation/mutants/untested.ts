@@ -567,7 +567,12 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'end-still-blocked',
     rule: '... and takes the block away',
     file: storePart('log'),
-    edits: [{ find: 'remove: troubleAttributes, conditions: [ itemExists, statusIs(seen.status)', replace: 'conditions: [itemExists, statusIs(seen.status)' }],
+    edits: [
+      {
+        find: 'remove: troubleAttributes, conditions: [ itemExists, statusIs(seen.status)',
+        replace: 'conditions: [itemExists, statusIs(seen.status)',
+      },
+    ],
     caughtBy: rules('conditions', 'commitEnd only'),
   },
   {
@@ -586,21 +591,36 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'attempt-of-settled',
     rule: 'a settled wait has no further attempt',
     file: storePart('starts'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]', replace: '[itemExists, noHandle, attemptIs(attempt - 1)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, noHandle, attemptIs(attempt - 1)]',
+      },
+    ],
     caughtBy: rules('conditions', 'claimStartAttempt only'),
   },
   {
     name: 'attempt-of-started',
     rule: '... nor has one with a handle',
     file: storePart('starts'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]', replace: '[itemExists, notSettled, attemptIs(attempt - 1)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, notSettled, attemptIs(attempt - 1)]',
+      },
+    ],
     caughtBy: rules('conditions', 'claimStartAttempt only'),
   },
   {
     name: 'attempt-of-any-number',
     rule: '... and the next one is claimed after the one before',
     file: storePart('starts'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]', replace: '[itemExists, notSettled, noHandle]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, notSettled, noHandle]',
+      },
+    ],
     caughtBy: rules('conditions', 'claimStartAttempt only'),
   },
   {
@@ -626,14 +646,21 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'left-handle-of-open',
     rule: 'a handle is left on a settled item',
     file: storePart('unwanted-tasks'),
-    edits: [{ find: 'orphanListing(runId, waitId, atMs)), }, conditions: [itemExists, isSettled]', replace: 'orphanListing(runId, waitId, atMs)) }, conditions: [itemExists]' }],
+    edits: [
+      {
+        find: 'orphanListing(runId, waitId, atMs)), }, conditions: [itemExists, isSettled]',
+        replace: 'orphanListing(runId, waitId, atMs)) }, conditions: [itemExists]',
+      },
+    ],
     caughtBy: rules('conditions', 'leaveHandle only'),
   },
   {
     name: 'left-handle-always-orphan',
     rule: '... with a marker if it is to be cancelled',
     file: storePart('unwanted-tasks'),
-    edits: [{ find: 'const { atMs, forCancel } = left;', replace: 'const { atMs } = left; const forCancel = atMs < 0;' }],
+    edits: [
+      { find: 'const { atMs, forCancel } = left;', replace: 'const { atMs } = left; const forCancel = atMs < 0;' },
+    ],
     caughtBy: rules('conditions', 'leaveHandle only'),
   },
   {
@@ -723,7 +750,12 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'deadline-without-marker',
     rule: 'a deadline that is moved has a marker',
     file: storePart('tokens'),
-    edits: [{ find: '...tokenFields.write({ deadlineAtMs }), ...marker(runId, deadlineAtMs)', replace: '...tokenFields.write({ deadlineAtMs })' }],
+    edits: [
+      {
+        find: '...tokenFields.write({ deadlineAtMs }), ...marker(runId, deadlineAtMs)',
+        replace: '...tokenFields.write({ deadlineAtMs })',
+      },
+    ],
     caughtBy: rules('conditions', 'moveDeadline only'),
   },
   {
@@ -758,28 +790,48 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'start-questions-of-settled',
     rule: 'a settled wait is asked nothing before its start',
     file: storePart('questions'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]', replace: '[itemExists, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+      },
+    ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
   },
   {
     name: 'start-questions-of-started',
     rule: '... nor is one with a handle',
     file: storePart('questions'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]', replace: '[itemExists, notSettled, attemptIs(asked.attempt), onlyAskedBefore(round)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+      },
+    ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
   },
   {
     name: 'start-questions-of-any-attempt',
     rule: '... only by the attempt that asked',
     file: storePart('questions'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]', replace: '[itemExists, notSettled, noHandle, onlyAskedBefore(round)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, noHandle, onlyAskedBefore(round)]',
+      },
+    ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
   },
   {
     name: 'start-questions-of-any-round',
     rule: '... and each round once',
     file: storePart('questions'),
-    edits: [{ find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]', replace: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt)]' }],
+    edits: [
+      {
+        find: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt), onlyAskedBefore(round)]',
+        replace: '[itemExists, notSettled, noHandle, attemptIs(asked.attempt)]',
+      },
+    ],
     caughtBy: rules('conditions', 'recordStartQuestions only'),
   },
   {
