@@ -47,7 +47,7 @@ export class RunStore {
   readonly workerStarts: WorkerStarts;
   /** Reads of remote tasks. */
   readonly polls: Polls;
-  /** What remote servers ask. */
+  /** Questions of remote servers. */
   readonly questions: Questions;
   /** Remote tasks of closed waits. */
   readonly unwantedTasks: UnwantedTasks;
@@ -57,7 +57,7 @@ export class RunStore {
   readonly schedules: Schedules;
   /** The two indexes. */
   readonly lists: Lists;
-  /** What the workers know of the remote servers. */
+  /** Word among the workers of how the remote servers stand. */
   readonly servers: ServerStates;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;

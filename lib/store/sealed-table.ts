@@ -167,12 +167,12 @@ function chunkKey(id: string, at: number): string {
   return `${id}#${String(at).padStart(4, '0')}`;
 }
 
-/** What a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
+/** The place that a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
 function contextOf({ pk, sk }: Key, name: string): string {
   return `${pk} ${sk} ${name}`;
 }
 
-/** As the versions before sealed: the item was left out. */
+/** The place as the versions before named it: the item was left out. */
 function formerContextOf({ pk }: Key, name: string): string {
   return `${pk} ${name}`;
 }

@@ -70,7 +70,7 @@ export const text: Field<string> = scalar((item, name) => {
   return value;
 });
 
-/** One of a few texts of ours. */
+/** A text that is one of a few words of ours. */
 export const word = <Word extends string>(): Field<Word> => text as unknown as Field<Word>;
 
 export const number: Field<number> = scalar((item, name) => {

@@ -77,10 +77,10 @@ const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'ende
 /** A row of the list of runs. */
 export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
 
-/** What a turn that ends well takes off the head. */
+/** Attributes that a turn which ends well takes off the head. */
 export const troubleAttributes = headFields.names('blocked', 'failedTurns');
 
-/** What is read of a head whose payloads cannot be. */
+/** Attributes that are read of a head whose payloads cannot be. */
 export const plainHeadAttributes = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),

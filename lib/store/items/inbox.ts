@@ -21,7 +21,7 @@ interface RequestParts {
 }
 const requestFields = fields<RequestParts>({ name: text, reason: optional(text), payload: optional(payload()) });
 
-/** What each kind of request holds. */
+/** The parts of a request that each kind has. */
 const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<RequestParts>>, 'read' | 'write'>>> = {
   cancel: requestFields.only('reason'),
   terminate: requestFields.only('reason'),
@@ -55,7 +55,7 @@ function requestOf(item: Item): InboxRequest {
   return { kind, ...partsOf[kind].read(item) } as InboxRequest;
 }
 
-/** What is read of a request whose payloads cannot be. */
+/** Attributes that are read of a request whose payloads cannot be. */
 export const plainInboxAttributes = [
   ...['kind', ...requestFields.names('reason', 'name')],
   ...sentFields.names('atMs', 'position', 'order', 'dueAtMs'),

@@ -40,10 +40,10 @@ export const workerStartFields = fields<WorkerStart>({
   came: named('startCame', optional(cameOfStart)),
   held: named('startHeld', optional(payload<StoredError>())),
 });
-/** What an earlier attempt of a worker has left. */
+/** Attributes that an earlier attempt of a worker has left. */
 export const workerStartLeft = workerStartFields.names('claim', 'untilMs', 'came', 'held');
 
-/** What a server asks, as it is recorded. */
+/** The questions of a server as they are recorded. */
 export type Asked = Pick<TokenQuestions, 'list' | 'round' | 'state'>;
 
 const questionCounts = fields<{ readonly recorded: number; readonly round?: number; readonly taken: number }>({
@@ -137,7 +137,7 @@ export const toToken = (item: Item): TokenRecord => ({
   ...tokenFields.read(item),
 });
 
-/** What is read of a token whose payloads cannot be. */
+/** Attributes that are read of a token whose payloads cannot be. */
 export const plainTokenAttributes = [
   ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),

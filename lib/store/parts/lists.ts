@@ -20,12 +20,12 @@ export class Lists {
     this.#table = table;
   }
 
-  /** In how many partitions of the due index there may be markers, of any process: `dueShards` or more. */
+  /** Number of the partitions of the due index in which there may be markers, of any process: `dueShards` or more. */
   async readDueShards(): Promise<number> {
     return this.#table.readDueShards();
   }
 
-  /** What is due by `untilMs` in one shard, earliest first. */
+  /** Markers that are due by `untilMs` in one shard, earliest first. */
   async due(shard: number, untilMs: EpochMs, limit: number, cursor?: string): Promise<ListPage<DueEntry>> {
     const query = { index: 'due', partition: String(shard), until: untilMs, order: 'ascending' } as const;
     return this.#page({ ...query, limit, ...defined({ cursor }) }, toDueEntry);

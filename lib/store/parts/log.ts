@@ -9,7 +9,7 @@ import { marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
 
-/** What the head must still be for a commit that fixes the outcome: nothing was accepted that this turn has not seen. */
+/** The state that the head must still have for a commit that fixes the outcome: nothing was accepted that this turn has not seen. */
 export type HeadAsSeen = { readonly status: 'running'; readonly inboxCount: number } | { readonly status: 'ending' };
 
 /** The commits of runs. Only a turn writes them; a put if absent is the compare-and-swap of the run. */

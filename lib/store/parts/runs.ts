@@ -20,14 +20,14 @@ export class Runs {
     this.#table = table;
   }
 
-  /** One consistent query of the partition, paged. Undefined for an unknown run. */
+  /** Reads the partition in one consistent query, paged. Returns undefined for an unknown run. */
   async read(runId: RunId): Promise<RunRecords | undefined> {
     return toRecords(await this.#table.queryPartition(partitionOf(runId)));
   }
 
   /**
    * Reads what is newer than commit `seq`, side by side: the head as it is now, later commits, and of tokens and inbox those
-   * of `named`, or all. Undefined for an unknown run.
+   * of `named`, or all. Returns undefined for an unknown run.
    */
   async readAfter(
     runId: RunId,
@@ -49,7 +49,7 @@ export class Runs {
   }
 
   /**
-   * The records of a run of which some cannot be read: commits that cannot are empty, of other items what holds no
+   * Reads the records of a run of which some cannot be read: commits that cannot are empty, of other items what holds no
    * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
    */
   async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { ServerHealth } from '../../history/server-health.js';
 import { healthy } from '../../history/server-health.js';
 import type { EpochMs } from '../../base/time.js';
@@ -6,7 +7,7 @@ import { notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter, notTakenAft
 import type { Item, Key, Table, Update, WriteResult } from '../table.js';
 
 /**
- * What the workers tell each other of the remote servers: one item for each server of which anything is known, and where
+ * Word among the workers of how the remote servers stand: one item for each server of which anything is known, and where
  * limits are configured one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
@@ -73,12 +74,12 @@ export class ServerStates {
     });
   }
 
-  /** It answers starts at once, or no longer does. */
+  /** Notes that the server answers starts at once, or no longer does. */
   async notePrompt(server: string, isPrompt: boolean): Promise<void> {
-    await this.#note(server, {
-      ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
-      conditions: isPrompt ? [] : [itemExists],
-    });
+    await this.#note(
+      server,
+      isPrompt ? { set: { prompt: 1 }, conditions: [] } : { remove: ['prompt'], conditions: [itemExists] },
+    );
   }
 
   /** How the server is spoken to, as its client put it down. */
@@ -109,7 +110,7 @@ export class ServerStates {
     return toHealth(result.ok ? result.item : result.old);
   }
 
-  /** One of the requests of this minute. False: there is none left. */
+  /** Takes one of the requests of this minute. False: there is none left. */
   async takePermit(
     server: string,
     { atMs, perMinute }: { readonly atMs: EpochMs; readonly perMinute: number },
@@ -177,12 +178,19 @@ const slotKey = (server: string, number: number): Key => ({
 
 function toHealth(item: Item | undefined): ServerHealth {
   if (item === undefined) return healthy;
-  const times = ['failedAtMs', 'openUntilMs', 'probeUntilMs', 'holdUntilMs'] as const;
-  const known: Partial<Record<(typeof times)[number], EpochMs>> = {};
-  for (const name of times) {
+  const timeIn = (name: string): EpochMs | undefined => {
     const value = item[name];
-    if (typeof value === 'number') known[name] = value;
-  }
-  const isPrompt = item['prompt'] === undefined ? {} : { isPrompt: true as const };
-  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...known, ...isPrompt };
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    failures: Number(item['failures'] ?? 0),
+    trips: Number(item['trips'] ?? 0),
+    ...defined({
+      failedAtMs: timeIn('failedAtMs'),
+      openUntilMs: timeIn('openUntilMs'),
+      probeUntilMs: timeIn('probeUntilMs'),
+      holdUntilMs: timeIn('holdUntilMs'),
+      isPrompt: item['prompt'] === undefined ? undefined : true,
+    }),
+  };
 }

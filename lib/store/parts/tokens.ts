@@ -10,19 +10,19 @@ import type { Condition, Table } from '../table.js';
 import { clearMarker } from './clear-marker.js';
 import { updateToken } from './update-token.js';
 
-/** What a settlement depends on, beside that the item exists and has no other one. */
+/** A further condition of a settlement, beside that the item exists and has no other one. */
 export type SettleGuard =
   /**
-   * For whatever ends a wait but its timeout: a deadline that has passed by the instant of the settlement has ended it,
-   * whether anybody has seen that or not. `unless`: a handle that came meanwhile is better news than a start of unknown
+   * Guards whatever ends a wait but its timeout: a deadline that has passed by the instant of the settlement has ended it,
+   * seen or not. `unless`: a handle that came meanwhile is better news than a start of unknown
    * fate, and a wait with a form takes no result that was not held to the schema of the question.
    */
   | { readonly kind: 'inTime'; readonly unless?: 'handle' | 'form' | undefined }
-  /** For timeouts: a heartbeat may have moved the deadline. */
+  /** Guards timeouts: a heartbeat may have moved the deadline. */
   | { readonly kind: 'deadlineIs'; readonly deadlineAtMs: EpochMs }
-  /** For failures of a long step: another worker may have taken over. */
+  /** Guards failures of a long step: another worker may have taken over. */
   | { readonly kind: 'writerIs'; readonly writerId: string }
-  /** For ends of a long step without a worker: one may be alive. */
+  /** Guards the end of a long step whose worker seems to have died: it may be alive. */
   | { readonly kind: 'dueIs'; readonly dueAtMs: EpochMs };
 
 /** The tokens of waits, from the put to the settlement and the end of what is left to do about them. */

@@ -82,7 +82,7 @@ export const patientMutants: readonly Mutant[] = [
     rule: 'the first word on an attempt stands (F62)',
     file: storePart('worker-starts'),
     edits: [{ find: 'workerClaimIs(claim), nothingCame,', replace: 'workerClaimIs(claim),' }],
-    caughtBy: rules('conditions', 'recordStart only under the claim'),
+    caughtBy: rules('conditions', 'workerStarts.record only under the claim'),
   },
   {
     name: 'worker-start-past-its-deadline',
