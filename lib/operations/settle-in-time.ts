@@ -21,11 +21,10 @@ export async function settleInTime(
   runId: RunId,
   waitId: WaitId,
   settlement: Settlement,
-  unless?: 'handle' | 'form',
+  options: Pick<NonNullable<Parameters<Deps['store']['settle']>[3]>, 'onlyWithoutHandle' | 'onlyWithoutForm'> = {},
 ): Promise<Settled> {
-  const guard = { kind: 'inTime', unless } as const;
   for (;;) {
-    const { settled, token } = await deps.store.settle(runId, waitId, settlement, guard);
+    const { settled, token } = await deps.store.settle(runId, waitId, settlement, { ...options, onlyInTime: true });
     if (settled || !isOverdue(token, settlement.atMs)) return { settled, timedOut: false, token };
     const late = await timeOut(deps, token, settlement.atMs);
     // A heartbeat of another process may have moved the deadline since: then there is time.
@@ -38,8 +37,7 @@ export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs):
   const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
   const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
-  const guard = { kind: 'deadlineIs', deadlineAtMs } as const;
-  const { settled, token } = await deps.store.settle(runId, waitId, settlement, guard);
+  const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
   return { timedOut: settled, token };
 }
 

@@ -1,3 +1,9 @@
+// For the former methods alone: goes with them.
+import type { RunId, WaitId } from '../base/ids.js';
+import type { EpochMs } from '../base/time.js';
+import type { Settlement } from '../history/records.js';
+import type { SettleGuard } from './parts/tokens.js';
+// Up to here.
 import { dueShardsMin } from '../base/limits.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
@@ -154,8 +160,13 @@ export class RunStore {
   putToken(...given: Parameters<Tokens['put']>): ReturnType<Tokens['put']> {
     return this.tokens.put(...given);
   }
-  settle(...given: Parameters<Tokens['settle']>): ReturnType<Tokens['settle']> {
-    return this.tokens.settle(...given);
+  settle(
+    runId: RunId,
+    waitId: WaitId,
+    settlement: Settlement,
+    options: FormerOptions = {},
+  ): ReturnType<Tokens['settle']> {
+    return this.tokens.settle(runId, waitId, settlement, guardOf(options));
   }
   close(...given: Parameters<Tokens['close']>): ReturnType<Tokens['close']> {
     return this.tokens.close(...given);
@@ -259,4 +270,23 @@ export class RunStore {
   listRuns(...given: Parameters<Lists['runs']>): ReturnType<Lists['runs']> {
     return this.lists.runs(...given);
   }
+}
+
+interface FormerOptions {
+  readonly onlyWithoutHandle?: boolean;
+  readonly onlyIfDeadlineIs?: EpochMs;
+  readonly onlyInTime?: boolean;
+  readonly onlyIfWriterIs?: string;
+  readonly onlyIfDueIs?: EpochMs;
+  readonly onlyWithoutForm?: boolean;
+}
+
+/** Each caller sets one of the options, or `onlyInTime` with one of them. */
+function guardOf(options: FormerOptions): SettleGuard | undefined {
+  const unless = options.onlyWithoutHandle === true ? 'handle' : options.onlyWithoutForm === true ? 'form' : undefined;
+  if (options.onlyInTime === true) return { kind: 'inTime', unless };
+  if (options.onlyIfDeadlineIs !== undefined) return { kind: 'deadlineIs', deadlineAtMs: options.onlyIfDeadlineIs };
+  if (options.onlyIfWriterIs !== undefined) return { kind: 'writerIs', writerId: options.onlyIfWriterIs };
+  if (options.onlyIfDueIs !== undefined) return { kind: 'dueIs', dueAtMs: options.onlyIfDueIs };
+  return undefined;
 }

@@ -411,7 +411,7 @@ async function settleAmbiguous(
 ): Promise<TokenRecord | undefined> {
   const message = `a task on "${server}" may have been started and its id is not known (${cause}.`;
   const error = storedError('REMOTE_START_AMBIGUOUS', message, { server });
-  return settle(deps, start, 'start', { kind: 'failed', error }, 'handle');
+  return settle(deps, start, 'start', { kind: 'failed', error }, { onlyWithoutHandle: true });
 }
 
 export async function settle(
@@ -419,15 +419,15 @@ export async function settle(
   { runId, wait, persist }: StartAttempt,
   by: Settlement['by'],
   outcome: TokenOutcome,
-  unless?: 'handle',
+  options: { readonly onlyWithoutHandle?: boolean } = {},
 ): Promise<TokenRecord | undefined> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
   // No wake: the turn that called takes it in with its next commit.
   const { waitId } = wait;
   const { token } = await persist(() =>
     by === 'timeout'
-      ? deps.store.settle(runId, waitId, settlement)
-      : settleInTime(deps, runId, waitId, settlement, unless),
+      ? deps.store.settle(runId, waitId, settlement, options)
+      : settleInTime(deps, runId, waitId, settlement, options),
   );
   return token;
 }

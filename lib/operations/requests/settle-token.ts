@@ -33,8 +33,8 @@ export async function settleToken(
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
   const settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome } as const;
-  const unless = outcome.kind === 'completed' ? 'form' : undefined;
-  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, unless);
+  const options = { onlyWithoutForm: outcome.kind === 'completed' };
+  const { settled, timedOut, token } = await settleInTime(deps, runId, waitId, settlement, options);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)
     throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');

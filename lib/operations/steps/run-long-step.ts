@@ -14,7 +14,6 @@ import type { OpenLongStep, OpenWait } from '../../history/run-state.js';
 import type { StepMessage } from '../../queue/queue.js';
 import type { RunStep } from '../../replay/command.js';
 import type { LongStepRecord, Settlement, TokenRecord } from '../../history/records.js';
-import type { SettleGuard } from '../../store/run-store.js';
 import { askedOfWorker, isPast, replayForWorker } from '../asked-of-worker.js';
 import type { Deps } from '../deps.js';
 import { interruption } from '../../decide/step-interruption.js';
@@ -99,14 +98,7 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   const persist = persistWithin(deps, limits);
   const nowMs = deps.clock.nowMs();
   if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
-    return settle(
-      deps,
-      token,
-      persist,
-      'timeout',
-      { kind: 'timed_out' },
-      { kind: 'deadlineIs', deadlineAtMs: token.deadlineAtMs },
-    );
+    return settle(deps, token, persist, 'timeout', { kind: 'timed_out' }, { onlyIfDeadlineIs: token.deadlineAtMs });
 
   const records = await deps.store.readRun(runId);
   const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isLongStep, nowMs);
@@ -127,8 +119,7 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   // Not at most once: what such an attempt gave is lost, but it was made.
   const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
   const error = interruption(command, strikes);
-  if (error !== undefined)
-    return settle(deps, token, persist, 'step', failure(error), { kind: 'dueIs', dueAtMs: token.dueAtMs });
+  if (error !== undefined) return settle(deps, token, persist, 'step', failure(error), { onlyIfDueIs: token.dueAtMs });
   const begun = { ...token, step: { ...token.step, strikes } };
   return attempt(deps, begun, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command, persist);
 }
@@ -236,7 +227,7 @@ async function record(
         ...defined({ isVoid: event.result === undefined ? true : undefined }),
       });
     case 'StepFailed':
-      return settle(deps, token, persist, 'step', failure(event.error), { kind: 'writerIs', writerId: claim });
+      return settle(deps, token, persist, 'step', failure(event.error), { onlyIfWriterIs: claim });
     case 'StepAttemptFailed': {
       const { runId, waitId } = token;
       const failed = {
@@ -268,10 +259,14 @@ async function settle(
   persist: Persist,
   by: 'step' | 'timeout',
   outcome: Settlement['outcome'],
-  guard?: SettleGuard,
+  options: {
+    readonly onlyIfDeadlineIs?: EpochMs;
+    readonly onlyIfWriterIs?: string;
+    readonly onlyIfDueIs?: EpochMs;
+  } = {},
 ): Promise<LongStepResult> {
   const settlement: Settlement = { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), by, outcome };
-  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, guard));
+  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, options));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';

@@ -587,8 +587,8 @@ export class Turn {
         by: 'timeout',
         outcome: { kind: 'timed_out' },
       } as const;
-      const guard = { kind: 'deadlineIs', deadlineAtMs } as const;
-      const settle = () => this.#deps.store.settle(this.#head.runId, waitId, settlement, guard);
+      const options = { onlyIfDeadlineIs: deadlineAtMs };
+      const settle = () => this.#deps.store.settle(this.#head.runId, waitId, settlement, options);
       const { token } = await this.#persist(settle);
       if (token !== undefined) this.#tokens.set(waitId, token);
       return undefined;

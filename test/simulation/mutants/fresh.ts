@@ -19,7 +19,7 @@ export const freshMutants: readonly Mutant[] = [
     name: 'failure-of-lost-claim-settles',
     rule: 'the failure of an attempt settles the step only under its claim',
     file: 'lib/operations/steps/run-long-step.ts',
-    edits: [{ find: `failure(event.error), { kind: 'writerIs', writerId: claim })`, replace: 'failure(event.error))' }],
+    edits: [{ find: 'failure(event.error), { onlyIfWriterIs: claim })', replace: 'failure(event.error))' }],
     caughtBy: rules('long-step-attempts', 'failure of an attempt whose worker was taken for dead'),
   },
   {

@@ -483,7 +483,7 @@ export const mutants: readonly Mutant[] = [
     name: 'ambiguous-despite-handle',
     rule: 'RemoteStartAmbiguous only if there is no handle',
     file: startRemoteTask,
-    edits: [{ find: `{ kind: 'failed', error }, 'handle');`, replace: `{ kind: 'failed', error });` }],
+    edits: [{ find: '{ onlyWithoutHandle: true }', replace: '{}' }],
     caughtBy: rules('starting', 'ambiguous only without handle'),
   },
   {

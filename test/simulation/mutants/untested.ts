@@ -26,18 +26,14 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'poll-times-out-regardless',
     rule: 'a poll ends a wait only if its deadline is the one that was read',
     file: 'lib/operations/settle-in-time.ts',
-    edits: [
-      { find: `const guard = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const guard = undefined;' },
-    ],
+    edits: [{ find: 'settlement, { onlyIfDeadlineIs: deadlineAtMs }', replace: 'settlement, {}' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
     name: 'turn-times-out-regardless',
     rule: '... and so does a turn',
     file: turn,
-    edits: [
-      { find: `const guard = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const guard = undefined;' },
-    ],
+    edits: [{ find: 'const options = { onlyIfDeadlineIs: deadlineAtMs };', replace: 'const options = {};' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
@@ -95,7 +91,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
     file: runLongStep,
-    edits: [{ find: `failure(error), { kind: 'dueIs', dueAtMs: token.dueAtMs }`, replace: 'failure(error)' }],
+    edits: [{ find: 'failure(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failure(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
   {

@@ -66,8 +66,7 @@ test('settled in time after all: a deadline that is moved just before the wait w
     get: (target, name) => {
       if (name !== 'settle') return Reflect.get(target, name, target) as unknown;
       return async (...args: Parameters<RunStore['settle']>) => {
-        if (args[3]?.kind === 'deadlineIs' && args[3].deadlineAtMs === startMs + 300_000)
-          await store.moveDeadline(runId, '1', moved);
+        if (args[3]?.onlyIfDeadlineIs === startMs + 300_000) await store.moveDeadline(runId, '1', moved);
         return store.settle(...args);
       };
     },
