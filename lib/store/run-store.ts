@@ -283,10 +283,13 @@ interface FormerOptions {
 
 /** Each caller sets one of the options, or `onlyInTime` with one of them. */
 function guardOf(options: FormerOptions): SettleGuard | undefined {
-  const unless = options.onlyWithoutHandle === true ? 'handle' : options.onlyWithoutForm === true ? 'form' : undefined;
-  if (options.onlyInTime === true) return { kind: 'inTime', unless };
-  if (options.onlyIfDeadlineIs !== undefined) return { kind: 'deadlineIs', deadlineAtMs: options.onlyIfDeadlineIs };
-  if (options.onlyIfWriterIs !== undefined) return { kind: 'writerIs', writerId: options.onlyIfWriterIs };
-  if (options.onlyIfDueIs !== undefined) return { kind: 'dueIs', dueAtMs: options.onlyIfDueIs };
-  return undefined;
+  const { onlyInTime, onlyWithoutHandle, onlyWithoutForm, onlyIfDeadlineIs, onlyIfWriterIs, onlyIfDueIs } = options;
+  if (onlyInTime === true)
+    return {
+      kind: 'inTime',
+      unless: onlyWithoutHandle === true ? 'handle' : onlyWithoutForm === true ? 'form' : undefined,
+    };
+  if (onlyIfDeadlineIs !== undefined) return { kind: 'deadlineIs', deadlineAtMs: onlyIfDeadlineIs };
+  if (onlyIfWriterIs !== undefined) return { kind: 'writerIs', writerId: onlyIfWriterIs };
+  return onlyIfDueIs === undefined ? undefined : { kind: 'dueIs', dueAtMs: onlyIfDueIs };
 }

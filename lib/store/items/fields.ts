@@ -1,6 +1,7 @@
 // How the properties of a record are stored, in both directions at once: a table of fields says each property and each
 // attribute once. Pure.
 
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Item, Scalar } from '../table.js';
@@ -23,7 +24,9 @@ export interface Fields<Values> {
   readonly read: (item: Item) => Values;
   /** The attributes of those properties that are given. */
   readonly write: (values: { readonly [Name in keyof Values]?: Values[Name] | undefined }) => Attributes;
-  /** The attributes of these properties, or of all. */
+  /** All attributes. */
+  readonly attributes: readonly string[];
+  /** The attributes of these properties. */
   readonly names: (...properties: readonly (keyof Values & string)[]) => readonly string[];
   /** The same of these properties alone. */
   readonly only: <Name extends keyof Values & string>(...properties: readonly Name[]) => Fields<Pick<Values, Name>>;
@@ -32,32 +35,22 @@ export interface Fields<Values> {
 /** Makes a table of fields. A property whose value is undefined is missing in what is read, and not written. */
 export function fields<Values extends object>(table: FieldsOf<Values>): Fields<Values> {
   const entries = Object.entries<Field<unknown>>(table as unknown as Record<string, Field<unknown>>);
-  const fieldOf = new Map(entries);
+  const namesOf = ([property, field]: (typeof entries)[number]): readonly string[] => field.names(property);
   return {
-    read(item) {
-      const values: Record<string, unknown> = {};
-      for (const [property, field] of entries) {
-        const value = field.read(item, property);
-        if (value !== undefined) values[property] = value;
-      }
-      return values as Values;
-    },
+    read: (item) =>
+      defined(Object.fromEntries(entries.map(([name, field]) => [name, field.read(item, name)]))) as Values,
     write(values) {
       const given: Readonly<Record<string, unknown>> = values;
-      const attributes: Record<string, Scalar> = {};
-      for (const [property, field] of entries) {
-        const value = given[property];
-        if (value !== undefined) Object.assign(attributes, field.write(value, property));
-      }
-      return attributes;
+      return Object.assign(
+        {},
+        ...entries.map(([name, field]) => given[name] !== undefined && field.write(given[name], name)),
+      ) as Attributes;
     },
-    names: (...properties) =>
-      (properties.length === 0 ? [...fieldOf.keys()] : properties).flatMap(
-        (property) => fieldOf.get(property)?.names(property) ?? [],
-      ),
+    attributes: entries.flatMap(namesOf),
+    names: (...properties) => entries.filter(([name]) => properties.includes(name as never)).flatMap(namesOf),
     only: <Name extends keyof Values & string>(...properties: readonly Name[]) =>
-      fields<Pick<Values, Name>>(
-        Object.fromEntries(properties.map((property) => [property, table[property]])) as unknown as FieldsOf<
+      fields(
+        Object.fromEntries(entries.filter(([name]) => properties.includes(name as Name))) as unknown as FieldsOf<
           Pick<Values, Name>
         >,
       ),
@@ -127,7 +120,7 @@ export const named = <Value>(attribute: string, field: Field<Value>): Field<Valu
 
 /** An object whose properties are attributes beside those of the whole. */
 export const group = <Values extends object>(parts: Fields<Values>): Field<Values> => ({
-  names: () => parts.names(),
+  names: () => parts.attributes,
   write: parts.write,
   read: parts.read,
 });

@@ -70,7 +70,7 @@ export const toHead = (item: Item): RunHead => ({ runId: runIdOf(item), ...headF
 const glanceFields = headFields.only(
   ...(['workflow', 'status', 'inboxCount', 'nextRunId', 'deadlineAtMs', 'dueAtMs', 'dueSeq', 'failedTurns'] as const),
 );
-export const glanceAttributes = glanceFields.names();
+export const glanceAttributes = glanceFields.attributes;
 export const toGlance = (item: Item): RunGlance => ({ runId: runIdOf(item), ...glanceFields.read(item) });
 
 const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags');

@@ -65,7 +65,7 @@ export const questionAttributes = (asked: Asked | undefined, recorded: number): 
 export const questionsTaken = (taken: number): Attributes => questionCounts.write({ taken });
 
 const questions: Field<TokenQuestions> = {
-  names: (name) => [name, ...questionCounts.names()],
+  names: (name) => [name, ...questionCounts.attributes],
   write: ({ recorded, taken, ...asked }) => ({ ...questionAttributes(asked, recorded), ...questionsTaken(taken) }),
   read(item, name) {
     const { recorded, taken } = questionCounts.read(item);
