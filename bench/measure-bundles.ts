@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Metafile } from 'esbuild';
 import { bundle } from '../lib/bundle/bundle.js';
+import { type Trim, trims } from '../lib/bundle/trims.js';
 
 export interface BundleSize {
   /** What Lambda loads before the first call: the entry and all that it imports at once. */
@@ -21,7 +22,7 @@ export interface BundleSize {
 const root = new URL('../', import.meta.url);
 
 /** Sizes of the bundle of one function, as it would be deployed with an app of one workflow that uses no library. */
-export async function measureBundle(name: string): Promise<BundleSize> {
+export async function measureBundle(name: string, applied: readonly Trim[] = trims): Promise<BundleSize> {
   const outDir = await mkdtemp(join(tmpdir(), 'outwait-bundle-'));
   let metafile: Metafile | undefined;
   try {
@@ -29,6 +30,7 @@ export async function measureBundle(name: string): Promise<BundleSize> {
       configFile: fileURLToPath(new URL('bench/small-app/outwait.config.ts', root)),
       outDir,
       entries: { [name]: fileURLToPath(new URL(`functions/${name}.ts`, root)) },
+      trims: applied,
       onMetafile: (made) => {
         metafile = made;
       },

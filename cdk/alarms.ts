@@ -18,7 +18,7 @@ export interface AlarmParts {
 
 export interface AlarmRule {
   readonly id: string;
-  /** Of the section in the runbook. */
+  /** Anchor of the section in the runbook. */
   readonly anchor: string;
   readonly says: string;
   readonly metric: Metric | MathExpression;
@@ -31,8 +31,12 @@ export interface AlarmRule {
   readonly missing: TreatMissingData;
 }
 
-/** One for each way in which a deployment can stop doing its work, or be tried by strangers, without anybody noticing. */
-export function alarmRules({ table, functions, deadLetters }: AlarmParts): readonly AlarmRule[] {
+/** Rules for each way in which a deployment can stop doing its work, or be tried by strangers, unnoticed. */
+export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
+  return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts)];
+}
+
+function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
   return [
     {
       id: 'OldestDueAlarm',
@@ -57,45 +61,56 @@ export function alarmRules({ table, functions, deadLetters }: AlarmParts): reado
       id: 'BlockedRunsAlarm',
       anchor: 'blocked-runs',
       says: 'The deployed code does not fit the history of a run.',
-      // Of two hours, since a blocked run may rest for one until it is looked at again.
+      // Two hours, since a blocked run may rest for one until it is looked at again.
       metric: ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1)),
       above: 0,
       periods: 2,
       breaching: 1,
       missing: TreatMissingData.NOT_BREACHING,
     },
-    ...(['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
-      id: `${name}DeadLettersAlarm`,
-      anchor: `${name.toLowerCase()}-dead-letters`,
-      says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
-      // Their number and not how many were sent there: that does not count those that Lambda moves.
-      metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
-        period: Duration.minutes(1),
-        statistic: 'Maximum',
-      }),
-      above: 0,
-      periods: 1,
-      missing: TreatMissingData.NOT_BREACHING,
-    })),
-    {
-      id: 'RecursionAlarm',
-      anchor: 'recursion',
-      says: 'Lambda has stopped a loop of invocations.',
-      metric: new MathExpression({
-        expression: 'SUM(METRICS())',
-        label: 'RecursiveInvocationsDropped',
-        period: Duration.minutes(5),
-        usingMetrics: Object.fromEntries(
-          Object.entries(functions).map(([name, user]) => [
-            name,
-            user.metric('RecursiveInvocationsDropped', { statistic: 'Sum', period: Duration.minutes(5) }),
-          ]),
-        ),
-      }),
-      above: 0,
-      periods: 1,
-      missing: TreatMissingData.NOT_BREACHING,
-    },
+  ];
+}
+
+function deadLetterRules({ deadLetters }: AlarmParts): readonly AlarmRule[] {
+  return (['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
+    id: `${name}DeadLettersAlarm`,
+    anchor: `${name.toLowerCase()}-dead-letters`,
+    says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
+    // Their number and not how many were sent there: that does not count those that Lambda moves.
+    metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(1),
+      statistic: 'Maximum',
+    }),
+    above: 0,
+    periods: 1,
+    missing: TreatMissingData.NOT_BREACHING,
+  }));
+}
+
+function recursion({ functions }: AlarmParts): AlarmRule {
+  return {
+    id: 'RecursionAlarm',
+    anchor: 'recursion',
+    says: 'Lambda has stopped a loop of invocations.',
+    metric: new MathExpression({
+      expression: 'SUM(METRICS())',
+      label: 'RecursiveInvocationsDropped',
+      period: Duration.minutes(5),
+      usingMetrics: Object.fromEntries(
+        Object.entries(functions).map(([name, user]) => [
+          name,
+          user.metric('RecursiveInvocationsDropped', { statistic: 'Sum', period: Duration.minutes(5) }),
+        ]),
+      ),
+    }),
+    above: 0,
+    periods: 1,
+    missing: TreatMissingData.NOT_BREACHING,
+  };
+}
+
+function refusals({ table }: AlarmParts): readonly AlarmRule[] {
+  return [
     {
       id: 'PushAuthAlarm',
       anchor: 'push-auth-failures',
@@ -117,7 +132,7 @@ export function alarmRules({ table, functions, deadLetters }: AlarmParts): reado
 const manyRefusals = { above: 20, periods: 1, missing: TreatMissingData.NOT_BREACHING } as const;
 
 export interface AlarmNotice {
-  /** Is told of each alarm and of its end. Default: nobody is. */
+  /** Receives alarm and OK notifications. Default: none. */
   readonly topic?: ITopic | undefined;
   /** Where the section of each alarm is. */
   readonly runbook: string;

@@ -4,13 +4,13 @@ import { isEngineError } from '../lib/base/errors.js';
 import { parseSettings } from './settings.js';
 import { OutwaitStack } from './stack.js';
 
-// What `cdk.json` says; `cdk deploy -c app=path/to/outwait.config.ts` for another app.
+// The app that `cdk.json` names; `cdk deploy -c app=path/to/outwait.config.ts` for another app.
 const app = new App();
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 try {
   new OutwaitStack(app, parseSettings(app.node.tryGetContext('outwait'), app.node.tryGetContext('app')));
 } catch (error) {
-  // What CDK itself finds in the settings is no less a mistake in them.
+  // Mistakes that CDK itself finds in the settings are reported in the same way.
   if (!isEngineError(error) && !Errors.isValidationError(error)) throw error;
   const code = isEngineError(error) ? error.code : 'CONFIG_INVALID';
   process.stderr.write(`outwait: ${code}: ${error.message.replaceAll(/\s*\n\s*/g, ' ')}\n`);

@@ -14,7 +14,7 @@ import { loadAsDeployed } from './load-as-deployed.js';
 const here = fileURLToPath(import.meta.url);
 const request = JSON.parse(readFileSync(0, 'utf8')) as BundleRequest;
 
-// Also for a promise that was rejected and that nobody awaits.
+// Also raised for a rejected promise that is not awaited.
 process.on('uncaughtException', (error: unknown) => {
   const reason = error instanceof Error ? error.message : 'something that is no error';
   end({

@@ -1,6 +1,6 @@
 import type { FunctionName } from '../lib/topology/topology.js';
 
-/** What `bundle-functions.ts` reads from its standard input, as JSON. */
+/** Input of `bundle-functions.ts`, as JSON. */
 export interface BundleRequest {
   readonly configFile: string;
   /** Gets a folder for each function, by its name. */
@@ -13,14 +13,14 @@ export interface BundleRequest {
 /** Environment variables of the functions, and what they may read, as far as a synthesis knows it. */
 export interface FunctionVariables {
   readonly environment: Readonly<Record<string, string>>;
-  /** Those of them whose values are known only once they are deployed; in their place stands something else. */
+  /** Names of variables whose values are known only once they are deployed; something else stands in their place. */
   readonly unknown: readonly string[];
   /** Names or ARNs, as in the settings. Left out: known only once it is deployed. */
   readonly secrets?: readonly string[];
   readonly parameters?: readonly string[];
 }
 
-/** What it writes, as JSON, into this file of `outDir`. */
+/** File of `outDir` into which it writes the outcome, as JSON. */
 export const outcomeFile = 'outcome.json';
 
 export type BundleOutcome =

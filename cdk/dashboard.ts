@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type Alarm, AlarmStatusWidget, Dashboard, GraphWidget, type IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { ownMetric } from './alarms.js';
 import type { OutwaitFunctions } from './functions.js';
@@ -15,37 +16,37 @@ export interface DashboardParts {
   readonly api: HttpApi;
 }
 
-/** One page: the alarms, whether work is done in time, what waits, and what fails. */
-export function createDashboard(
-  scope: Construct,
-  { alarms, table, queues, functions, api }: DashboardParts,
-): Dashboard {
-  const minute = Duration.minutes(1);
-  const fiveMinutes = Duration.minutes(5);
+const minute = Duration.minutes(1);
+const fiveMinutes = Duration.minutes(5);
+
+/** Makes one page: the alarms, whether work is done in time, what waits, and what fails. */
+export function createDashboard(scope: Construct, parts: DashboardParts): Dashboard {
   const dashboard = new Dashboard(scope, 'Dashboard');
-  dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24 }));
-  dashboard.addWidgets(
+  dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms: [...parts.alarms], width: 24 }));
+  for (const row of [workInTime, functionsAtWork, apiAndTable, refusals]) dashboard.addWidgets(...row(parts));
+  return dashboard;
+}
+
+function workInTime({ table, queues }: DashboardParts): GraphWidget[] {
+  const waitingIn = (kind: Readonly<Record<string, IQueue>>): IMetric[] =>
+    Object.entries(kind).map(([name, queue]) =>
+      queue.metricApproximateNumberOfMessagesVisible({ label: name, period: minute }),
+    );
+  return [
     graph('Due and late (ms)', [
       ownMetric(table, 'OldestDueAgeMs', 'Maximum', minute),
       ownMetric(table, 'SweepLagMs', 'Maximum', minute),
     ]),
     graph('Blocked runs', [ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1))]),
-    graph(
-      'Messages that wait',
-      Object.entries(queues.work).map(([name, queue]) =>
-        queue.metricApproximateNumberOfMessagesVisible({ label: name, period: minute }),
-      ),
-    ),
-    graph(
-      'Messages put aside',
-      Object.entries(queues.deadLetters).map(([name, queue]) =>
-        queue.metricApproximateNumberOfMessagesVisible({ label: name, period: minute }),
-      ),
-    ),
-  );
+    graph('Messages that wait', waitingIn(queues.work)),
+    graph('Messages put aside', waitingIn(queues.deadLetters)),
+  ];
+}
+
+function functionsAtWork({ functions }: DashboardParts): GraphWidget[] {
   const ofEach = (metricOf: (user: OutwaitFunctions['api'], label: string) => IMetric): IMetric[] =>
     Object.entries(functions).map(([name, user]) => metricOf(user, name));
-  dashboard.addWidgets(
+  return [
     graph(
       'Invocations',
       ofEach((user, label) => user.metricInvocations({ label, period: fiveMinutes })),
@@ -62,8 +63,11 @@ export function createDashboard(
       'Throttles',
       ofEach((user, label) => user.metricThrottles({ label, period: fiveMinutes })),
     ),
-  );
-  dashboard.addWidgets(
+  ];
+}
+
+function apiAndTable({ api, table }: DashboardParts): GraphWidget[] {
+  return [
     graph('Requests', [api.metricCount(), api.metricClientError(), api.metricServerError()]),
     graph('Latency of requests', [api.metricLatency({ statistic: 'p50' }), api.metricLatency({ statistic: 'p95' })]),
     graph('Units of the table', [
@@ -71,14 +75,16 @@ export function createDashboard(
       table.metricConsumedWriteCapacityUnits({ period: fiveMinutes }),
     ]),
     graph('Conditions that did not hold', [table.metricConditionalCheckFailedRequests({ period: fiveMinutes })]),
-  );
-  dashboard.addWidgets(
+  ];
+}
+
+function refusals({ table }: DashboardParts): GraphWidget[] {
+  return [
     graph('Requests refused', [
       ownMetric(table, 'PushAuthFailures', 'Sum', fiveMinutes),
       ownMetric(table, 'ManagementAuthFailures', 'Sum', fiveMinutes),
     ]),
-  );
-  return dashboard;
+  ];
 }
 
 function graph(title: string, left: IMetric[]): GraphWidget {

@@ -9,8 +9,10 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { type FunctionName, functions } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
-import { bundlingMaxMs } from '../lib/base/limits.js';
 import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
+
+/** Loading an app and bundling its functions takes seconds; code that never gives up the thread is ended after this. */
+const bundlingMaxMs = 120_000;
 
 const here = fileURLToPath(import.meta.url);
 /** The entries of the functions lie beside this folder, in a clone and in the package. */
@@ -22,7 +24,7 @@ export interface FunctionBundlesOptions {
   readonly names?: readonly FunctionName[];
   /** The app is loaded with these, so that one that will not start is refused. Default: it is not loaded. */
   readonly load?: FunctionVariables;
-  /** Is told why it cannot be said whether the app will start. */
+  /** Receives the reason if it cannot be said whether the app will start. */
   readonly onUnsure?: (message: string) => void;
   /** Longest time for all of it; default two minutes. */
   readonly maxMs?: number;
@@ -56,7 +58,7 @@ export class FunctionBundles {
   /** Bundles when a function is made of it, where its stack is to be synthesised. */
   codeOf(name: FunctionName): Code {
     return Code.fromAsset(entriesFolder, {
-      // What was made decides whether a function is deployed anew.
+      // The output decides whether a function is deployed anew.
       assetHashType: AssetHashType.OUTPUT,
       bundling: {
         // Never run: what is bundled here needs no container. CDK keeps bundles apart by this command.
@@ -116,7 +118,7 @@ function isTimeout(error: Error | undefined): boolean {
   return error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
 }
 
-/** Of what Node says when it gives up. */
+/** Longest part shown of what Node says when it gives up. */
 const reasonMaxChars = 2_000;
 
 /** In a clone the program is TypeScript, which Node 20 does not run by itself. */

@@ -91,17 +91,11 @@ function createFunction(scope: Construct, { id, name, props, environment, bundle
     recursiveLoop: recursiveLoop === 'allow' ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
     ...defined({
       currentVersionOptions: props.rollout === undefined ? undefined : keptVersions,
-      reservedConcurrentExecutions: own?.reservedConcurrency === undefined ? undefined : own.reservedConcurrency,
+      reservedConcurrentExecutions: own?.reservedConcurrency,
+      vpc: vpc?.vpc,
+      vpcSubnets: vpc?.subnets,
+      securityGroups: vpc?.securityGroups === undefined ? undefined : [...vpc.securityGroups],
     }),
-    ...(vpc === undefined
-      ? {}
-      : {
-          vpc: vpc.vpc,
-          ...defined({
-            vpcSubnets: vpc.subnets,
-            securityGroups: vpc.securityGroups === undefined ? undefined : [...vpc.securityGroups],
-          }),
-        }),
   });
 }
 

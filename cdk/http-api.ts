@@ -16,7 +16,8 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { httpPaths, httpThrottle } from '../lib/topology/topology.js';
+import { type Route, routePaths } from '../lib/topology/routes.js';
+import { httpThrottle } from '../lib/topology/topology.js';
 import type { OutwaitAuthorizer, OutwaitProps } from './props.js';
 
 export interface OutwaitHttpApi {
@@ -25,7 +26,7 @@ export interface OutwaitHttpApi {
 }
 
 /**
- * The HTTP API before the `api` function: the paths of the topology and no others. An authorizer stands before the paths
+ * The HTTP API before the `api` function: the paths of the table of routes and no others. An authorizer stands before the paths
  * of the management API; the token in a capability path is its credential.
  */
 export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
@@ -52,11 +53,11 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
     ...defined({ domainMapping: domain === undefined ? undefined : { domainName: domain } }),
   });
   const integration = new HttpLambdaIntegration('Integration', handler, {
-    // One permission for the API, since the policy of a function has room for some 50 of single routes.
+    // A single permission for the API, since the policy of a function has room for some 50 of single routes.
     scopePermissionToRoute: false,
   });
   const authorizer = props.authorizer === undefined ? undefined : createAuthorizer(props.authorizer);
-  for (const { path, access } of httpPaths) {
+  for (const { path, access } of routePaths()) {
     api.addRoutes({
       path,
       methods: [HttpMethod.ANY],
@@ -101,7 +102,7 @@ function createAuthorizer(authorizer: OutwaitAuthorizer): IHttpRouteAuthorizer {
   }
 }
 
-function scopesOf(authorizer: OutwaitAuthorizer | undefined, access: (typeof httpPaths)[number]['access']) {
+function scopesOf(authorizer: OutwaitAuthorizer | undefined, access: Route['access']) {
   return authorizer?.kind === 'jwt' && authorizer.scopes !== undefined && access === 'management'
     ? { authorizationScopes: [...authorizer.scopes] }
     : {};

@@ -1,4 +1,8 @@
 // `outwait/cdk`: what a CDK app imports. Needs aws-cdk-lib and constructs, which are not installed with the package.
 
 export { Outwait } from './outwait.js';
+export type { OutwaitFunctions } from './functions.js';
+export type { OutwaitQueues } from './queues.js';
+export type { OutwaitAliases } from './rollout.js';
+export type { FunctionName, QueueName } from '../lib/topology/topology.js';
 export type { OutwaitAuthorizer, OutwaitFunctionProps, OutwaitProps, OutwaitRollout } from './props.js';

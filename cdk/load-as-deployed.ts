@@ -3,19 +3,21 @@ import { secretsOfApp } from '../lib/aws/app-secrets.js';
 import { envNames } from '../lib/topology/env.js';
 import { bundleApp, importApp } from '../lib/aws/load-app.js';
 import { EngineError, isEngineError } from '../lib/base/errors.js';
-import { functionStartMaxMs } from '../lib/base/limits.js';
 import type { BundleOutcome, BundleRequest, FunctionVariables } from './bundle-request.js';
 import { unreadableSecrets } from './unreadable-secrets.js';
 
-/** What Lambda sets, each to something else wherever it runs. */
+/** How long Lambda waits for a function to load its code, the first time. */
+const functionStartMaxMs = 10_000;
+
+/** Variables that Lambda sets, each to something else wherever it runs. */
 const setByLambda = /^(AWS_|LAMBDA_|_|(PATH|LANG|TZ|NODE_PATH|LD_LIBRARY_PATH)$)/;
-/** What Node itself asks for whenever it loads a module. */
+/** Variables that Node itself asks for whenever it loads a module. */
 const askedByNode = /^(WATCH_|NODE_V8_)/;
 
 /**
  * Loads the app as the functions will, with the environment variables that they will have and no others, so that what
  * would end each of their starts ends the synthesis. It is unsure of an app that cannot be loaded and has asked for a
- * variable whose value nobody knows yet, and of one whose servers name secrets that the functions will not have. What the
+ * variable whose value is not known yet, and of one whose servers name secrets that the functions will not have. What the
  * app begins at its start goes on.
  * @throws EngineError `CONFIG_INVALID` when it cannot be bundled
  */

@@ -33,10 +33,10 @@ import { createTable } from './table.js';
 export class Outwait extends Construct {
   readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
-  /** What was not done after several attempts, by queue, and of the sweep. */
+  /** Dead-letter queues of each queue and of the sweep: what was not done after several attempts. */
   readonly deadLetters: OutwaitQueues['deadLetters'];
   readonly functions: OutwaitFunctions;
-  /** What events lead to in place of the functions; undefined without `rollout`. */
+  /** Aliases that events lead to in place of the functions; undefined without `rollout`. */
   readonly aliases: OutwaitAliases | undefined;
   readonly api: HttpApi;
   /** Where a name of your own has to lead. */
@@ -117,6 +117,7 @@ export class Outwait extends Construct {
   }
 
   #environment(name: FunctionName, props: OutwaitProps): Record<string, string> {
+    const management = name === 'api' ? this.#managementEnvironment(props) : undefined;
     return {
       ...props.environment,
       [envNames.table]: this.table.tableName,
@@ -132,7 +133,7 @@ export class Outwait extends Construct {
         [envNames.eventBus]:
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
       }),
-      ...(name === 'api' ? this.#managementEnvironment(props) : {}),
+      ...management,
     };
   }
 
@@ -200,5 +201,5 @@ export class Outwait extends Construct {
   }
 }
 
-/** Those that start runs, which then say that somebody is told of them, and the one that tells. */
+/** Functions that start runs, which note on them that there is a bus, and the one that publishes. */
 const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];

@@ -9,7 +9,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { FunctionName, QueueName, tableIndexes } from '../lib/topology/topology.js';
 import type { OutwaitFunctions } from './functions.js';
 
-/** What each function reads and writes beside the items of the table, which all of them do. */
+/** Rights of each function beside the items of the table, which all of them read and write. */
 const uses: Readonly<
   Record<FunctionName, { readonly index?: keyof typeof tableIndexes; readonly sendsTo: readonly QueueName[] }>
 > = {
@@ -20,7 +20,7 @@ const uses: Readonly<
   schedule: { index: 'due', sendsTo: ['turn', 'work', 'step'] },
 };
 
-/** Those that talk to remote servers. */
+/** Functions that talk to remote servers. */
 const callers = ['api', 'turn', 'poll', 'step'] as const satisfies readonly FunctionName[];
 
 export interface Resources {
@@ -49,7 +49,7 @@ export function grantRights(resources: Resources): void {
     grantSecret(user, resources.tokenKeys);
     payloadKey?.grant(user, 'kms:GenerateDataKey', 'kms:Decrypt');
   }
-  // Turns write the histories that there is to tell of, and nobody else does.
+  // Only turns write histories, of which lifecycle events are made.
   if (resources.eventBus !== undefined) allow(functions.turn, ['events:PutEvents'], resources.eventBus.eventBusArn);
   for (const secret of resources.managementTokens) grantSecret(functions.api, secret);
   for (const name of callers) grantNamed(functions[name], resources);

@@ -9,11 +9,11 @@ import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { FunctionName } from '../lib/topology/topology.js';
 
-/** Who is let through to the management routes in place of the holder of the management token. */
+/** Admits callers to the management routes in place of the management token. */
 export type OutwaitAuthorizer =
-  /** Whoever signs requests (AWS Signature Version 4) with the right `execute-api:Invoke`. */
+  /** Callers that sign requests (AWS Signature Version 4) with the right `execute-api:Invoke`. */
   | { readonly kind: 'iam' }
-  /** Whoever carries a JWT of the issuer for one of the audiences, with one of the scopes where some are listed. */
+  /** Callers with a JWT of the issuer for one of the audiences, with one of the scopes where some are listed. */
   | {
       readonly kind: 'jwt';
       readonly issuer: string;
@@ -50,13 +50,13 @@ export interface OutwaitProps {
    * could start nothing. Default: true; false for an app that can be loaded on AWS only.
    */
   readonly checkApp?: boolean;
-  /** What becomes of the table and the generated secrets with the stack. Default: they are kept, and the table is protected. */
+  /** Removal of the table and the generated secrets with the stack. Default: they are kept, and the table is protected. */
   readonly removalPolicy?: RemovalPolicy;
-  /** One that is there, with both indexes, such as a restored one. Default: a new one. */
+  /** An existing table with both indexes, such as a restored one. Default: a new one. */
   readonly table?: ITableV2;
-  /** Is told of alarms, and of their end, but for those of a rollout: these fail the deployment. Default: nobody. */
+  /** Receives alarm and OK notifications, except for rollout alarms, which fail the deployment. Default: none. */
   readonly alarmsTopic?: ITopic;
-  /** Of the functions and of the access log. Default: one month. */
+  /** Retention of the logs of the functions and of the access log. Default: one month. */
   readonly logRetention?: RetentionDays;
   readonly functions?: Readonly<Partial<Record<FunctionName, OutwaitFunctionProps>>>;
   /**
@@ -64,7 +64,7 @@ export interface OutwaitProps {
    * nothing from long steps. Default: 50.
    */
   readonly startsMaxConcurrency?: number;
-  /** Of the HTTP API. Where its name leads is yours to set up: the target is an output. Default: none. */
+  /** Custom domain of the HTTP API. The DNS record is yours to set up: its target is an output. Default: none. */
   readonly domain?: { readonly name: string; readonly certificate: ICertificate };
   /** Default: none, and management requests need the management token. */
   readonly authorizer?: OutwaitAuthorizer;
@@ -88,9 +88,9 @@ export interface OutwaitProps {
    * there was a `payloadKey` has ended. Default: `read`.
    */
   readonly plainPayloads?: 'read' | 'refuse';
-  /** Is told of lifecycle events of the runs that start from then on; `turn` may put events on it. Default: nobody is told. */
+  /** Receives the lifecycle events of runs that start from then on; `turn` may put events on it. Default: none. */
   readonly eventBus?: IEventBus;
-  /** Further environment variables of all functions. Not for secrets: whoever may see a function sees them. Default: none. */
+  /** Further environment variables of all functions. Not for secrets: they are visible to anyone who may see a function. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
    * Where the functions run. It needs a way out, to AWS and to the remote servers; the subnets are by default the private

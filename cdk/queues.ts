@@ -6,7 +6,7 @@ import { type QueueName, queues, schedule } from '../lib/topology/topology.js';
 
 export interface OutwaitQueues {
   readonly work: Readonly<Record<QueueName, Queue>>;
-  /** What was not done: of each queue, and of the sweep. */
+  /** Dead-letter queues: of each queue, and of the sweep. */
   readonly deadLetters: Readonly<Record<QueueName | 'sweep', Queue>>;
 }
 

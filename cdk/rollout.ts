@@ -36,8 +36,8 @@ export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
 }
 
 /**
- * What must not happen to a version while traffic is shifted to it. Only what is of that version counts: errors of the one
- * before would else keep its successor from being deployed. They tell nobody: a deployment that they stop fails.
+ * Alarms for what must not happen to a version while traffic is shifted to it. Only what is of that version counts: errors of the one
+ * before would else keep its successor from being deployed. They notify no topic: a deployment that they stop fails.
  */
 export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[] {
   const failures = metrics.byVersion.HandlerFailures.map((name) => [
@@ -118,7 +118,7 @@ export function shiftGradually(
       application,
       deploymentConfig,
       alarms: [...alarms],
-      // It would be given a policy of AWS with more than this role needs.
+      // Left to CDK, it would be given a policy of AWS with more than this role needs.
       role: role.withoutPolicyUpdates(),
     });
     group.node.addDependency(role);
@@ -127,7 +127,7 @@ export function shiftGradually(
   }
 }
 
-/** What AWSCodeDeployRoleForLambdaLimited has, for these functions, without its hooks and buckets. */
+/** Rights of AWSCodeDeployRoleForLambdaLimited, for these functions, without its hooks and buckets. */
 function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   const role = new Role(scope, 'RolloutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
   role.addToPolicy(
@@ -139,7 +139,7 @@ function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   role.addToPolicy(
     new PolicyStatement({
       actions: ['lambda:GetProvisionedConcurrencyConfig'],
-      // Of the alias and of both versions.
+      // Metrics of the alias and of both versions.
       resources: Object.values(aliases).map(({ lambda }) => `${lambda.functionArn}:*`),
     }),
   );

@@ -18,7 +18,7 @@ import type { OutwaitProps } from './props.js';
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
 const text = z.string().min(1);
 const count = z.int().min(1);
-/** Of one resource: rights are given on what the settings name, so none of it is a wildcard. `resource`: a pattern. */
+/** ARN of one resource: rights are given on what the settings name, so none of it is a wildcard. `resource`: a pattern. */
 const arnOf = (what: string, service: string, resource: string) =>
   z
     .string()
@@ -88,7 +88,7 @@ const settingsSchema = z.strictObject({
     )
     .optional(),
   environment: z.record(text, z.string()).optional(),
-  // Looked up by nobody, so that a synthesis needs no account.
+  // Not looked up, so that a synthesis needs no account.
   vpc: z
     .strictObject({
       id: text,
@@ -135,7 +135,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Settings as props. What they name by ARN is looked up by nobody: that it is there shows when it is deployed. */
+/** Settings as props. What they name by ARN is not looked up: whether it is there shows when it is deployed. */
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
     settings;
@@ -198,7 +198,7 @@ function vpcOf(scope: Construct, { id, subnetIds, availabilityZones, securityGro
         securityGroupIds === undefined
           ? undefined
           : securityGroupIds.map((groupId, at) =>
-              // Its rules are left to whoever made it.
+              // Its rules are left to its owner.
               SecurityGroup.fromSecurityGroupId(scope, `SecurityGroup${at + 1}`, groupId, { mutable: false }),
             ),
     }),

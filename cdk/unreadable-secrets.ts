@@ -2,7 +2,7 @@ import type { AppSecret } from '../lib/aws/app-secrets.js';
 import type { FunctionVariables } from './bundle-request.js';
 
 /**
- * Those that the functions will not have, by setting, as in `"secrets" lacks prod/reports`. Left out is what nobody can know
+ * Secrets that the functions will not have, by setting, as in `"secrets" lacks prod/reports`. Left out is what cannot be known
  * before the deployment.
  */
 export function unreadableSecrets(named: readonly AppSecret[], given: FunctionVariables): readonly string[] {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/commands/dev.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
-import { plainJson, plainLines } from './cli/plain.js';
+import { printableJson, printableLines } from './cli/printable.js';
 import { addDoctorCommand } from './cli/commands/doctor.js';
 import { addExportCommand } from './cli/commands/export.js';
 import { addInitCommand } from './cli/commands/init.js';
@@ -53,10 +53,12 @@ function report(error: unknown): number {
   // Commander has printed it. Help and version that were asked for are no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CliError) {
-    console.error(error.asJson === undefined ? plainLines(`outwait: ${error.message}`) : plainJson(error.asJson));
+    console.error(
+      error.asJson === undefined ? printableLines(`outwait: ${error.message}`) : printableJson(error.asJson),
+    );
     return error.exitCode;
   }
-  console.error(plainLines(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
+  console.error(printableLines(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
   return exitCodes.failed;
 }
 

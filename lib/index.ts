@@ -1,58 +1,88 @@
-// What a workflow author imports.
+// What a workflow's author imports from `outwait`.
 
-export { defineApp, mcpServer, a2aAgent } from './workflow/app.js';
-export type { A2aAgentConfig, App, AppConfig, McpRevision, McpServerConfig, ServerConfig } from './workflow/app.js';
+// Defining workflows.
+export { defineWorkflow } from './workflow/define-workflow.js';
+export type { AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+
+// What a workflow does with `ctx`.
+export type {
+  AskOptions,
+  ChildOptions,
+  DurablePromise,
+  ExternalWait,
+  RetryPolicy,
+  Saga,
+  ScopeHandle,
+  SignalOptions,
+  StepContext,
+  StepOptions,
+  TokenOptions,
+  WorkflowContext,
+} from './workflow/context.js';
+
+// Calling remote tasks, and reading what came of them.
+export type {
+  A2aMessageCall,
+  A2aSkillCall,
+  AttachCall,
+  McpCall,
+  RemoteCall,
+  RemoteCallOptions,
+  RemoteOutcome,
+  RemoteWaitOptions,
+  RestartCause,
+  RestartPolicy,
+} from './workflow/context.js';
+export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
+export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
+
+// Answering what remote tasks ask.
+export { answerWith, askPerson } from './workflow/input.js';
+export type { AskPersonOptions } from './workflow/input.js';
+export type { InputHandler } from './workflow/context.js';
+export type { InputForm } from './history/input-form.js';
+export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
+
+// Configuring an app: its servers and schedules.
+export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
+export type {
+  A2aAgentConfig,
+  A2aAgentOptions,
+  A2aAgentPlace,
+  App,
+  AppConfig,
+  McpRevision,
+  McpServerConfig,
+  ServerConfig,
+  ServerOptions,
+} from './workflow/app.js';
+export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
+export type { ServerLimits } from './workflow/server-limits.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';
 export type {
   OAuthClient,
   PrivateKey,
+  PrivateKeyAlgorithm,
   SecretReference,
   SecretSource,
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
-export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
-export type { ServerLimits } from './workflow/server-limits.js';
-export type { OverlapPolicy, ScheduleConfig } from './workflow/schedule.js';
-export { answerWith, askPerson } from './workflow/input.js';
-export type { AskPersonOptions } from './workflow/input.js';
-export { defineWorkflow } from './workflow/define-workflow.js';
-export type { Workflow, WorkflowOptions } from './workflow/define-workflow.js';
-export type {
-  ChildOptions,
-  DurablePromise,
-  ExternalWait,
-  Saga,
-  ScopeHandle,
-  SignalOptions,
-  TokenOptions,
-  AskOptions,
-  AttachCall,
-  InputHandler,
-  A2aMessageCall,
-  A2aSkillCall,
-  McpCall,
-  RemoteCall,
-  RemoteOutcome,
-  RestartCause,
-  RestartPolicy,
-  RetryPolicy,
-  StepContext,
-  StepOptions,
-  WorkflowContext,
-} from './workflow/context.js';
-export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
+export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
+
+// Errors that a workflow may catch, each with a code.
 export {
   ChildFailed,
+  engineErrorCodes,
   EngineError,
   ExternalWaitFailed,
   hasCode,
   isEngineError,
   NonRetryableError,
+  RemoteResultInvalid,
   RemoteStartAmbiguous,
   RemoteStartFailed,
   RemoteStartRefused,
-  RemoteResultInvalid,
   RemoteTaskCancelled,
   RemoteTaskError,
   RemoteTaskExpired,
@@ -64,9 +94,27 @@ export {
   StepFailed,
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
-export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
-export type { LifecycleEvent } from './history/lifecycle-event.js';
-export type { InputForm } from './history/input-form.js';
-export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
+
+// Lifecycle events, as a bus delivers them.
+export type {
+  InputRequiredEvent,
+  LifecycleEvent,
+  RemoteTaskEventFields,
+  RemoteTaskSettledEvent,
+  RemoteTaskStartedEvent,
+  RunBlockedEvent,
+  RunCancelledEvent,
+  RunCompletedEvent,
+  RunContinuedEvent,
+  RunEventFields,
+  RunFailedEvent,
+  RunStartedEvent,
+  RunTerminatedEvent,
+} from './history/lifecycle-event.js';
+export type { OutcomeKind, SettledBy } from './history/settlement.js';
+
+// Words that the others use.
+export type { RunId, WaitId } from './base/ids.js';
 export type { JsonObject, JsonValue } from './base/json.js';
-export type { Duration } from './base/time.js';
+export type { Log } from './base/log.js';
+export type { Duration, EpochMs } from './base/time.js';

@@ -17,7 +17,7 @@ import { createLog } from '../process/log.js';
 import { createMetrics } from './metrics.js';
 import { hasHeapToSpare, system } from '../process/system.js';
 
-/** What the operations need, from the services of AWS, but for the token keys, which can change. @throws EngineError `CONFIG_INVALID` */
+/** Makes what the operations need of the services of AWS, but for the token keys, which can change. @throws EngineError `CONFIG_INVALID` */
 export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });

@@ -34,7 +34,7 @@ export interface PayloadKeySources {
   readonly plainPayloads?: PlainPayloads;
 }
 
-/** What encrypts payloads; undefined when neither source is configured. @throws EngineError `CONFIG_INVALID` */
+/** Makes the cipher of payloads; undefined when neither source is configured. @throws EngineError `CONFIG_INVALID` */
 export function createPayloadCipher(
   { payloadKeys, payloadKmsKey, plainPayloads }: PayloadKeySources,
   clock: Clock,

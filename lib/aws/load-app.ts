@@ -24,7 +24,7 @@ export async function bundleApp(configFile: string, buildFolder: string): Promis
 }
 
 /**
- * The app of a bundled configuration. Checks of it also what `defineApp` leaves to whoever has the time: patterns and
+ * The app of a bundled configuration. Checks of it also what `defineApp` leaves to a caller with more time: patterns and
  * inputs of schedules.
  * @throws EngineError `CONFIG_INVALID` that names the configuration
  */
@@ -61,7 +61,7 @@ export async function importApp(configFile: string, file: string): Promise<App> 
   return exported;
 }
 
-/** Else every tick would be refused, one after the other. */
+/** Without this check every tick would be refused, one after the other. */
 async function checkInput({ name, workflow, input }: Schedule): Promise<void> {
   try {
     await validInput(system, workflow, input);

@@ -4,7 +4,7 @@ import type { ApiOptions } from './api-handler.js';
 import { checkedManagementToken, type ManagementAccess } from '../topology/env.js';
 import { textReader } from './text-source.js';
 
-/** What the handler of the API checks of a management request. */
+/** Options by which the handler of the API checks management requests. */
 export function managementAccess(access: ManagementAccess, clock: Clock, aws?: AwsSecrets): ApiOptions {
   switch (access.kind) {
     case 'authorizer':
@@ -16,7 +16,7 @@ export function managementAccess(access: ManagementAccess, clock: Clock, aws?: A
   }
 }
 
-/** @throws EngineError `CONFIG_INVALID` when one of them is none: somebody believes that it counts */
+/** @throws EngineError `CONFIG_INVALID` when one of them is not a token: its owner believes that it counts */
 function tokensIn(texts: readonly (string | undefined)[]): readonly string[] {
   return texts
     .filter((text) => text !== undefined)

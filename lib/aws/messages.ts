@@ -106,7 +106,7 @@ function fieldsIn(body: string): JsonObject {
   }
 }
 
-/** What is no object has no fields. */
+/** Takes anything but an object for one without fields. */
 function fieldsOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }

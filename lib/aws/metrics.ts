@@ -6,7 +6,7 @@ import { metrics } from '../topology/topology.js';
 export interface MetricsOptions {
   /** The one dimension of most metrics: it tells the deployments of an account apart. */
   readonly table: string;
-  /** What runs, for the metrics by version: without it they are not written, since nobody looks at them. */
+  /** Function and version that run. Without it the metrics by version are not written: no alarm looks at them. */
   readonly version?: PublishedVersion | undefined;
   readonly clock: Clock;
   /** Takes a line without its end. Default: the standard output. */

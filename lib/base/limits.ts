@@ -1,4 +1,5 @@
-// Every limit of the engine, in one place. A number with a reason has the reason beside it.
+// Limits that the docs name, and tunings that several folders share. What one file alone uses stands at the top of that file,
+// what one folder uses in its `limits.ts`. A number with a reason has the reason beside it.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -79,36 +80,23 @@ export const jsonMaxKeys = 10_000;
 export const jsonMaxParts = 200_000;
 
 // Outbound HTTP to remote servers.
-export const connectTimeoutMs = 3_000;
-export const headersTimeoutMs = 20_000;
 export const requestTimeoutMs = 30_000;
 /** What a start may need to ask beforehand (which revision, which tools), each: it must leave time for the start itself. */
 export const sideRequestTimeoutMs = 10_000;
 export const remoteReplyMaxBytes = 4 * MiB;
 
 // Protection of remote servers, across workers.
-/** What is known of a server is read again after this; a success of one's own is as good as a reading. */
-export const serverStateCacheMs = 5_000;
 export const breakerFailuresDefault = 10;
 export const breakerOpenDefaultMs = 30_000;
 /** Longest time without a probe, as the longest between two failing reads. */
 export const breakerOpenMaxMs = 300_000;
 /** Failures further apart are not one row: a server of a single slow task would be left alone for nothing. */
 export const breakerStreakMs = 300_000;
-/** A probe that has not come back by then is lost with its process. */
-export const probeLeaseMs = 35_000;
-/** When to look again while somebody else probes. */
-export const serverProbeRetryMs = 15_000;
-/** When to look again at a server that is as busy as it may be. */
-export const serverBusyRetryMs = 5_000;
 /** A `Retry-After` is followed for one task up to an hour, for all tasks of its server up to this. */
 export const serverHoldMaxMs = 300_000;
-/** A slot whose process is gone is free again after this: a turn or a read has ended by then. */
-export const serverSlotLeaseMs = 60_000;
 export const serverConcurrencyMax = 256;
-/** Starts of one worker on one server at a time. More wait, as many as one turn begins at once, and not for long. */
+/** Starts of one worker on one server at a time, and how long others wait for their place. */
 export const startsPerServer = 8;
-export const startsWaiting = 16;
 export const startsWaitMaxMs = 2_000;
 
 // Credentials of remote servers.
@@ -116,20 +104,8 @@ export const startsWaitMaxMs = 2_000;
 export const secretCacheMs = 60_000;
 /** While AWS cannot be asked, a value goes on being used up to this age. */
 export const secretStaleMaxMs = 3_600_000;
-export const secretConnectTimeoutMs = 1_000;
-export const secretRequestTimeoutMs = 3_000;
-export const secretRequestAttempts = 2;
-/** One request to an authorization server, or for its metadata: a start of 30 s must have time left for itself. */
-export const oauthRequestTimeoutMs = 8_000;
 /** A token is replaced this long before it expires, or at half of a shorter life. */
 export const oauthTokenMarginMs = 60_000;
-/** Life of a token whose server does not say; and the longest that is believed. */
-export const oauthTokenLifeDefaultMs = 300_000;
-export const oauthTokenLifeMaxMs = 24 * 3_600_000;
-/** Scopes of one token, those of a step-up included. */
-export const oauthScopesMax = 100;
-/** Life of a client's assertion (RFC 7523): it is used at once. */
-export const oauthAssertionLifeMs = 60_000;
 
 // Starting a remote task.
 export const startAttempts = 5;
@@ -144,26 +120,14 @@ export const startBackoffBaseMs = 1_000;
 export const serverTraitsTimeoutMs = 5_000;
 /** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
 export const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
-/** Pages of the tasks of an agent that one look goes through, and again of those that are only submitted. */
-export const taskListPagesMax = 4;
-export const taskListPageSize = 25;
-/** No page is begun later than this in a look, which has 30 s in all. */
-export const taskListMs = 15_000;
 /** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */
 export const restartAttemptsMax = 20;
 
 // Agent cards of A2A.
 export const agentCardMaxBytes = 256 * KiB;
-export const agentCardTimeoutMs = 5_000;
 /** A card is believed for as long as its server says, but at least and at most this long. */
 export const agentCardAgeMinMs = 60_000;
 export const agentCardAgeMaxMs = 3_600_000;
-/** Interfaces of a card that are looked at. */
-export const agentInterfacesMax = 32;
-// Watching a task. Nobody waits for what is watched, so a stream may simply end.
-export const watchMaxMs = 900_000;
-/** Servers send a sign of life each 15 s or so. */
-export const watchQuietMs = 60_000;
 
 // Polling.
 export const pollIntervalMinMs = 5_000;
@@ -215,8 +179,6 @@ export const warmRunsMax = 50;
 export const warmEventsMax = 50_000;
 /** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
 export const endedRunsMax = 1_000;
-/** They are kept only while less than this of the heap is in use: what their code holds may be large. */
-export const spareHeapShare = 0.5;
 /** A turn in flight looks for a cancel this often. */
 export const inboxCheckMs = 2_000;
 
@@ -224,10 +186,6 @@ export const inboxCheckMs = 2_000;
 /** What Lambda lets a function run, and the longest attempt of a long step: the rest is for the replay before it and the writes after it. */
 export const stepFunctionTimeoutMs = 900_000;
 export const longStepTimeoutMaxMs = 840_000;
-/** How long Lambda waits for a function to load its code, the first time. */
-export const functionStartMaxMs = 10_000;
-/** Loading an app and bundling its functions takes seconds; code that never gives up the thread is ended after this. */
-export const bundlingMaxMs = 120_000;
 /** With less than its timeout and this left of its invocation an attempt is not begun. */
 export const longStepReserveMs = 30_000;
 /** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
@@ -266,8 +224,6 @@ export const remoteStateMaxChars = 64;
 export const formMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */
 export const answerMaxBytes = 64 * KiB;
-/** A task that a tool gives out as its result is told by its text up to this length: there is not much to one. */
-export const disguisedTaskMaxChars = 16 * KiB;
 /** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
 export const answerCheckPairsMax = 200_000;
 /** Questions of a page that are read at a time; ten of them are less than 1 MiB. */
@@ -288,14 +244,6 @@ export const progressEventsMax = 1_000;
 export const progressEventsMaxBytes = 256 * KiB;
 /** After an answer the task is looked at again this soon. */
 export const pollAfterAnswerMs = 5_000;
-/** Artifacts of a failed task are kept in the error up to this size; of larger ones only how many and how large. */
-export const failureArtifactsMaxBytes = 64 * KiB;
-/** What a server adds to the error of a failed task; of larger data only the size is kept. */
-export const failureDataMaxBytes = 16 * KiB;
-/** Message of a question of a remote task, cut. */
-export const questionTextBytes = 4 * KiB;
-/** The opaque state of a start that asks; it is stored until the answers are sent. */
-export const requestStateMaxBytes = 64 * KiB;
 /** How long what a server says of itself is believed: its own word within these. */
 export const discoveryAgeMinMs = 60_000;
 export const discoveryAgeMaxMs = 3_600_000;
@@ -303,16 +251,6 @@ export const discoveryAgeMaxMs = 3_600_000;
 export const revisionAgeMs = 24 * 3_600_000;
 /** How long a list of tools is believed of a server that gives it no age. */
 export const toolListAgeMs = 300_000;
-/** Pages of a list of tools that are read. */
-export const toolListPagesMax = 20;
-/** What an MCP 2025-11-25 server is asked to keep a task for; it may decide otherwise. */
-export const taskTtlMs = 7 * 24 * 3_600_000;
-/** Lost sessions that a process remembers for each server, so that it does not ask under them again. */
-export const lostSessionsMax = 1_000;
-/** Parts of a message that asks something are kept up to this size; of larger ones only the text. */
-export const questionPartsMaxBytes = 32 * KiB;
-/** Secrets shorter than this are not looked for in texts of a remote: they would match by chance. */
-export const scrubMinChars = 4;
 
 // Store.
 /** What DynamoDB takes: one item, the parts of its key and of an index's, one transaction. */
@@ -329,12 +267,6 @@ export const storeConnectTimeoutMs = 1_000;
 export const storeRequestTimeoutMs = 5_000;
 /** Attempts of the AWS SDK for one request. */
 export const storeRequestAttempts = 3;
-// Sending to the queues: as with the store, and with the SDK's own repeats.
-export const queueConnectTimeoutMs = 1_000;
-export const queueRequestTimeoutMs = 5_000;
-export const queueRequestAttempts = 3;
-/** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
-export const redriveWaitSeconds = 1;
 /** Items of one run that are read, or put, side by side where each is a request of its own. */
 export const readsInParallel = 16;
 export const writesInParallel = 16;
@@ -352,19 +284,8 @@ export const storeRetryBackoffMaxMs = 5_000;
 export const nextRunPatienceMs = 8_000;
 export const nextRunLookMs = 250;
 // Publishing lifecycle events.
-/** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
-export const putEventsMaxEntries = 10;
-export const putEventsMaxBytes = 256 * KiB;
-export const busConnectTimeoutMs = 1_000;
-export const busRequestTimeoutMs = 3_000;
-/** Attempts of the AWS SDK for one request, and requests for what was taken in part: a later turn makes up for the rest. */
-export const busRequestAttempts = 2;
-export const busRounds = 3;
-export const busRoundBackoffMs = 100;
-/** All of these for one request: two attempts that time out, with what they may wait in between. */
+/** One request to the bus with all its attempts: two that time out, and what they may wait in between. */
 export const busAnswerTimeoutMs = 8_000;
-/** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
-export const busRestMs = 30_000;
 /** Events published between two looks at the time that is left, which fill a request. */
 export const publishedAtOnce = 10;
 // Keys of payloads from KMS.

@@ -3,12 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildFailure, type Location, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
-import { otherCredentials } from './other-credentials.js';
-import { packageParts } from './package-parts.js';
-import { pinoParts } from './pino-parts.js';
-import { plainEndpointCache } from './plain-endpoint-cache.js';
 import { bundling } from '../topology/topology.js';
-import { undiciParts } from './undici-parts.js';
+import { trimPlugin } from './trim-plugins.js';
+import { type Trim, trims } from './trims.js';
 
 export interface BundleOptions {
   /** The user's configuration, whose default export is an app. */
@@ -18,8 +15,10 @@ export interface BundleOptions {
   readonly entries?: Readonly<Record<string, string>>;
   /** Packages that stay outside and are found when the bundle runs, as patterns. Default none. */
   readonly external?: readonly string[];
-  /** Is given what went into the bundles, for whoever measures them. */
+  /** Receives what went into the bundles, so that they can be measured. */
   readonly onMetafile?: (metafile: Metafile) => void;
+  /** Default: all that there are. */
+  readonly trims?: readonly Trim[];
 }
 
 /**
@@ -33,6 +32,7 @@ export async function bundle({
   entries = { app: appEntry },
   external = [],
   onMetafile,
+  trims: applied = trims,
 }: BundleOptions): Promise<Record<string, string>> {
   const config = resolve(configFile);
   await access(config).catch(() => {
@@ -51,13 +51,7 @@ export async function bundle({
       outdir: outDir,
       outExtension: { '.js': '.mjs' },
       logLevel: 'silent',
-      plugins: [
-        resolveNames(config),
-        packageParts(ownFolder, undiciParts),
-        packageParts(ownFolder, pinoParts),
-        otherCredentials(),
-        plainEndpointCache(),
-      ],
+      plugins: [resolveNames(config), ...applied.map((trim) => trimPlugin(trim, ownFolder))],
     });
     onMetafile?.(metafile);
   } catch (error) {
@@ -100,7 +94,7 @@ function textOf(error: unknown): string {
   return errors.map(({ location, text }) => (location === null ? text : `${placeOf(location)}: ${text}`)).join('; ');
 }
 
-/** As editors count: esbuild counts columns from 0. */
+/** Place of a mistake as editors count: esbuild counts columns from 0. */
 function placeOf({ file, line, column }: Location): string {
   return `${file}:${line}:${column + 1}`;
 }

@@ -6,17 +6,19 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
-import {
-  busAnswerTimeoutMs,
-  busRestMs,
-  busRoundBackoffMs,
-  busRounds,
-  putEventsMaxBytes,
-  putEventsMaxEntries,
-} from '../base/limits.js';
+import { busAnswerTimeoutMs } from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import { type EventBus, eventSource } from './event-bus.js';
+
+/** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
+const putEventsMaxEntries = 10;
+const putEventsMaxBytes = 256 * 1024;
+/** Requests for what was taken in part: a later turn makes up for the rest. */
+const busRounds = 3;
+const busRoundBackoffMs = 100;
+/** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
+const busRestMs = 30_000;
 
 export interface EventBridgeBusOptions {
   readonly client: EventBridgeClient;

@@ -9,16 +9,10 @@ import type { ServerView } from '../operations/views/list-servers.js';
 import type { RemoteTaskPage } from '../operations/views/remote-tasks.js';
 import type { HistoryView, RunList, RunView, WaitView } from '../operations/views/read-runs.js';
 import type { ScheduleView } from '../operations/schedules/schedules.js';
-import type { Exported } from './commands/export.js';
-import { plain, plainJson } from './plain.js';
-import type { Redriven } from './commands/redrive.js';
-import type { ReplayedFile } from './commands/replay.js';
+import { printable } from './printable.js';
+import { formatRows, formatTable, type Row, time, value } from './table.js';
 
-// What the commands print for a person. Whatever comes from outside goes through `plain`, in rows and in tables.
-
-const valueMaxChars = 400;
-
-type Row = readonly [name: string, text: string];
+// What the commands print for a person of runs, questions, remote tasks, servers and schedules.
 
 export function formatRun(run: RunView): string {
   const rows: Row[] = [
@@ -71,12 +65,12 @@ export function formatOutcome(outcome: RunOutcome): string {
     case 'completed':
       return outcome.result === undefined ? 'completed' : `completed: ${value(outcome.result)}`;
     case 'failed':
-      return plain(`failed: ${outcome.error.message} (${outcome.error.code})`);
+      return printable(`failed: ${outcome.error.message} (${outcome.error.code})`);
     case 'continued':
-      return plain(`continued as ${outcome.nextRunId}`);
+      return printable(`continued as ${outcome.nextRunId}`);
     case 'cancelled':
     case 'terminated':
-      return outcome.reason === undefined ? outcome.status : plain(`${outcome.status}: ${outcome.reason}`);
+      return outcome.reason === undefined ? outcome.status : printable(`${outcome.status}: ${outcome.reason}`);
   }
 }
 
@@ -132,7 +126,7 @@ export function formatInputs({
   readonly inputs: readonly InputView[];
   readonly cursor?: string;
 }): string {
-  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (inputs.length === 0) return `no questions${more}`;
   return inputs.map(formatInput).join('\n\n') + more;
 }
@@ -151,7 +145,7 @@ function formatInput(input: InputView): string {
 }
 
 export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string {
-  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
   if (tasks.length === 0) return `no remote tasks${more}`;
   const table = formatTable([
     ['RUN', 'WAIT', 'SERVER', 'TASK', 'STATE', 'SINCE'],
@@ -163,7 +157,7 @@ export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string 
 }
 
 export function formatList({ runs, cursor }: RunList): string {
-  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${plain(cursor)}')`;
+  const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
   const table = formatTable([
     ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED'],
@@ -180,7 +174,7 @@ export function formatList({ runs, cursor }: RunList): string {
 
 /** Without the tokens: a screen is shared more easily than a file. */
 export function formatWaits({ waits, nextAfter }: ExternalWaitPage): string {
-  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${plain(nextAfter)}')`;
+  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
   if (waits.length === 0) return `no waits${more}`;
   const table = formatTable([
     ['RUN', 'WAIT', 'KIND', 'NAME', 'SERVER', 'SINCE', 'DEADLINE'],
@@ -209,7 +203,7 @@ export function formatHistory({ events, uncommitted = [] }: HistoryView): string
 
 export function formatNews({ events, progress }: RunNews): string {
   const line = (atMs: number, what: string, details: object): string =>
-    plain(`${time(atMs)}  ${what}  ${value(details as JsonValue)}`);
+    printable(`${time(atMs)}  ${what}  ${value(details as JsonValue)}`);
   return [
     ...events.map(({ atMs, type, ...details }) => line(atMs, type, details)),
     ...progress.map(({ atMs, kind, ...details }) => line(atMs, `remote ${kind}`, details)),
@@ -245,41 +239,7 @@ export function formatSchedules(schedules: readonly ScheduleView[]): string {
       optionalTime(schedule.waitingTickAtMs),
     ]),
   ]);
-  return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [plain(problem)]))].join('\n');
-}
-
-/** How many fit, by workflow and version, then each that does not. */
-export function formatReplays(results: readonly ReplayedFile[]): string {
-  if (results.length === 0) return 'no histories';
-  const groups = new Map<string, ReplayedFile[]>();
-  for (const result of results) {
-    const key = JSON.stringify([result.workflow, result.version]);
-    groups.set(key, [...(groups.get(key) ?? []), result]);
-  }
-  const rows = [...groups.values()].map((group) => {
-    const fit = group.filter(({ kind }) => kind === 'clean').length;
-    const { workflow = '', version = '' } = group[0] ?? {};
-    return [workflow, version, String(group.length), String(fit), String(group.length - fit)];
-  });
-  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
-  const faults = results.flatMap(({ file, error }) =>
-    error === undefined ? [] : [plain(`${file}: ${error.message} (${error.code})`)],
-  );
-  return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
-}
-
-export function formatExport({ folder, histories, failed }: Exported): string {
-  return [
-    plain(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
-    ...failed.map(({ runId, reason }) => plain(`not exported: ${runId}: ${reason}`)),
-  ].join('\n');
-}
-
-export function formatRedriven(queues: readonly Redriven[]): string {
-  return formatTable([
-    ['QUEUE', 'DEAD LETTERS', 'MOVED'],
-    ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
-  ]);
+  return [table, ...schedules.flatMap(({ problem }) => (problem === undefined ? [] : [printable(problem)]))].join('\n');
 }
 
 export function formatServers(servers: readonly ServerView[]): string {
@@ -295,33 +255,4 @@ export function formatServers(servers: readonly ServerView[]): string {
       server.leftAloneUntilMs === undefined ? '' : time(server.leftAloneUntilMs),
     ]),
   ]);
-}
-
-function formatRows(rows: readonly Row[]): string {
-  return rows.map(([name, text]) => `${name.padEnd(10)} ${plain(text)}`).join('\n');
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(plain));
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** A remote engine may say anything. */
-function time(atMs: number): string {
-  const date = new Date(atMs);
-  return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString();
-}
-
-/** JSON in one line. */
-export function value(given: JsonValue): string {
-  const text = plainJson(given);
-  return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)}…`;
 }

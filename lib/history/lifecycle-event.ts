@@ -4,12 +4,13 @@ import { inputIdOf, type RunId, type WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { Commit, HistoryEvent, RunOutcome } from './event.js';
 import { RunState, type OpenWait } from './run-state.js';
-import type { Settlement } from './settlement.js';
+import type { OutcomeKind, SettledBy, Settlement } from './settlement.js';
 
 // What happens to a run, for whoever wants to be told of it. Names and fields are published and never renamed. None of it
 // is a payload, a token, an address, or a text that somebody else wrote.
 
-interface OfRun {
+/** What every event says of its run. */
+export interface RunEventFields {
   /**
    * `<runId>:<seq>:<position in the commit>` and, of a wait that the end of its run closed, `:<waitId>`; of a block
    * `<runId>:<seq>:blocked:<number>`. An event may be published more than once, each time with the same id.
@@ -24,7 +25,8 @@ interface OfRun {
   /** When it happened, which may be long before it is published. */
   readonly atMs: EpochMs;
 }
-interface OfRemoteTask extends OfRun {
+/** What an event says of a call of a remote task. */
+export interface RemoteTaskEventFields extends RunEventFields {
   readonly waitId: WaitId;
   readonly server: string;
   /** Tool, skill, or `message`. */
@@ -32,38 +34,38 @@ interface OfRemoteTask extends OfRun {
 }
 
 /** The first turn began. A run that is cancelled before a delayed start has none. */
-export type RunStartedEvent = OfRun & {
+export type RunStartedEvent = RunEventFields & {
   readonly type: 'RunStarted';
   /** The run whose child this is. */
   readonly parentRunId?: RunId;
   /** The run that went on as this one. */
   readonly previousRunId?: RunId;
 };
-export type RunCompletedEvent = OfRun & { readonly type: 'RunCompleted' };
-export type RunFailedEvent = OfRun & { readonly type: 'RunFailed'; readonly code: EngineErrorCode };
-export type RunCancelledEvent = OfRun & { readonly type: 'RunCancelled' };
-export type RunTerminatedEvent = OfRun & { readonly type: 'RunTerminated' };
+export type RunCompletedEvent = RunEventFields & { readonly type: 'RunCompleted' };
+export type RunFailedEvent = RunEventFields & { readonly type: 'RunFailed'; readonly code: EngineErrorCode };
+export type RunCancelledEvent = RunEventFields & { readonly type: 'RunCancelled' };
+export type RunTerminatedEvent = RunEventFields & { readonly type: 'RunTerminated' };
 /** It goes on as another run (`ctx.continueAsNew`). */
-export type RunContinuedEvent = OfRun & { readonly type: 'RunContinued'; readonly nextRunId: RunId };
+export type RunContinuedEvent = RunEventFields & { readonly type: 'RunContinued'; readonly nextRunId: RunId };
 /** The run cannot go on until another deployment; in no history. */
-export type RunBlockedEvent = OfRun & { readonly type: 'RunBlocked'; readonly code: EngineErrorCode };
+export type RunBlockedEvent = RunEventFields & { readonly type: 'RunBlocked'; readonly code: EngineErrorCode };
 /** The server has made a task. */
-export type RemoteTaskStartedEvent = OfRemoteTask & {
+export type RemoteTaskStartedEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskStarted';
   readonly protocol: 'mcp' | 'a2a';
 };
 /** The wait for a remote task ended, whether the task had been started or not. */
-export type RemoteTaskSettledEvent = OfRemoteTask & {
+export type RemoteTaskSettledEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskSettled';
-  readonly outcome: Settlement['outcome']['kind'];
+  readonly outcome: OutcomeKind;
   /** Of `completed`: the server says that the work failed. */
   readonly isError?: boolean;
   /** Of `failed`. */
   readonly code?: EngineErrorCode;
-  readonly settledBy: Settlement['by'];
+  readonly settledBy: SettledBy;
 };
 /** A question waits for a person; it is read, and answered, under its id. */
-export type InputRequiredEvent = OfRun & {
+export type InputRequiredEvent = RunEventFields & {
   readonly type: 'InputRequired';
   readonly inputId: string;
   readonly waitId: WaitId;
@@ -154,7 +156,12 @@ export function runBlocked(
   return { type: 'RunBlocked', ...ofRun(run, seq, atMs, `${seq}:blocked:${number}`), code };
 }
 
-function ofRun({ runId, workflow, version, tags }: RunIdentity, seq: number, atMs: EpochMs, id: string): OfRun {
+function ofRun(
+  { runId, workflow, version, tags }: RunIdentity,
+  seq: number,
+  atMs: EpochMs,
+  id: string,
+): RunEventFields {
   return {
     eventId: `${runId}:${id}`,
     runId,
@@ -172,7 +179,7 @@ function originOf({ parent, previousRunId }: RunIdentity): Pick<RunStartedEvent,
   };
 }
 
-function endedOf(base: OfRun, outcome: RunOutcome): LifecycleEvent {
+function endedOf(base: RunEventFields, outcome: RunOutcome): LifecycleEvent {
   switch (outcome.status) {
     case 'completed':
       return { type: 'RunCompleted', ...base };
@@ -188,7 +195,7 @@ function endedOf(base: OfRun, outcome: RunOutcome): LifecycleEvent {
 }
 
 function eventsOfWait(
-  base: OfRun,
+  base: RunEventFields,
   event: HistoryEvent,
   wait: OpenWait,
   settlementOf: SettlementOf,
@@ -215,7 +222,11 @@ function eventsOfWait(
   return [];
 }
 
-function settledOf(base: OfRun, wait: OpenWait, settlement: Settlement | undefined): readonly LifecycleEvent[] {
+function settledOf(
+  base: RunEventFields,
+  wait: OpenWait,
+  settlement: Settlement | undefined,
+): readonly LifecycleEvent[] {
   if (wait.kind !== 'remoteTask' || settlement === undefined) return [];
   const { waitId, server, name } = wait;
   const { outcome, by } = settlement;

@@ -30,10 +30,16 @@ export type TokenOutcome =
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };
 
+/** What settled a token. `end`: its run ended, or no longer waits for it. */
+export type SettledBy = 'start' | 'poll' | 'relay' | 'operator' | 'child' | 'step' | 'timeout' | 'end';
+
+/** How a wait ended. */
+export type OutcomeKind = 'completed' | 'failed' | 'timed_out' | 'abandoned' | 'run_ended';
+
 /** The first outcome of a token. It is on the token item and part of the truth; history events refer to it. */
 export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
-  readonly by: 'start' | 'poll' | 'relay' | 'operator' | 'child' | 'step' | 'timeout' | 'end';
+  readonly by: SettledBy;
   readonly outcome: TokenOutcome;
 }

@@ -14,7 +14,7 @@ import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settleBody } from './requests.js';
 
-// Handlers of the routes that settle waits: by whoever holds the token, and by an operator.
+// Handlers of the routes that settle waits: by a relay that holds the token, and by an operator.
 
 export async function externalWaits(deps: Deps, context: Context): Promise<Response> {
   const { run, after } = parseQuery(externalQuery, queryOf(context));

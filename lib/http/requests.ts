@@ -32,7 +32,7 @@ const name = (length: NameLength) =>
 
 const key = name({ maxBytes: idempotencyKeyMaxBytes });
 
-/** Of a signal. Part of the key of its item, beside the name. */
+/** Key of a signal: part of the key of its item, beside the name. */
 const signalKey = name({ maxChars: requestIdMaxChars }).check(
   z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
 );
@@ -112,7 +112,7 @@ export const failBody = z.strictObject({
 /** Seconds, since other systems of this kind name them so. */
 export const heartbeatBody = z.strictObject({ extendBySeconds: z.number().check(z.positive()) });
 
-/** What an operator says of a wait: one of the two. */
+/** How an operator settles a wait: one of the two. */
 export const settleBody = z.union([completeBody, failBody]);
 
 /** Most rows of a page of `GET /runs`; also the default is here. */

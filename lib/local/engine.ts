@@ -6,7 +6,7 @@ import { pollHandler } from '../aws/poll-handler.js';
 import { scheduleHandler } from '../aws/schedule-handler.js';
 import { stepHandler } from '../aws/step-handler.js';
 import { hasHeapToSpare, system } from '../process/system.js';
-import { type FunctionName, queues as queueTopology } from '../topology/topology.js';
+import { type FunctionName, queues as queueTopology, type QueueTopology } from '../topology/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
@@ -96,33 +96,54 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   // Listening comes first: a second engine must not run a single turn.
   await listen(server, options.port);
 
+  sources.push(...createSources({ lambda, queues, getDeps, log }));
+  const sweep = scheduleHandler(getDeps, { isAlone: true });
+  const stopSchedule = startSchedule((event) => lambda.invoke('schedule', () => sweep(event)), log);
+
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    stats: () => lambda.stats(),
+    stop: async () => {
+      stopSchedule();
+      for (const source of sources) source.stop();
+      await close(server, lambda);
+    },
+  };
+}
+
+interface SourceParts {
+  readonly lambda: LocalLambda;
+  readonly queues: MemoryQueues;
+  readonly getDeps: () => Deps;
+  readonly log: Log;
+}
+
+/** Feeds the functions from the queues, as the event sources of a deployment do. */
+function createSources({ lambda, queues, getDeps, log }: SourceParts): readonly EventSource[] {
   const turn = turnHandler(getDeps);
   const poll = pollHandler(getDeps);
   const step = stepHandler(getDeps);
   const shared = { clock: system.clock, log };
-  sources.push(
+  return [
     new EventSource({
       ...shared,
       name: 'turn.fifo',
       queue: queues.turn,
-      batchSize: queueTopology.turn.eventSource.batchSize,
-      maxConcurrency: Math.min(queueTopology.turn.eventSource.maxConcurrency, concurrencyMax),
+      ...paceOf(queueTopology.turn),
       invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)),
     }),
     new EventSource({
       ...shared,
       name: 'work',
       queue: queues.work,
-      batchSize: queueTopology.work.eventSource.batchSize,
-      maxConcurrency: Math.min(queueTopology.work.eventSource.maxConcurrency, concurrencyMax),
+      ...paceOf(queueTopology.work),
       invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
     }),
     new EventSource({
       ...shared,
       name: 'step',
       queue: queues.step,
-      batchSize: queueTopology.step.eventSource.batchSize,
-      maxConcurrency: Math.min(queueTopology.step.eventSource.maxConcurrency, concurrencyMax),
+      ...paceOf(queueTopology.step),
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
     new EventSource({
@@ -134,27 +155,23 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       maxConcurrency: startsMax,
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
     }),
-  );
-  const sweep = scheduleHandler(getDeps, { isAlone: true });
-  const stopSchedule = startSchedule((event) => lambda.invoke('schedule', () => sweep(event)), log);
+  ];
+}
 
-  return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
-    stats: () => lambda.stats(),
-    stop: async () => {
-      stopSchedule();
-      for (const source of sources) source.stop();
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-      });
-      server.closeIdleConnections();
-      await lambda.idle(stopMaxMs);
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+function paceOf({ eventSource: { batchSize, maxConcurrency } }: QueueTopology) {
+  return { batchSize, maxConcurrency: Math.min(maxConcurrency, concurrencyMax) };
+}
+
+async function close(server: Server, lambda: LocalLambda): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+  server.closeIdleConnections();
+  await lambda.idle(stopMaxMs);
+  server.closeAllConnections();
+  await closed;
 }
 
 function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOptions, queues: MemoryQueues): Deps {

@@ -9,8 +9,10 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { EngineError } from '../base/errors.js';
-import { redriveWaitSeconds } from '../base/limits.js';
 import { batchMax, type OutgoingMessage, SqsBatches } from './sqs-batches.js';
+
+/** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
+const redriveWaitSeconds = 1;
 
 export interface DeadLetters {
   readonly url: string;

@@ -1,6 +1,11 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { awsRequestHandler } from './aws-request-handler.js';
-import { busConnectTimeoutMs, busRequestAttempts, busRequestTimeoutMs } from '../base/limits.js';
+import { standIn } from './stand-in.js';
+
+const busConnectTimeoutMs = 1_000;
+const busRequestTimeoutMs = 3_000;
+/** Attempts of the SDK for one request: a later turn makes up for what is not published. */
+const busRequestAttempts = 2;
 
 export interface EventBridgeClientOptions {
   /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
@@ -15,9 +20,7 @@ export interface EventBridgeClientOptions {
 export function createEventBridgeClient(options: EventBridgeClientOptions = {}): EventBridgeClient {
   const { endpoint } = options;
   return new EventBridgeClient({
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...standIn(endpoint),
     maxAttempts: options.maxAttempts ?? busRequestAttempts,
     requestHandler: awsRequestHandler({
       connectMs: busConnectTimeoutMs,

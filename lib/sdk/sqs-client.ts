@@ -1,6 +1,11 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { awsRequestHandler } from './aws-request-handler.js';
-import { queueConnectTimeoutMs, queueRequestAttempts, queueRequestTimeoutMs } from '../base/limits.js';
+import { standIn } from './stand-in.js';
+
+// As with the store, and with the SDK's own repeats.
+const queueConnectTimeoutMs = 1_000;
+const queueRequestTimeoutMs = 5_000;
+const queueRequestAttempts = 3;
 
 export interface SqsClientOptions {
   /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
@@ -15,9 +20,7 @@ export interface SqsClientOptions {
 export function createSqsClient(options: SqsClientOptions = {}): SQSClient {
   const { endpoint } = options;
   return new SQSClient({
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...standIn(endpoint),
     maxAttempts: options.maxAttempts ?? queueRequestAttempts,
     requestHandler: awsRequestHandler({
       connectMs: queueConnectTimeoutMs,

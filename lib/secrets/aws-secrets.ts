@@ -1,5 +1,9 @@
 import { EngineError } from '../base/errors.js';
-import { secretConnectTimeoutMs, secretRequestAttempts, secretRequestTimeoutMs } from '../base/limits.js';
+import { standIn } from '../sdk/stand-in.js';
+
+const secretConnectTimeoutMs = 1_000;
+const secretRequestTimeoutMs = 3_000;
+const secretRequestAttempts = 2;
 
 /** Where AWS keeps secrets. Undefined: there is none of that name. @throws EngineError `REMOTE_UNREACHABLE`, with no value in it */
 export interface AwsSecrets {
@@ -42,9 +46,7 @@ async function openSecretsManager(options: AwsSecretsOptions) {
 
 function clientConfig({ endpoint }: AwsSecretsOptions) {
   return {
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...standIn(endpoint),
     maxAttempts: secretRequestAttempts,
     requestHandler: {
       connectionTimeout: secretConnectTimeoutMs,

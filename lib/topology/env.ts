@@ -24,7 +24,7 @@ export const envNames = {
   managementTokenSecret: 'OUTWAIT_MANAGEMENT_TOKEN_SECRET',
   /** `token` (the default): management requests need the bearer token. `authorizer`: they need to have passed one of the gateway. */
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
-  /** Name or ARN of a bus of EventBridge that is told of lifecycle events. Without it nobody is. */
+  /** Name or ARN of the EventBridge bus that receives lifecycle events. Without it none are published. */
   eventBus: 'OUTWAIT_EVENT_BUS',
   /** Partitions of the due index over which markers are spread, 16 (the default) to 256; may be changed at any time. */
   dueShards: 'OUTWAIT_DUE_SHARDS',
@@ -32,7 +32,7 @@ export const envNames = {
   logLevel: 'OUTWAIT_LOG_LEVEL',
 } as const;
 
-/** Those that Lambda sets. */
+/** Variables that Lambda sets. */
 const lambdaNames = { functionName: 'AWS_LAMBDA_FUNCTION_NAME', version: 'AWS_LAMBDA_FUNCTION_VERSION' } as const;
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -63,7 +63,7 @@ export interface Env {
   readonly payloadKmsKey: string | undefined;
   readonly plainPayloads: PlainPayloads;
   readonly eventBus: string | undefined;
-  /** What runs; undefined unless it is a published version. */
+  /** Function and version that run; undefined unless it is a published version. */
   readonly version: PublishedVersion | undefined;
   readonly dueShards: number;
   readonly logLevel: LogLevel;

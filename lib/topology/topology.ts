@@ -84,7 +84,7 @@ export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
   // An HTTP API answers for us after 30 s.
   api: { timeoutMs: 29_000, memoryMb: 512, recursiveLoop: 'terminate' },
   turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
-  // It also delays itself, at most 10 times within one claim.
+  // Polls also delay themselves, at most 10 times within one claim.
   poll: { timeoutMs: pollTimeoutMs, memoryMb: 512, recursiveLoop: 'allow' },
   step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
   schedule: { timeoutMs: 60_000, memoryMb: 512, recursiveLoop: 'terminate' },
@@ -111,7 +111,7 @@ export const metrics = {
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
   },
-  /** Those of one version of a function in place of the whole deployment, and which functions write them. */
+  /** Metrics of one version of a function in place of the whole deployment, and which functions write them. */
   byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
   versionDimensions: { function: 'Function', version: 'Version' },
 } as const satisfies {
@@ -121,44 +121,6 @@ export const metrics = {
   readonly byVersion: Readonly<Partial<Record<MetricName, readonly FunctionName[]>>>;
   readonly versionDimensions: Readonly<Record<'function' | 'version', string>>;
 };
-
-export interface HttpPath {
-  readonly path: string;
-  /** `capability`: the token in the path is the credential, so no authorizer may stand before it. */
-  readonly access: 'open' | 'management' | 'capability';
-}
-
-/** Paths of the HTTP API that lead to the `api` function, any method: it answers 405 in its own form. */
-export const httpPaths: readonly HttpPath[] = [
-  { path: '/healthz', access: 'open' },
-  { path: '/runs', access: 'management' },
-  { path: '/runs/{runId}', access: 'management' },
-  { path: '/runs/{runId}/why', access: 'management' },
-  { path: '/runs/{runId}/history', access: 'management' },
-  { path: '/runs/{runId}/result', access: 'management' },
-  { path: '/runs/{runId}/events', access: 'management' },
-  { path: '/runs/{runId}/cancel', access: 'management' },
-  { path: '/runs/{runId}/terminate', access: 'management' },
-  { path: '/runs/{runId}/pause', access: 'management' },
-  { path: '/runs/{runId}/resume', access: 'management' },
-  { path: '/runs/{runId}/retry-now', access: 'management' },
-  { path: '/runs/{runId}/signals/{name}', access: 'management' },
-  { path: '/runs/{runId}/queries/{name}', access: 'management' },
-  { path: '/runs/{runId}/waits/{waitId}/settle', access: 'management' },
-  { path: '/runs/{runId}/waits/{waitId}/poll', access: 'management' },
-  { path: '/runs/{runId}/waits/{waitId}/cancel-remote', access: 'management' },
-  { path: '/remote-tasks', access: 'management' },
-  { path: '/inputs', access: 'management' },
-  { path: '/inputs/{inputId}', access: 'management' },
-  { path: '/servers', access: 'management' },
-  { path: '/schedules', access: 'management' },
-  { path: '/schedules/{name}/pause', access: 'management' },
-  { path: '/schedules/{name}/resume', access: 'management' },
-  { path: '/activities/external', access: 'management' },
-  { path: '/activities/external/{token}/complete', access: 'capability' },
-  { path: '/activities/external/{token}/fail', access: 'capability' },
-  { path: '/activities/external/{token}/heartbeat', access: 'capability' },
-];
 
 /** Requests of all callers together. Beyond it API Gateway answers 429. */
 export const httpThrottle = { perSecond: 200, burst: 400 } as const;

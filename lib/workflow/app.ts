@@ -8,7 +8,8 @@ import { problemWithLimits, type ServerLimits } from './server-limits.js';
 
 export { secret } from './server-auth.js';
 
-interface ServerOptions {
+/** What both protocols take. */
+export interface ServerOptions {
   readonly auth?: ServerAuth;
   readonly limits?: ServerLimits;
   /** The server answers a repeated start with the same idempotency key with the task it already has. Default false. */
@@ -18,8 +19,8 @@ interface ServerOptions {
 }
 
 /** Revisions of MCP in which tasks can be called. */
-export const mcpRevisions = ['2026-07-28', '2025-11-25'] as const;
-export type McpRevision = (typeof mcpRevisions)[number];
+export type McpRevision = '2026-07-28' | '2025-11-25';
+export const mcpRevisions = ['2026-07-28', '2025-11-25'] as const satisfies readonly McpRevision[];
 
 export interface McpServerConfig extends ServerOptions {
   readonly protocol: 'mcp';
@@ -30,7 +31,7 @@ export interface McpServerConfig extends ServerOptions {
   readonly jobs?: ServerJobs;
 }
 
-interface A2aOptions extends ServerOptions {
+export interface A2aAgentOptions extends ServerOptions {
   /** Sent with every request, for an interface that names no tenant of its own in a card. */
   readonly tenant?: string;
   /**
@@ -51,12 +52,12 @@ interface A2aOptions extends ServerOptions {
 }
 
 /** Where an A2A agent is: the URL of its JSON-RPC 1.0 interface, or its card. */
-type A2aPlace =
+export type A2aAgentPlace =
   | { readonly url: string; readonly card?: never }
   /** The card itself, its URL (a path that ends in `.json`), or the URL under which `.well-known/agent-card.json` is. */
   | { readonly card: string | JsonObject; readonly url?: never };
 
-export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aOptions & A2aPlace;
+export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aAgentOptions & A2aAgentPlace;
 
 export type ServerConfig = McpServerConfig | A2aAgentConfig;
 
@@ -66,7 +67,7 @@ export function mcpServer(config: Omit<McpServerConfig, 'protocol'>): McpServerC
 }
 
 /** An agent that speaks A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC. */
-export function a2aAgent(config: A2aOptions & A2aPlace): A2aAgentConfig {
+export function a2aAgent(config: A2aAgentOptions & A2aAgentPlace): A2aAgentConfig {
   return { protocol: 'a2a', ...config };
 }
 

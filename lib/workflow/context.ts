@@ -7,7 +7,8 @@ import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { Workflow } from './define-workflow.js';
 
-interface RemoteWaitOptions {
+/** What each wait for a remote task takes. */
+export interface RemoteWaitOptions {
   /** Name of the server in the app's configuration. */
   readonly server: string;
   /** Longest wait, from this call on; default `{ hours: 24 }`; rounded up to whole seconds, at least 1 s. Then `RemoteTaskTimedOut`. */
@@ -31,7 +32,8 @@ interface RemoteWaitOptions {
   readonly onTimeout?: RemoteClosePolicy;
 }
 
-interface RemoteCallOptions extends RemoteWaitOptions {
+/** What each call of a remote task takes. */
+export interface RemoteCallOptions extends RemoteWaitOptions {
   /** A second execution does no harm, so a start that got no answer may be repeated towards a server that does not dedupe. Default false. */
   readonly retrySafe?: boolean;
   /** Calls again, with a fresh key and a timeout of its own, when the task ends without an outcome. Default: not. */

@@ -4,11 +4,12 @@ import { durationToMs, type Duration } from '../base/time.js';
 import type { AnyWorkflow } from './define-workflow.js';
 
 /** What happens at a tick while the run of the tick before it is still under way. */
-export type OverlapPolicy = (typeof overlapPolicies)[number];
+export type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate';
 
-const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const;
+const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const satisfies readonly OverlapPolicy[];
 
-interface ScheduleOptions {
+/** What each schedule takes, beside its ticks. */
+export interface ScheduleOptions {
   /** Letters, digits, `.`, `_`, `-`, at most 64. Part of the id of each tick: renaming a schedule makes it another one. */
   readonly name: string;
   readonly workflow: AnyWorkflow;

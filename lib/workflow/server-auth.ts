@@ -22,13 +22,21 @@ export interface ServerAuth {
   readonly sigv4?: SigV4;
 }
 
-export const privateKeyAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const;
+export type PrivateKeyAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA';
+
+const privateKeyAlgorithms = [
+  'ES256',
+  'ES384',
+  'RS256',
+  'PS256',
+  'EdDSA',
+] as const satisfies readonly PrivateKeyAlgorithm[];
 
 /** Signs the client's assertion (RFC 7523). */
 export interface PrivateKey {
   /** PKCS #8 as PEM, or a JWK as JSON. */
   readonly key: SecretSource;
-  readonly algorithm: (typeof privateKeyAlgorithms)[number];
+  readonly algorithm: PrivateKeyAlgorithm;
   /** `kid` of the assertion, where the authorization server wants one. */
   readonly keyId?: string;
 }

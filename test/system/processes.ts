@@ -13,7 +13,7 @@ export interface Program {
   remove(): Promise<void>;
 }
 
-/** Bundles the program in `test/system/<name>.ts`; the name may lead to another folder of tests. */
+/** Bundles the program in `test/system/<name>.ts`; the name may lead to a folder in it. */
 export async function bundleProgram(name: string): Promise<Program> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-system-'));
   const { banner, mainFields, ...settings } = bundling;

@@ -351,23 +351,28 @@ describe('a wrong reply to a start', () => {
   );
 
   it.each(startCases)(
-    'S0-14: %s: towards a server that does not dedupe the call fails as ambiguous, after one request',
+    'S0-14: %s: towards a server that does not dedupe the call fails as ambiguous, after one start',
     async (_title, protocol, wrong) => {
       const world = await aRun(protocol);
       await misbehave(world, wrong, protocol.started);
       await world.turn();
+      // An agent is asked for the task of that start, and answers these questions as it did the start.
+      for (const lookAtMs of protocol === a2a ? [2_000, 10_000, 40_000] : []) {
+        expect((await world.token())?.settlement).toBeUndefined();
+        world.moveTo(lookAtMs);
+        await world.turn();
+      }
 
-      expect(await world.history()).toEqual([
+      const looks = protocol === a2a ? Array.from({ length: 3 }, () => ({ type: 'RemoteTaskStartLost' })) : [];
+      expect(await world.history()).toMatchObject([
         { type: 'RunStarted' },
         { type: 'RemoteTaskRequested' },
+        ...looks,
         { type: 'TokenSettled' },
-        {
-          type: 'RunEnding',
-          outcome: { status: 'failed', error: expect.objectContaining({ code: 'REMOTE_START_AMBIGUOUS' }) as unknown },
-        },
+        { type: 'RunEnding', outcome: { status: 'failed', error: { code: 'REMOTE_START_AMBIGUOUS' } } },
         { type: 'RunEnded' },
       ]);
-      expect(world.requests).toHaveLength(1);
+      expect(world.requests.filter(({ body }) => body.method === protocol.startMethod)).toHaveLength(1);
     },
   );
 

@@ -4,7 +4,7 @@ import { isEngineError } from '../../base/errors.js';
 import type { EventBus } from '../../bus/event-bus.js';
 import { originsArgument, urlArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
-import { plainJson } from '../plain.js';
+import { printableJson } from '../printable.js';
 
 interface Flags {
   readonly port: number;
@@ -83,7 +83,7 @@ async function runDev(flags: Flags): Promise<void> {
 
 const printedEvents: EventBus = {
   publish: async (events) => {
-    for (const event of events) console.log(plainJson(event));
+    for (const event of events) console.log(printableJson(event));
   },
 };
 

@@ -3,7 +3,7 @@ import { wholeNumberArgument } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
 import { print } from '../output.js';
-import { plain } from '../plain.js';
+import { printable } from '../printable.js';
 
 interface Flags {
   readonly port: number;
@@ -33,7 +33,7 @@ async function doctor({ port, config, state, ...flags }: Flags): Promise<void> {
   });
   print(flags, { findings }, () =>
     findings
-      .map(({ check, ok, text }) => `${(ok ? 'ok' : 'problem').padEnd(7)}  ${check.padEnd(13)}  ${plain(text)}`)
+      .map(({ check, ok, text }) => `${(ok ? 'ok' : 'problem').padEnd(7)}  ${check.padEnd(13)}  ${printable(text)}`)
       .join('\n'),
   );
   if (findings.some(({ ok }) => !ok)) process.exitCode = exitCodes.failed;

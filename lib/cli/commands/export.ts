@@ -7,7 +7,7 @@ import { ApiClient, ApiError } from '../api-client.js';
 import { tagsArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatExport } from '../format.js';
+import { printable } from '../printable.js';
 import { print } from '../output.js';
 import { readWholeHistory } from '../whole-history.js';
 
@@ -96,4 +96,11 @@ async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList[
     // Always further on, whatever answers.
     cursor = page.cursor === cursor ? undefined : page.cursor;
   } while (cursor !== undefined);
+}
+
+function formatExport({ folder, histories, failed }: Exported): string {
+  return [
+    printable(`${histories} ${histories === 1 ? 'history' : 'histories'} in ${folder}`),
+    ...failed.map(({ runId, reason }) => printable(`not exported: ${runId}: ${reason}`)),
+  ].join('\n');
 }

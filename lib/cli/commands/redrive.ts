@@ -3,7 +3,7 @@ import { envNames } from '../../topology/env.js';
 import { urlArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
-import { formatRedriven } from '../format.js';
+import { formatTable } from '../table.js';
 import { print } from '../output.js';
 
 const queues = {
@@ -84,4 +84,11 @@ function urlOf(queue: QueueName): string {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   return error.name === 'EngineError' ? error.message : `SQS refuses or cannot be reached (${error.name})`;
+}
+
+function formatRedriven(queues: readonly Redriven[]): string {
+  return formatTable([
+    ['QUEUE', 'DEAD LETTERS', 'MOVED'],
+    ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
+  ]);
 }

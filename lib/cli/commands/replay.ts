@@ -8,7 +8,9 @@ import type { HistoryView } from '../../operations/views/read-runs.js';
 import type { ReplayedHistory } from '../../operations/views/replay-history.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
-import { formatOutcome, formatReplays } from '../format.js';
+import { formatOutcome } from '../format.js';
+import { printable } from '../printable.js';
+import { formatTable } from '../table.js';
 import { historyFiles, readHistoryFile } from '../history-files.js';
 import { print } from '../output.js';
 
@@ -115,4 +117,24 @@ async function withReplay<Result>(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** How many fit, by workflow and version, then each that does not. */
+function formatReplays(results: readonly ReplayedFile[]): string {
+  if (results.length === 0) return 'no histories';
+  const groups = new Map<string, ReplayedFile[]>();
+  for (const result of results) {
+    const key = JSON.stringify([result.workflow, result.version]);
+    groups.set(key, [...(groups.get(key) ?? []), result]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const fit = group.filter(({ kind }) => kind === 'clean').length;
+    const { workflow = '', version = '' } = group[0] ?? {};
+    return [workflow, version, String(group.length), String(fit), String(group.length - fit)];
+  });
+  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
+  const faults = results.flatMap(({ file, error }) =>
+    error === undefined ? [] : [printable(`${file}: ${error.message} (${error.code})`)],
+  );
+  return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
 }

@@ -18,9 +18,10 @@ import {
 } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatOutcome, value } from '../format.js';
+import { formatOutcome } from '../format.js';
 import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
+import { value } from '../table.js';
 
 /** Between two looks at a run that is waited for. */
 const waitIntervalMs = 300;
@@ -29,6 +30,13 @@ const unreachableMaxMs = 60_000;
 
 /** The commands that ask something of a run. */
 export function addRunCommands(program: Command): void {
+  addStartCommand(program);
+  addControlCommands(program);
+  addMessageCommands(program);
+  addSettleCommand(program);
+}
+
+function addStartCommand(program: Command): void {
   common(program.command('start'))
     .description('start a run')
     .argument('<workflow>', 'name of the workflow')
@@ -54,13 +62,16 @@ export function addRunCommands(program: Command): void {
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
     .option('--wait', 'wait for its end, and that of what it goes on as; the exit code is 1 unless it completes')
     .action(start);
+}
+
+function addControlCommands(program: Command): void {
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
       .description(kind === 'cancel' ? 'ask a run to stop; it may clean up' : 'end a run without asking it')
       .argument('<runId>', 'id of the run', runIdArgument)
       .option('--reason <text>', 'kept with the run', textArgument(1_000))
       .action((runId: string, flags: CommonFlags & { readonly reason?: string }) =>
-        ask(flags, `/runs/${runId}/${kind}`, flags.reason === undefined ? {} : { reason: flags.reason }),
+        ask(flags, `/runs/${runId}/${kind}`, { reason: flags.reason }),
       );
   }
   for (const [kind, description] of [
@@ -73,6 +84,9 @@ export function addRunCommands(program: Command): void {
       .argument('<runId>', 'id of the run', runIdArgument)
       .action((runId: string, flags: CommonFlags) => ask(flags, `/runs/${runId}/${kind}`, {}));
   }
+}
+
+function addMessageCommands(program: Command): void {
   common(program.command('signal'))
     .description('give a run a signal')
     .argument('<runId>', 'id of the run', runIdArgument)
@@ -86,6 +100,9 @@ export function addRunCommands(program: Command): void {
     .argument('<name>', 'name of the query', nameArgument)
     .option('--input <json>', 'what the query is given', jsonArgument)
     .action(query);
+}
+
+function addSettleCommand(program: Command): void {
   common(program.command('settle'))
     .description('end a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
     .argument('<runId>', 'id of the run', runIdArgument)

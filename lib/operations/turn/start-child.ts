@@ -67,7 +67,8 @@ export async function startChild(
     return { token: settled.token ?? token };
   }
   const writerId = deps.random.hex(16);
-  const { created } = await persist(() => deps.store.createRun(head, writerId));
-  if (created) await wakeRun(deps, head.runId);
+  await persist(() => deps.store.createRun(head, writerId));
+  // Also a child that is there already: the process that put it may have died before its wake.
+  await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
 }

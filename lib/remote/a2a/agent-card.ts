@@ -2,8 +2,11 @@
 
 import { defined } from '../../base/defined.js';
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { agentInterfacesMax, remoteIdMaxBytes } from '../../base/limits.js';
+import { remoteIdMaxBytes } from '../../base/limits.js';
 import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
+
+/** Interfaces of a card that are looked at. */
+const agentInterfacesMax = 32;
 
 /** Of an agent card, what a caller goes by. */
 export interface AgentCard {

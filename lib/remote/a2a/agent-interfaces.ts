@@ -1,6 +1,6 @@
 import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardTimeoutMs } from '../../base/limits.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
@@ -22,6 +22,7 @@ import {
 import { callFor } from './call.js';
 import { fetchCard, notSent, type CardRead } from './fetch-card.js';
 import type { A2aInterface } from './interface.js';
+import { agentCardTimeoutMs } from './limits.js';
 
 /** Where to call an agent, or why that is not known; then nothing was sent to it. */
 export type FoundInterface =

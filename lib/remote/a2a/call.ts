@@ -19,3 +19,8 @@ export function callFor(
       return callFor03(operation, extensions);
   }
 }
+
+/** False for an id that no URL can hold, which takes well-formed text only. Ids that are none are no longer taken, but older handles may have one. */
+export function canBeNamed(operation: A2aOperation, { binding }: A2aInterface): boolean {
+  return binding !== 'HTTP+JSON' || !('taskId' in operation) || operation.taskId.isWellFormed();
+}

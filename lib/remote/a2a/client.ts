@@ -1,6 +1,5 @@
 import { defined } from '../../base/defined.js';
-import type { JsonObject } from '../../base/json.js';
-import { remoteReplyMaxBytes, taskListMs, watchMaxMs, watchQuietMs } from '../../base/limits.js';
+import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
 import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint/endpoint.js';
@@ -8,7 +7,6 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { rpcRequest } from '../rpc/json-rpc.js';
 import { isUsableId, unusableId } from '../endpoint/handle.js';
-import { remoteError } from '../rpc/remote-error.js';
 import type {
   AdoptedTask,
   AnswerReply,
@@ -24,42 +22,33 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import {
-  answerTrouble,
-  beyondLimits,
-  cancelTrouble,
-  isErrorOf,
-  pollTrouble,
-  startTrouble,
-} from '../rpc/failed-exchange.js';
+import { answerTrouble, pollTrouble } from '../rpc/failed-exchange.js';
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
-import { callFor } from './call.js';
+import { callFor, canBeNamed } from './call.js';
+import {
+  classifyAdoption,
+  classifyCancel,
+  classifyPoll,
+  classifyStart,
+  isOutdated,
+  streamsNothing,
+  unnameable,
+} from './classify.js';
 import { contextNotListed, findByMessage, hasNoLists, type TaskList } from './find-task.js';
 import { idempotentSendExtension, originOf, type A2aInterface, type TaskOrigin } from './interface.js';
 import { contextIdOf, messageIdOf } from './message-id.js';
-import { problemWithPart } from './normal-form.js';
 import type { A2aOperation, OutgoingMessage } from './operation.js';
 import { answerParts } from './question.js';
-import {
-  isEmptyEnd,
-  lacksArtifacts,
-  readAnswerResult,
-  readSendResult,
-  readStartedTask,
-  readTask,
-  readTaskList,
-  unwrappedTask,
-  type SendReply,
-} from './read-reply.js';
+import { partsOf, problemWithParts } from './request-parts.js';
+import { isEmptyEnd, lacksArtifacts, readAnswerResult, readTaskList, type SendReply } from './read-reply.js';
 import { TaskStream } from './task-stream.js';
+import { taskListMs } from './limits.js';
 
-/** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON says in other words. */
-const taskNotFound = -32001;
-const taskNotCancelable = -32002;
-const unsupportedOperation = -32004;
-/** The agent no longer speaks what it was asked in: method not found, version not supported. */
-const outdatedCodes: readonly number[] = [-32601, -32009];
+/** Nobody waits for what is watched, so a stream may simply end. */
+const watchMaxMs = 900_000;
+/** Servers send a sign of life each 15 s or so. */
+const watchQuietMs = 60_000;
 
 /** An agent that speaks A2A 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC. */
 export class A2aTransport implements RemoteTaskTransport {
@@ -133,8 +122,7 @@ export class A2aTransport implements RemoteTaskTransport {
   async #start(send: Send, found: FoundInterface, operation: Extract<A2aOperation, { kind: 'send' }>, options: object) {
     if (found.kind === 'none' || !found.card.startsOverStream) return this.#perform(send, found, operation, options);
     const streamed = await this.#call(send, found, { ...operation, overStream: true }, options);
-    // It says that it streams, and does not: nothing was started.
-    if (!isErrorOf(streamed.exchange, [unsupportedOperation, ...outdatedCodes])) return streamed;
+    if (!streamsNothing(streamed.exchange)) return streamed;
     return this.#perform(send, found, operation, options);
   }
 
@@ -245,11 +233,12 @@ export class A2aTransport implements RemoteTaskTransport {
     const call = callFor(to, { kind: 'subscribe', taskId: handle.taskId }, extensions);
     const rpcId = 'url' in call ? undefined : this.#deps.random.hex(16);
     const limits = { headersMs: watchQuietMs, replyMaxBytes: remoteReplyMaxBytes };
-    await this.#endpoint.follow((scrub) => {
+    await this.#endpoint.follow((redact) => {
       const { push } = new TaskStream(handle, rpcId, (event) => {
-        onEvent('note' in event ? { ...event, note: scrub(event.note) } : event);
+        onEvent('note' in event ? { ...event, note: redact(event.note) } : event);
       });
-      return { ...('url' in call ? call : asPlain(call, to.url, rpcId ?? '')), enough: push, signal, limits };
+      const plain = 'url' in call ? call : asPlain(call, to.url, rpcId ?? '');
+      return { ...plain, enough: push, signal, limits };
     }, watchMaxMs);
   }
 
@@ -299,7 +288,7 @@ export class A2aTransport implements RemoteTaskTransport {
   ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
     const first = await this.#call(send, found, operation, options);
     const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';
-    if (found.kind === 'none' || !isBasic || !isErrorOf(first.exchange, outdatedCodes)) return first;
+    if (found.kind === 'none' || !isBasic || !isOutdated(first.exchange)) return first;
     const other = await this.#interfaces.insteadOf(found.to, send);
     return other.kind === 'none' ? first : this.#call(send, other, operation, options);
   }
@@ -321,19 +310,6 @@ export class A2aTransport implements RemoteTaskTransport {
       : extensions;
   }
 }
-
-/** A URL holds well-formed text only. Ids that are none are no longer taken, but older handles may have one. */
-function canBeNamed(operation: A2aOperation, { binding }: A2aInterface): boolean {
-  return binding !== 'HTTP+JSON' || !('taskId' in operation) || operation.taskId.isWellFormed();
-}
-
-/** As the agent would answer: it has no task that it could be asked for by such an id. */
-const unnameable: Exchange = {
-  kind: 'rpc_error',
-  status: 404,
-  code: taskNotFound,
-  message: 'the id of the task is no well-formed text, which no URL holds',
-};
 
 /** Of a call that was not made. */
 const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
@@ -363,66 +339,4 @@ function asPlain({ method, params, headers }: WireCall, url: string, id: string)
 
 function ignored(): Exchange {
   return { kind: 'result', result: null };
-}
-
-/** What came of SendMessage. Pure. */
-export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): SendReply {
-  return exchange.kind === 'result'
-    ? readSendResult(exchange.result, origin, contextId)
-    : (beyondLimits(exchange) ?? startTrouble(exchange));
-}
-
-/** What came of GetTask. Pure. */
-export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
-  return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollTrouble(exchange, [taskNotFound]);
-}
-
-/** What came of CancelTask. Pure. */
-export function classifyCancel(exchange: Exchange): CancelReply {
-  if (exchange.kind === 'result') return { kind: 'done' };
-  return cancelTrouble(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
-}
-
-/** What came of GetTask for a task that somebody else started. Nothing was started, so a read without an answer is repeated. */
-function classifyAdoption(
-  exchange: Exchange,
-  origin: TaskOrigin,
-  { taskId, contextId }: { readonly taskId: string; readonly contextId?: string },
-): StartReply {
-  if (exchange.kind !== 'result') {
-    const trouble = startTrouble(exchange);
-    return trouble.kind === 'unknown' ? { ...trouble, kind: 'retry' } : trouble;
-  }
-  const task = unwrappedTask(exchange.result);
-  const reply = readStartedTask(task, origin);
-  if (reply.kind === 'unknown') return { ...reply, kind: 'retry' };
-  if (reply.kind !== 'started' && reply.kind !== 'ended') return reply;
-  const problem =
-    reply.handle?.taskId !== taskId
-      ? 'the task is not the one that was asked for'
-      : contextId !== undefined && reply.handle.contextId !== contextId
-        ? 'the task is in another context'
-        : undefined;
-  return problem === undefined ? reply : { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
-}
-
-function partsOf(request: RemoteRequest): readonly JsonObject[] {
-  switch (request.kind) {
-    case 'tool':
-      throw new TypeError('an A2A agent takes no tool');
-    case 'skill':
-      // Skills of A2A have no input schema; one data part with both is a convention.
-      return [{ data: { skill: request.skill, arguments: request.arguments }, mediaType: 'application/json' }];
-    case 'message':
-      return request.parts;
-  }
-}
-
-function problemWithParts(parts: readonly JsonObject[]): string | undefined {
-  if (parts.length === 0) return 'a message needs at least one part';
-  for (const [index, part] of parts.entries()) {
-    const problem = problemWithPart(part);
-    if (problem !== undefined) return `part ${index} of the message ${problem}`;
-  }
-  return undefined;
 }

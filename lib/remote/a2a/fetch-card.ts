@@ -2,13 +2,14 @@ import { defined } from '../../base/defined.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes, agentCardTimeoutMs } from '../../base/limits.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PlainCall, Send } from '../endpoint/endpoint.js';
 import { httpError, notJson, type Exchange } from '../rpc/exchange.js';
 import type { HttpReply } from '../http/http.js';
 import { remoteError, violationError } from '../rpc/remote-error.js';
 import { isTransient, redirectSaid, type Trouble } from '../rpc/failed-exchange.js';
+import { agentCardTimeoutMs } from './limits.js';
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
 export type CardRead =

@@ -1,7 +1,6 @@
 // The task of a start of unknown fate, among those that an agent lists.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { taskListPagesMax, taskListPageSize } from '../../base/limits.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { remoteError, unknown } from '../rpc/remote-error.js';
 import type { FindReply } from '../transport.js';
@@ -9,6 +8,7 @@ import { isErrorOf, pollTrouble, type Trouble } from '../rpc/failed-exchange.js'
 import type { A2aInterface, TaskOrigin } from './interface.js';
 import type { A2aOperation } from './operation.js';
 import { handleOf } from './read-reply.js';
+import { taskListPagesMax, taskListPageSize } from './limits.js';
 
 export type TaskList = Extract<A2aOperation, { kind: 'list' }>;
 

@@ -108,7 +108,7 @@ export function partFor03(part: JsonObject): JsonObject {
     return {
       kind: 'data',
       data: { value: data },
-      metadata: { ...(isJsonObject(metadata) ? metadata : {}), [wrappedMark]: true },
+      metadata: { ...(isJsonObject(metadata) ? metadata : undefined), [wrappedMark]: true },
     };
   }
   const file = {

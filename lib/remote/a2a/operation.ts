@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
-import { taskListPageSize } from '../../base/limits.js';
+import { taskListPageSize } from './limits.js';
 
 /** What is asked of an agent, whatever it speaks. */
 export type A2aOperation =

@@ -1,11 +1,14 @@
 import { defined } from '../../base/defined.js';
 import { createHash } from 'node:crypto';
 import { canonicalJson, cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureTextBytes, questionPartsMaxBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { failureTextBytes, remoteIdMaxBytes } from '../../base/limits.js';
 import { isUsableId } from '../endpoint/handle.js';
 import type { RemoteAnswer, RemoteQuestion } from '../transport.js';
 import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';
+
+/** Parts of a message that asks something are kept up to this size; of larger ones only the text. */
+const questionPartsMaxBytes = 32 * 1024;
 
 /** What a task in the names of 1.0 asks for: at most one question at a time. */
 export function questionsIn({ status }: JsonObject): readonly RemoteQuestion[] {

@@ -2,7 +2,7 @@
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureArtifactsMaxBytes, remoteStateMaxChars } from '../../base/limits.js';
+import { remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import { isUsableId } from '../endpoint/handle.js';
 import { remoteError, unknown, unreadable, violationError } from '../rpc/remote-error.js';
@@ -13,6 +13,9 @@ import { contextPageSize } from './operation.js';
 import { questionsIn } from './question.js';
 import { textIn } from './text.js';
 import { a2aStateClass } from './task-state.js';
+
+/** Artifacts of a failed task are kept in the error up to this size; of larger ones only how many and how large. */
+const failureArtifactsMaxBytes = 64 * 1024;
 
 /**
  * The result of SendMessage, or the first event of its stream: exactly one of `task` and `message` (section 3.2.2); either may also come bare, as in 0.3.

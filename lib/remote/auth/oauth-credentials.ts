@@ -1,4 +1,4 @@
-import { oauthScopesMax, oauthTokenMarginMs } from '../../base/limits.js';
+import { oauthTokenMarginMs } from '../../base/limits.js';
 import { oauthScope, type OAuthClient } from '../../workflow/server-auth.js';
 import type { HttpHead } from '../http/http.js';
 import { remoteError } from '../rpc/remote-error.js';
@@ -7,6 +7,9 @@ import { readChallenge, type BearerChallenge } from './challenge.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';
 import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from './oauth-token.js';
+
+/** Scopes of one token, those of a step-up included. */
+const oauthScopesMax = 100;
 
 /** What the token of a server is made of; found once and kept until the authorization server refuses. */
 interface Grant {

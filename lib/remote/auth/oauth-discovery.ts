@@ -1,10 +1,10 @@
 import type { StoredError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import { oauthRequestTimeoutMs } from '../../base/limits.js';
 import type { HttpClient } from '../http/http.js';
 import { remoteError } from '../rpc/remote-error.js';
 import { isTransient } from '../rpc/failed-exchange.js';
 import { jsonDocument } from './json-document.js';
+import { oauthRequestTimeoutMs } from './limits.js';
 
 /** Where tokens for a server come from. */
 export interface TokenSource {

@@ -3,12 +3,6 @@ import type { JWK } from 'jose';
 import type { StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
 import type { JsonObject } from '../../base/json.js';
-import {
-  oauthAssertionLifeMs,
-  oauthRequestTimeoutMs,
-  oauthTokenLifeDefaultMs,
-  oauthTokenLifeMaxMs,
-} from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { OAuthClient, PrivateKey } from '../../workflow/server-auth.js';
 import type { HttpClient } from '../http/http.js';
@@ -19,6 +13,13 @@ import type { TokenSource } from './oauth-discovery.js';
 import { Secret } from '../../secrets/secret.js';
 import type { SecretReader } from '../../secrets/secret-reader.js';
 import { revealed } from './static-credentials.js';
+import { oauthRequestTimeoutMs } from './limits.js';
+
+/** Life of a token whose server does not say; and the longest that is believed. */
+const oauthTokenLifeDefaultMs = 300_000;
+const oauthTokenLifeMaxMs = 24 * 3_600_000;
+/** Life of a client's assertion (RFC 7523): it is used at once. */
+const oauthAssertionLifeMs = 60_000;
 
 export interface AccessToken {
   readonly value: Secret;

@@ -10,7 +10,7 @@ import { finiteOrRefused } from './overflow.js';
 import type { HttpReply, HttpRequest } from '../http/http.js';
 import { EventStreamSearch, rpcNotification, rpcRequest } from '../rpc/json-rpc.js';
 import { remoteError } from '../rpc/remote-error.js';
-import { scrubbed, type Reply } from './scrub.js';
+import { redacted, type Reply } from './redact.js';
 import type { EndpointConfig, TransportDeps } from './transport-deps.js';
 
 /** One JSON-RPC call, made by a wire. Header names are in lower case. */
@@ -100,7 +100,7 @@ export class RemoteEndpoint {
     });
     const told = this.#withAdvice(finiteOrRefused(reply, overflow, this.server));
     // An error of ours names the addresses that are to be corrected.
-    const clean = scrubbed(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
+    const clean = redacted(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
       this.#deps.log.warn('remote_call_failed', {
@@ -124,11 +124,11 @@ export class RemoteEndpoint {
 
   /**
    * Follows an event stream until it ends, for at most `maxMs`; its pieces go to `enough` of the call. What of it is shown
-   * to somebody has to go through `scrub`. Nothing is repeated, and how it ended is not told.
+   * to somebody has to go through `redact`. Nothing is repeated, and how it ended is not told.
    */
-  async follow(callWith: (scrub: (note: string) => string) => PlainCall, maxMs: number): Promise<void> {
+  async follow(callWith: (redact: (note: string) => string) => PlainCall, maxMs: number): Promise<void> {
     await this.#sender.send((secrets) => {
-      const call = callWith((note) => scrubbed({ note }, [...secrets, ...keysIn(url)], addressesIn(url)).note);
+      const call = callWith((note) => redacted({ note }, [...secrets, ...keysIn(url)], addressesIn(url)).note);
       const { httpMethod, url, headers, body, enough, signal, limits = {} } = call;
       return {
         method: httpMethod,

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { holdsInfinity, type NumberOverflow } from '../../base/bounded-json.js';
 import { remoteError } from '../rpc/remote-error.js';
-import type { Reply } from './scrub.js';
+import type { Reply } from './redact.js';
 
 /**
  * `reply` as it is, unless it ends a task with a result that has a number beyond those of JavaScript: JSON would store it

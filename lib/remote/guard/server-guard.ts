@@ -4,23 +4,30 @@ import type { Random } from '../../base/ids.js';
 import {
   breakerOpenMaxMs,
   breakerStreakMs,
-  probeLeaseMs,
-  serverBusyRetryMs,
   serverHoldMaxMs,
-  serverProbeRetryMs,
-  serverSlotLeaseMs,
-  serverStateCacheMs,
   startsPerServer,
   startsWaitMaxMs,
-  startsWaiting,
 } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
 import { healthy, type ServerHealth } from '../../history/server-health.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { EffectiveLimits } from '../../workflow/server-limits.js';
-import { Gate } from './gate.js';
+import { Semaphore } from './semaphore.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { Admission, AdmissionPurpose, Held } from '../transport.js';
+
+/** What is known of a server is read again after this; a success of one's own is as good as a reading. */
+const serverStateCacheMs = 5_000;
+/** A probe that has not come back by then is lost with its process. */
+const probeLeaseMs = 35_000;
+/** When to look again while somebody else probes. */
+const serverProbeRetryMs = 15_000;
+/** When to look again at a server that is as busy as it may be. */
+const serverBusyRetryMs = 5_000;
+/** A slot whose process is gone is free again after this: a turn or a read has ended by then. */
+const serverSlotLeaseMs = 60_000;
+/** Starts of one worker on one server that wait for their place: as many as one turn begins at once. */
+const startsWaiting = 16;
 
 /** What the workers tell each other; each may throw when the store is away, and then counts for nothing. */
 export interface SharedServerStates {
@@ -58,7 +65,7 @@ export class ServerGuard {
   readonly #server: string;
   readonly #limits: EffectiveLimits;
   readonly #deps: GuardDeps;
-  readonly #starts: Gate;
+  readonly #starts: Semaphore;
   readonly #reading = new SingleFlight<ServerHealth>();
   #known: { readonly health: ServerHealth; readonly readAtMs: EpochMs } | undefined;
 
@@ -66,7 +73,7 @@ export class ServerGuard {
     this.#server = server;
     this.#limits = limits;
     this.#deps = deps;
-    this.#starts = new Gate({
+    this.#starts = new Semaphore({
       places: startsPerServer,
       waiters: startsWaiting,
       waitMaxMs: startsWaitMaxMs,

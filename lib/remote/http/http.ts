@@ -2,9 +2,12 @@ import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import { storedError, type StoredError } from '../../base/errors.js';
-import { connectTimeoutMs, headersTimeoutMs, remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
+import { remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
 import { isAllowedAddress, type AddressRule } from './address-rule.js';
 import { codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
+
+const connectTimeoutMs = 3_000;
+const headersTimeoutMs = 20_000;
 
 export interface HttpRequest {
   /** Default POST. */
@@ -106,7 +109,7 @@ export class GuardedHttpClient implements HttpClient {
     const limits = { ...this.#limits, ...request.limits };
     const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
     try {
-      return await this.#send(url, rule, request, limits, deadline.signal);
+      return await this.#send(request, { url, rule }, limits, deadline.signal);
     } catch (thrown) {
       return failure(thrown, deadline.passed());
     } finally {
@@ -129,9 +132,8 @@ export class GuardedHttpClient implements HttpClient {
   }
 
   async #send(
-    url: URL,
-    rule: AddressRule,
     request: HttpRequest,
+    { url, rule }: { readonly url: URL; readonly rule: AddressRule },
     limits: HttpLimits,
     signal: AbortSignal,
   ): Promise<HttpReply> {

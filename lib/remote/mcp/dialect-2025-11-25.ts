@@ -5,7 +5,7 @@ import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, RemoteEndpoint, Send, WireCall } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { remoteError } from '../rpc/remote-error.js';
-import type { Reply } from '../endpoint/scrub.js';
+import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
 import {
@@ -97,7 +97,7 @@ export class LegacyDialect implements McpDialect {
       'tools/call',
       async (send) => {
         const make = (under: Session): WireCall => toolsCall(call, asTask, under);
-        const answered = await this.#sendUnder(session, make, startsOn(send, call), untilMs, 'once');
+        const answered = await this.#sendUnder(session, make, startsOn(send, call), { untilMs, repeats: 'once' });
         if (answered.kind === 'unready') return withoutSession(answered);
         if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
         const { exchange, session: under } = answered;
@@ -195,7 +195,7 @@ export class LegacyDialect implements McpDialect {
           const session = await this.#sessions.of(handle, untilMs);
           if (session.kind === 'unready') return notSent(session);
           const make = (under: Session): WireCall => toolsCall({ tool, arguments: args }, false, under);
-          const answered = await this.#sendUnder(session, make, send, untilMs);
+          const answered = await this.#sendUnder(session, make, send, { untilMs });
           return answered.kind === 'answered' ? answered.exchange : notSent(answered);
         }),
       untilMs,
@@ -228,7 +228,7 @@ export class LegacyDialect implements McpDialect {
   ): Promise<UnderSession | Lost | NoSession> {
     const session = await this.#sessions.of(handle, untilMs);
     if (session.kind === 'unready') return session;
-    return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send, untilMs);
+    return this.#sendUnder(session, (under) => taskCall(method, handle.taskId, under), send, { untilMs });
   }
 
   /**
@@ -239,8 +239,7 @@ export class LegacyDialect implements McpDialect {
     first: Session,
     make: (session: Session) => WireCall,
     send: Send,
-    untilMs: EpochMs,
-    repeats: 'once' | 'freely' = 'freely',
+    { untilMs, repeats = 'freely' }: { readonly untilMs: EpochMs; readonly repeats?: 'once' | 'freely' },
   ): Promise<UnderSession | Lost | NoSession> {
     const isLost = (answered: Answered, session: Session): boolean => {
       const lost = sessionLost(answered, session);

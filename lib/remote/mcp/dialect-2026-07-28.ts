@@ -6,7 +6,7 @@ import type { RemoteEndpoint, Send } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { remoteError } from '../rpc/remote-error.js';
-import type { Reply } from '../endpoint/scrub.js';
+import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
 import { notSent, notStarted, type CallTool, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';

@@ -4,11 +4,16 @@ import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Exchange } from '../rpc/exchange.js';
-import type { Reply } from '../endpoint/scrub.js';
+import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
 import { unknown } from '../rpc/remote-error.js';
 import { isTransient, pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
-import type { CalledOver } from './jobs.js';
+
+/** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
+export interface CalledOver {
+  readonly version: string;
+  readonly session?: string;
+}
 
 /** A start of one tool. */
 export type ToolStart = Omit<StartRequest, 'request' | 'untilMs'> & {

@@ -1,8 +1,11 @@
 // What an MCP server wants to know (elicitation), and how it is told. Pure.
 
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { formMaxBytes, questionsMax, questionTextBytes, remoteIdMaxBytes } from '../../base/limits.js';
+import { formMaxBytes, questionsMax, remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteAnswer, RemoteQuestion } from '../../history/remote-question.js';
+
+/** Message of a question of a remote task, cut. */
+const questionTextBytes = 4 * 1024;
 
 export interface InputRequests {
   readonly questions: readonly RemoteQuestion[];

@@ -1,9 +1,9 @@
 // Jobs that a server offers as plain tools: what their replies mean. Pure.
 
 import { defined } from '../../base/defined.js';
-import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
+import type { CalledOver } from './dialect.js';
 import type { EffectiveJob } from './effective-job.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { isUsableId } from '../endpoint/handle.js';
@@ -11,14 +11,9 @@ import { finiteOrRefused } from '../endpoint/overflow.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { CancelReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import { cancelTrouble, pollTrouble } from '../rpc/failed-exchange.js';
+import { isToolResult, ToolReply } from './tool-reply.js';
 import { readToolResult } from './tool-result.js';
 import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
-
-/** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
-export interface CalledOver {
-  readonly version: string;
-  readonly session?: string;
-}
 
 /** The wire of a handle of a job: an outwait that knows no jobs finds that it knows no such revision. */
 export function jobWire(version: string): string {
@@ -44,7 +39,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   const id = reply.at(job.id);
   const state = stateIn(reply, job);
   if (id === undefined || id === null) {
-    const end = endIn(reply, job, state, undefined, server);
+    const end = endIn(reply, job, { state, server });
     if (end !== undefined) return { kind: 'ended', end };
     return unknown(`the reply of the tool "${job.tool}" has no id of a job at "${job.id}": ${reply.shown()}`);
   }
@@ -65,7 +60,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
     return { kind: 'started', handle, ...defined({ pollAfterMs: job.pollAfterMs }) };
   // Servers also say of a start that it has succeeded. Only the result itself makes another reading needless.
   const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
-  const end = isWhole && meaning === 'done' ? endIn(reply, job, state, taskId, server) : undefined;
+  const end = isWhole && meaning === 'done' ? endIn(reply, job, { state, taskId, server }) : undefined;
   return end === undefined ? { kind: 'started', handle, pollAfterMs: 0 } : { kind: 'ended', end, handle };
 }
 
@@ -85,7 +80,7 @@ export function readStatus(
     return { kind: 'missing', error: remoteError('REMOTE_TASK_LOST', `the job is "${state}"`) };
   const meaning = meaningOf(state, job);
   if (meaning === 'done' && job.resultTool !== undefined) return { kind: 'result_waits' };
-  const end = endIn(read, job, state, handle.taskId, handle.server);
+  const end = endIn(read, job, { state, taskId: handle.taskId, server: handle.server });
   if (end !== undefined) return { kind: 'ended', end };
   if (meaning === 'done')
     return unreadable(
@@ -110,7 +105,7 @@ export function readResult(exchange: Exchange, job: EffectiveJob, { taskId, serv
     if (saysMissing(said, job)) return { kind: 'missing', error: errorSaid(said, resultTool) };
     return { kind: 'ended', end: { kind: 'completed', result, isError: true, taskId } };
   }
-  const end = completed(new ToolReply(result), job, taskId, server);
+  const end = completed(new ToolReply(result), job, { taskId, server });
   return end === undefined
     ? unreadable(`the reply of the tool "${resultTool}" has no result at "${job.result ?? ''}"`)
     : { kind: 'ended', end };
@@ -157,85 +152,6 @@ export function unknownJob({ taskId, job = '', server }: RemoteTaskHandle): Retu
     'CONFIG_INVALID',
     `the job "${taskId}" was started with the tool "${job}", of which the entry of "${server}" says nothing; missing is its line jobs: { ${job}: { status: …, id: … } }`,
   );
-}
-
-/** A result of a tool, read as data: its structured content, and beside it the JSON of its first text. */
-class ToolReply {
-  readonly result: JsonObject;
-  #text: { readonly value?: JsonValue; readonly overflow?: NumberOverflow } | undefined;
-
-  constructor(result: JsonObject) {
-    this.result = result;
-  }
-
-  at(path: string): JsonValue | undefined {
-    return this.find(path)?.value;
-  }
-
-  /**
-   * The value at a path. The text counts where the structured content has nothing there: of a tool that returns a text,
-   * some servers put that text whole into the structured content.
-   */
-  find(path: string): { readonly value: JsonValue; readonly overflow?: NumberOverflow } | undefined {
-    const names = path.split('.');
-    const structured = valueAt(this.result['structuredContent'], names);
-    if (structured !== undefined) return { value: structured };
-    const { value: text, overflow } = this.#asJson();
-    const value = valueAt(text, names);
-    if (value === undefined) return undefined;
-    return { value, ...defined({ overflow }) };
-  }
-
-  /** All that was said as text. */
-  get texts(): string {
-    return contentOf(this.result)
-      .map((block) => block['text'])
-      .filter((text) => typeof text === 'string')
-      .join('\n');
-  }
-
-  /** The data, for whoever is to see what came: whole, so that secrets in it are found. */
-  shown(): string {
-    const { structuredContent } = this.result;
-    const text = structuredContent === undefined ? this.texts : JSON.stringify(structuredContent);
-    return text === '' ? 'it is empty' : `it is ${text}`;
-  }
-
-  #asJson(): { readonly value?: JsonValue; readonly overflow?: NumberOverflow } {
-    return (this.#text ??= parsed(contentOf(this.result).find(({ text }) => typeof text === 'string')?.['text']));
-  }
-}
-
-function contentOf({ content }: JsonObject): readonly JsonObject[] {
-  return Array.isArray(content) ? (content as readonly JsonValue[]).filter(isJsonObject) : [];
-}
-
-function parsed(text: JsonValue | undefined): { readonly value?: JsonValue; readonly overflow?: NumberOverflow } {
-  if (typeof text !== 'string' || !/^\s*[{[]/.test(text)) return {};
-  try {
-    return parseReplyJson(text);
-  } catch {
-    return {};
-  }
-}
-
-function valueAt(value: JsonValue | undefined, names: readonly string[]): JsonValue | undefined {
-  return names.reduce<JsonValue | undefined>(
-    (inner, name) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
-        ? (inner as JsonObject)[name]
-        : undefined,
-    value,
-  );
-}
-
-function isToolResult(result: JsonValue): result is JsonObject {
-  return isJsonObject(result) && !isTask(result) && (Array.isArray(result['content']) || 'structuredContent' in result);
-}
-
-/** A task of the protocol, or a question, in place of the result of a tool. */
-function isTask({ resultType = 'complete', task }: JsonObject): boolean {
-  return resultType !== 'complete' || isJsonObject(task);
 }
 
 function toolReply(exchange: Exchange, job: EffectiveJob, tool: string): ToolReply | NoStatus {
@@ -298,21 +214,24 @@ function meaningOf(
   return cancelled.includes(word) ? 'cancelled' : 'working';
 }
 
+/** What a reply was about, beside the job as it is configured. */
+interface AskedJob {
+  readonly server: string;
+  /** Missing at a start whose reply has no id. */
+  readonly taskId?: string;
+  /** As the server writes it. */
+  readonly state?: string | undefined;
+}
+
 /** The end that a reply tells of; undefined where the job goes on, or is done and its result is not in the reply. */
-function endIn(
-  reply: ToolReply,
-  job: EffectiveJob,
-  state: string | undefined,
-  taskId: string | undefined,
-  server: string,
-): RemoteEnd | undefined {
-  switch (meaningOf(state, job)) {
+function endIn(reply: ToolReply, job: EffectiveJob, asked: AskedJob): RemoteEnd | undefined {
+  const meaning = meaningOf(asked.state, job);
+  switch (meaning) {
     case 'done':
-      return completed(reply, job, taskId, server);
+      return completed(reply, job, asked);
     case 'failed':
-      return broken('REMOTE_TASK_FAILED', 'failed', reply, job, state, server);
     case 'cancelled':
-      return broken('REMOTE_TASK_CANCELLED', 'cancelled', reply, job, state, server);
+      return broken(meaning, reply, job, asked);
     case 'working':
     case undefined:
       return undefined;
@@ -322,10 +241,9 @@ function endIn(
 function completed(
   reply: ToolReply,
   { result: path }: EffectiveJob,
-  taskId: string | undefined,
-  server: string,
+  { taskId, server }: AskedJob,
 ): RemoteEnd | undefined {
-  const task = taskId === undefined ? {} : { taskId };
+  const task = defined({ taskId });
   if (path === undefined) return { kind: 'completed', result: reply.result, isError: false, ...task };
   const found = reply.find(path);
   if (found === undefined) return undefined;
@@ -342,15 +260,14 @@ function asToolResult(value: JsonValue): JsonObject {
 }
 
 function broken(
-  code: 'REMOTE_TASK_FAILED' | 'REMOTE_TASK_CANCELLED',
-  word: string,
+  meaning: 'failed' | 'cancelled',
   reply: ToolReply,
   job: EffectiveJob,
-  state: string | undefined,
-  server: string,
+  { state, server }: AskedJob,
 ): RemoteEnd {
-  const text = `remote task ${word}: ${messageIn(reply, job) ?? 'no reason was given'}`;
-  const details = { server, state: state?.trim() ?? word, ...dataOf(reply.result['structuredContent']) };
+  const code = meaning === 'failed' ? 'REMOTE_TASK_FAILED' : 'REMOTE_TASK_CANCELLED';
+  const text = `remote task ${meaning}: ${messageIn(reply, job) ?? 'no reason was given'}`;
+  const details = { server, state: state?.trim() ?? meaning, ...dataOf(reply.result['structuredContent']) };
   return { kind: 'failed', error: remoteError(code, text, details) };
 }
 

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { lostSessionsMax, sideRequestTimeoutMs } from '../../base/limits.js';
+import { sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { RemoteEndpoint } from '../endpoint/endpoint.js';
@@ -16,6 +16,9 @@ import {
   missingCapabilityCode,
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
+
+/** Lost sessions that a process remembers for each server, so that it does not ask under them again. */
+const lostSessionsMax = 1_000;
 
 export type NoSession = Unready & {
   /** The server takes no such handshake; else the answer says nothing of that. */

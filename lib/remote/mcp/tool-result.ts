@@ -1,10 +1,12 @@
 // The result of a tool, common to all revisions. Pure.
 
 import { parseBoundedJson } from '../../base/bounded-json.js';
-import { disguisedTaskMaxChars } from '../../base/limits.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { unknown } from '../rpc/remote-error.js';
 import type { StartReply } from '../transport.js';
+
+/** A task that a tool gives out as its result is told by its text up to this length: there is not much to one. */
+const disguisedTaskMaxChars = 16 * 1024;
 
 /** A tool that answered at once. `isError` is an outcome like any other: the tool ran and says that it could not do it. */
 export function readToolResult(result: JsonObject): StartReply {

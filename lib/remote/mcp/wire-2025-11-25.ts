@@ -4,7 +4,7 @@
 import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { remoteIdMaxBytes, taskTtlMs } from '../../base/limits.js';
+import { remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Answered, WireCall } from '../endpoint/endpoint.js';
 import type { Exchange } from '../rpc/exchange.js';
@@ -28,6 +28,9 @@ import {
   wholeMs,
   textOf,
 } from './wire-2026-07-28.js';
+
+/** What an MCP 2025-11-25 server is asked to keep a task for; it may decide otherwise. */
+const taskTtlMs = 7 * 24 * 3_600_000;
 
 export const legacyWire = '2025-11-25';
 /** Revisions with `initialize` that are understood; tasks are in the first alone. */

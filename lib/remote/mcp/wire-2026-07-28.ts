@@ -2,7 +2,6 @@
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { failureDataMaxBytes, requestStateMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { WireCall } from '../endpoint/endpoint.js';
 import { isUsableId } from '../endpoint/handle.js';
@@ -12,6 +11,11 @@ import { taskForJob, type ToolStart } from './dialect.js';
 import { inputResponse, readInputRequests } from './elicitation.js';
 import { mcpHeaderValue } from './header-value.js';
 import { readToolResult } from './tool-result.js';
+
+/** What a server adds to the error of a failed task; of larger data only the size is kept. */
+const failureDataMaxBytes = 16 * 1024;
+/** The opaque state of a start that asks; it is stored until the answers are sent. */
+const requestStateMaxBytes = 64 * 1024;
 
 export const mcpWire = '2026-07-28';
 

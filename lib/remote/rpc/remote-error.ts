@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { EngineErrorCode, StoredError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 
-/** An error whose text came from a remote. Not cut yet: a secret cut in two would no longer be found (`scrubbed` does both). */
+/** An error whose text came from a remote. Not cut yet: a secret cut in two would no longer be found (`redacted` does both). */
 export function remoteError(code: EngineErrorCode, message: string, details?: JsonObject): StoredError {
   return { code, message, ...defined({ details }) };
 }

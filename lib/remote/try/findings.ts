@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { ServerConfig } from '../../workflow/app.js';
 
 /** What a look at a server has found. */
@@ -38,7 +39,7 @@ export function cleaned(look: ServerLook, clean: (text: string) => string): Serv
     facts: look.facts.map(({ name, text }) => ({ name, text: clean(text) })),
     missing: look.missing.map(clean),
     options: look.options.map(cleanOption),
-    ...(look.guesses === undefined ? {} : { guesses: look.guesses.map(cleanOption) }),
+    ...defined({ guesses: look.guesses?.map(cleanOption) }),
   };
 }
 

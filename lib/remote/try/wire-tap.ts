@@ -3,7 +3,7 @@ import type { Clock } from '../../base/time.js';
 import { keysIn } from '../endpoint/endpoint.js';
 import { mediaTypeOf } from '../rpc/exchange.js';
 import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
-import { scrubText } from '../endpoint/scrub.js';
+import { redactText } from '../endpoint/redact.js';
 
 /** A request and what came of it, for the eyes of a person. Headers are never among it: they hold credentials. */
 export interface WireEvent {
@@ -64,7 +64,7 @@ export class WireTap implements HttpClient {
 
   /** `text` without what was sent as a credential so far: a server may give it back wherever it likes. */
   clean(text: string): string {
-    return scrubText(text, [...this.#secrets]);
+    return redactText(text, [...this.#secrets]);
   }
 
   /** First clean, then cut: half of a secret would not be found. */

@@ -113,7 +113,7 @@ export const jobsMutants: readonly Mutant[] = [
   {
     name: 'job-inherited-names',
     rule: 'a path finds what was sent, and nothing that every object has',
-    file: jobs,
+    file: 'lib/remote/mcp/tool-reply.ts',
     edits: [
       {
         find: "typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)",
@@ -210,10 +210,10 @@ export const jobsMutants: readonly Mutant[] = [
   {
     name: 'state-with-secret',
     rule: 'what a server calls the state of a job is told without what the server was sent',
-    file: 'lib/remote/endpoint/scrub.ts',
+    file: 'lib/remote/endpoint/redact.ts',
     edits: [
       {
-        find: 'undefined : cutUtf8(scrub(state), remoteStateMaxChars)',
+        find: 'undefined : cutUtf8(redact(state), remoteStateMaxChars)',
         replace: 'undefined : cutUtf8(state, remoteStateMaxChars)',
       },
     ],

@@ -7,7 +7,7 @@ export const tryingMutants: readonly Mutant[] = [
     name: 'try-shows-credentials',
     rule: 'what is shown of the wire holds no credential',
     file: 'lib/remote/try/wire-tap.ts',
-    edits: [{ find: 'return scrubText(text, [...this.#secrets]);', replace: 'return text;' }],
+    edits: [{ find: 'return redactText(text, [...this.#secrets]);', replace: 'return text;' }],
     caughtBy: testsIn(command, 'outwait try: one real call shows no credential'),
   },
   {

@@ -44,7 +44,7 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
   afterAll(() => opened.close());
 
   async function startServer(name: string): Promise<string> {
-    const program = join(here, `../../examples/servers/${name}.ts`);
+    const program = join(here, `../../../examples/servers/${name}.ts`);
     const args = ['--import', 'tsx', program, '--task-ms', '3000', '--with-parent'];
     const { readyLine } = await processes.start(name, { args, ready: / ready at http/ }, new AbortController().signal);
     return readyLine.slice(readyLine.indexOf('http'));

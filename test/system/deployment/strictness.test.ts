@@ -47,11 +47,11 @@ it('reads nothing of the stack but its template and assets', () => {
   ]);
   const paths = [...new Set(imported.map(([, path]) => path))].sort();
   expect(paths).toEqual([
-    '../../lib/base/json.js',
-    '../remote/loopback.js',
-    '../support/dynoxide.js',
-    '../support/fake-eventbridge.js',
-    '../support/fake-kms.js',
+    '../../../lib/base/json.js',
+    '../../support/dynoxide.js',
+    '../../support/fake-eventbridge.js',
+    '../../support/fake-kms.js',
+    '../../unit/remote/loopback.js',
   ]);
 });
 

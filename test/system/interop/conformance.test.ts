@@ -74,7 +74,7 @@ const suite = require.resolve('@modelcontextprotocol/conformance/dist/index.js')
 let client: Program;
 let results: string;
 beforeAll(async () => {
-  client = await bundleProgram('../interop/conformance-client-process');
+  client = await bundleProgram('interop/conformance-client-process');
   results = await mkdtemp(join(tmpdir(), 'outwait-conformance-'));
 });
 afterAll(async () => {

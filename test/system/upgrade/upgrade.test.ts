@@ -35,7 +35,7 @@ beforeAll(async () => {
   [dynoxide, sqs, program, today, changed] = await Promise.all([
     startDynoxide(),
     startFauxqs({ port: 0, logger: false, host: '127.0.0.1' }),
-    bundleProgram('../upgrade/host-process'),
+    bundleProgram('upgrade/host-process'),
     makeBundles('kept'),
     makeBundles('changed'),
   ]);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, test } from 'vitest';
-import { classifyStart } from '../../../lib/remote/a2a/client.js';
+import { classifyStart } from '../../../lib/remote/a2a/classify.js';
 import { findByMessage } from '../../../lib/remote/a2a/find-task.js';
 import { httpJsonCall } from '../../../lib/remote/a2a/http-json-1.0.js';
 import { messageIdOf } from '../../../lib/remote/a2a/message-id.js';

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
-import { plainEndpointCache } from '../../../lib/bundle/plain-endpoint-cache.js';
+import { trimPlugin } from '../../../lib/bundle/trim-plugins.js';
+import { trims } from '../../../lib/bundle/trims.js';
 
 interface EndpointCache {
   set(key: string, endpoints: readonly { readonly Address: string; readonly CachePeriodInMinutes: number }[]): void;
@@ -11,6 +12,7 @@ interface EndpointCache {
 }
 
 it('keeps the answers of the SDK as long as they hold, without the library that it brings for that', async () => {
+  const trim = trims.find(({ name }) => name === 'plain-endpoint-cache')!;
   const { outputFiles, metafile } = await build({
     stdin: {
       contents: "export { EndpointCache } from '@aws-sdk/endpoint-cache';",
@@ -22,7 +24,7 @@ it('keeps the answers of the SDK as long as they hold, without the library that 
     format: 'esm',
     platform: 'node',
     mainFields: ['module', 'main'],
-    plugins: [plainEndpointCache()],
+    plugins: [trimPlugin(trim, '')],
   });
   expect(Object.keys(metafile.inputs).filter((path) => path.includes('mnemonist'))).toEqual([]);
 

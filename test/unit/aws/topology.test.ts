@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { functions, httpPaths, queues } from '../../../lib/topology/topology.js';
+import { functions, queues } from '../../../lib/topology/topology.js';
 import { longStepReserveMs, longStepTimeoutMaxMs, startPatienceMs, startTakeMs } from '../../../lib/base/limits.js';
-import { createRoutes } from '../../../lib/http/routes.js';
-import { aWorld } from '../http/world.js';
 
 describe('the topology', () => {
   it('hides a message for longer than its function can run', () => {
@@ -40,26 +38,6 @@ describe('the topology', () => {
     expect(queues.work.maxReceiveCount).toBeGreaterThanOrEqual(5);
     expect(queues.step.maxReceiveCount).toBeGreaterThanOrEqual(5);
     expect(queues.start.maxReceiveCount).toBeGreaterThanOrEqual(5);
-  });
-
-  it('leads every route to the function, and nothing else', () => {
-    const routes = new Set(
-      createRoutes(aWorld().deps)
-        .routes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
-        .filter((path) => path !== '/*'),
-    );
-    expect(routes.size).toBeGreaterThan(20);
-    expect(httpPaths.map(({ path }) => path).sort()).toEqual([...routes].sort());
-  });
-
-  it('puts every path before an authorizer that the function asks a bearer token for, and no other', async () => {
-    const routes = createRoutes(aWorld().deps, { managementTokens: () => [] });
-    for (const { path, access } of httpPaths) {
-      const url = new URL(path.replaceAll(/\{\w+\}/g, 'x'), 'https://api.example.com');
-      const answers = await Promise.all(['GET', 'POST'].map(async (method) => routes.request(url, { method })));
-      const isRefused = answers.some(({ status }) => status === 401);
-      expect([path, access === 'management']).toEqual([path, isRefused]);
-    }
   });
 
   it('lets Lambda cut no chain of a run, which is as long as its workflow', () => {

@@ -1,10 +1,10 @@
 // The task of a start without an answer is looked for among those that the agent lists, with no option set.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { taskListMs, taskListPagesMax } from '../../../lib/base/limits.js';
 import { messageIdOf } from '../../../lib/remote/a2a/message-id.js';
 import { agent, handle, jsonRpc, rpcError, type Agent } from './a2a-agent.js';
 import { closeAll, json, nowMs, result, type Received } from './loopback.js';
+import { taskListPagesMax, taskListMs } from '../../../lib/remote/a2a/limits.js';
 
 afterEach(closeAll);
 

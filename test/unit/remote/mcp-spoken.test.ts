@@ -72,7 +72,7 @@ describe('what the workers tell each other of the revision', () => {
     expect(await wireOf(peer.transport)).toBe(wire);
     expect(await wireOf(peer.transport)).toBe(wire);
     expect(await wireOf(peer.another())).toBe(wire);
-    expect(await peer.another().traits!()).toEqual({ dedupes: false, finds: false });
+    expect(await peer.another().traits!()).toMatchObject({ dedupes: false, finds: false });
     expect(count(peer.methods(), 'server/discover')).toBe(1);
     expect(shared.counts).toEqual({ reads: 3, writes: 1 });
   });
@@ -198,7 +198,7 @@ describe('what the workers tell each other of the revision', () => {
     };
     const peer = await aPeer({ ...newer, 'server/discover': deduping }, {}, shared);
     const asked = async (): Promise<number> => {
-      expect(await peer.another().traits!()).toEqual({ dedupes: true, finds: false });
+      expect(await peer.another().traits!()).toMatchObject({ dedupes: true, finds: false });
       return count(peer.methods(), 'server/discover');
     };
     expect([await asked(), await asked()]).toEqual([1, 1]);
@@ -210,7 +210,7 @@ describe('what the workers tell each other of the revision', () => {
     expect(shared.counts.writes).toBe(2);
     peer.becomes(newer);
     peer.advance(300_000);
-    expect(await peer.another().traits!()).toEqual({ dedupes: false, finds: false });
+    expect(await peer.another().traits!()).toMatchObject({ dedupes: false, finds: false });
     expect(shared.counts.writes).toBe(3);
   });
 
@@ -250,7 +250,7 @@ describe('servers of the first SDK for Python', () => {
     shared = words();
     deps = { ...deps, serverWords: shared.serverWords };
     const second = aProcess();
-    expect(await second.traits!()).toEqual({ dedupes: false, finds: false });
+    expect(await second.traits!()).toMatchObject({ dedupes: false, finds: false });
     expect(python.sent().filter((sent) => sent === 'server/discover')).toHaveLength(2);
     expect(python.strays()).toBe(0);
     expect((await start(first)).taskId).toBe('t2');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
-import { classifyCancel, classifyPoll, classifyStart } from '../../../lib/remote/a2a/client.js';
+import { classifyCancel, classifyPoll, classifyStart } from '../../../lib/remote/a2a/classify.js';
 import type { A2aInterface, TaskOrigin } from '../../../lib/remote/a2a/interface.js';
 import { contextIdOf, messageIdOf } from '../../../lib/remote/a2a/message-id.js';
 import { readAnswerResult, readSendResult, readTask, readTaskList } from '../../../lib/remote/a2a/read-reply.js';

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { dirname, extname, relative, resolve, sep } from 'node:path';
 import type { OnResolveArgs, OnResolveResult, PluginBuild } from 'esbuild';
 
-export interface ApartOptions {
-  /** Of esbuild: tells the copies from all other modules. */
+export interface CopyOptions {
+  /** Namespace of esbuild: tells the copies from all other modules. */
   readonly namespace: string;
-  /** Files that are copied when a copy imports them. Others are shared with the rest of the bundle. */
+  /** Files that are copied when a copy imports them; others are shared with the rest of the bundle. */
   readonly copied: RegExp;
   /** Code that stands for the copy of a file; undefined for the file itself. Default: always the file. */
   readonly instead?: (path: string) => string | undefined;
@@ -15,9 +15,9 @@ export interface ApartOptions {
  * Lets a bundle hold some modules twice: once for the rest of it, and once for the modules in `namespace`, which are those
  * that the resolution that this gives finds, and those that they import.
  */
-export function setApart(
+export function copyModules(
   builder: PluginBuild,
-  { namespace, copied, instead = () => undefined }: ApartOptions,
+  { namespace, copied, instead = () => undefined }: CopyOptions,
 ): (request: OnResolveArgs) => Promise<OnResolveResult> {
   const find = async ({ path, kind, resolveDir }: OnResolveArgs): Promise<OnResolveResult> => {
     const found = await builder.resolve(path, { kind, resolveDir });

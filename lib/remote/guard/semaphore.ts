@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '../../base/time.js';
 
-export interface GateOptions {
+export interface SemaphoreOptions {
   /** Inside at a time. */
   readonly places: number;
   /** Waiting at a time; whoever comes beyond that is turned away at once. */
@@ -14,13 +14,13 @@ export interface GateOptions {
  * Lets some in at a time, and turns away rather than have many wait for long: when nobody has come out for as long as one
  * would wait, whoever comes is turned away at once.
  */
-export class Gate {
-  readonly #options: GateOptions;
+export class Semaphore {
+  readonly #options: SemaphoreOptions;
   #inside = 0;
   #movedAtMs: EpochMs = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(options: GateOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options;
   }
 

@@ -4,17 +4,17 @@
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** `text` in one line, each control character shown as `\u{…}`. */
-export function plain(text: string): string {
-  return plainLines(text).replaceAll('\n', ' ');
+export function printable(text: string): string {
+  return printableLines(text).replaceAll('\n', ' ');
 }
 
 /** The same with its lines kept. */
-export function plainLines(text: string): string {
+export function printableLines(text: string): string {
   return text.replace(controls, (character) => `\\u{${codeOf(character)}}`);
 }
 
 /** JSON text that means the same and holds no control characters: they can only be inside of strings there. */
-export function plainJson(value: unknown): string {
+export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(controls, (character) => `\\u${codeOf(character).padStart(4, '0')}`);
 }
 

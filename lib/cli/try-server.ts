@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isEngineError } from '../base/errors.js';
+import { silentLog } from '../base/log.js';
+import { type Duration, durationToMs } from '../base/time.js';
+import { system } from '../process/system.js';
+import { GuardedHttpClient } from '../remote/http/http.js';
+import type { RemoteRequest, RemoteTaskTransport } from '../remote/transport.js';
+import { tryCall, type TriedCall, wentWell } from '../remote/try/call.js';
+import { cleaned, entryLine } from '../remote/try/findings.js';
+import { lookAt, lookAtUrl } from '../remote/try/look.js';
+import { WireTap, type WireEvent } from '../remote/try/wire-tap.js';
+import { createTransports } from '../remote/wiring/transports.js';
+import type { ServerConfig } from '../workflow/app.js';
+import { CliError, exitCodes } from './cli-error.js';
+import { formatCall, formatLook, formatNews, formatWireEvent } from './format-try.js';
+import { print } from './output.js';
+import { printableLines } from './printable.js';
+
+export interface TryFlags {
+  readonly config: string;
+  readonly protocol?: 'mcp' | 'a2a';
+  readonly timeout: Duration;
+  readonly json?: boolean;
+}
+
+export interface Trial {
+  /** The name of a server of the configuration, or a URL. */
+  readonly target: string;
+  readonly isUrl: boolean;
+  /** What to call; nothing is called without it. */
+  readonly request: RemoteRequest | undefined;
+}
+
+/** Looks at a server, and makes one real call if it is given one. Prints what comes of it and sets the exit code. */
+export async function tryServer({ target, isUrl, request }: Trial, flags: TryFlags): Promise<void> {
+  const name = isUrl ? 'server' : target;
+  const config = isUrl ? undefined : await configuredServer(target, flags.config);
+  const http = new GuardedHttpClient({ allowLoopback: true });
+  const wire: WireEvent[] = [];
+  let shows = false;
+  const tap = new WireTap(http, system.clock, placesOf(config, target), (event) => {
+    if (!shows) return;
+    wire.push(event);
+    say(flags, formatWireEvent(event));
+  });
+  const deps = {
+    ...system,
+    http: tap,
+    readSecret: (secretName: string): string | undefined => process.env[secretName],
+    log: silentLog,
+  };
+  try {
+    const seen = await (config === undefined
+      ? lookAtUrl(name, target, flags.protocol, deps)
+      : lookAt(name, config, deps));
+    const look = cleaned(seen, (text) => tap.clean(text));
+    const { callable, facts, missing, options, guesses = [] } = look;
+    // A configuration has its entry, and its URL may hold a key.
+    const entry = isUrl ? { entry: entryLine(look) } : {};
+    say(flags, formatLook({ ...look, ...entry }));
+    const answer = { server: isUrl ? target : name, callable, facts, missing, options, guesses, ...entry };
+    if (request === undefined || !callable) {
+      printJson(flags, answer);
+      if (!callable) process.exitCode = exitCodes.failed;
+      return;
+    }
+    shows = true;
+    const transports = createTransports({ [name]: look.config }, deps);
+    const call = await makeCall(transports.get(name), request, flags);
+    say(flags, formatCall(call));
+    printJson(flags, { ...answer, wire, call });
+    if (!wentWell(call)) process.exitCode = exitCodes.failed;
+  } finally {
+    await http.close();
+  }
+}
+
+/** @throws CliError for a configuration that cannot be loaded, or has no such server */
+async function configuredServer(name: string, configFile: string): Promise<ServerConfig> {
+  const { loadApp } = await import('../aws/load-app.js');
+  const folder = await mkdtemp(join(tmpdir(), 'outwait-try-'));
+  try {
+    const { servers } = await loadApp(configFile, folder);
+    const config = Object.hasOwn(servers, name) ? servers[name] : undefined;
+    if (config !== undefined) return config;
+    const known = Object.keys(servers).sort().join(', ');
+    throw new CliError(
+      `no server is named "${name}"; ${configFile} has ${known === '' ? 'none' : known}. A URL begins with http:// or https://.`,
+      exitCodes.failed,
+    );
+  } catch (error) {
+    if (isEngineError(error)) throw new CliError(error.message, exitCodes.failed);
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function placesOf(config: ServerConfig | undefined, target: string): readonly string[] {
+  if (config === undefined) return [target];
+  if (config.url !== undefined) return [config.url];
+  return 'card' in config && typeof config.card === 'string' ? [config.card] : [];
+}
+
+/** @throws CliError for a call that the server cannot be asked for */
+async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, flags: TryFlags): Promise<TriedCall> {
+  const problem = await transport.problemWith(request);
+  if (problem !== undefined) throw new CliError(problem, exitCodes.failed);
+  const interrupted = new AbortController();
+  const onSignal = (): void => {
+    say(flags, 'cancelling; a second Ctrl-C leaves at once');
+    interrupted.abort();
+    process.once('SIGINT', leave);
+  };
+  const leave = (): void => process.exit(exitCodes.failed);
+  process.once('SIGINT', onSignal);
+  try {
+    return await tryCall(transport, request, {
+      idempotencyKey: randomBytes(16).toString('hex'),
+      timeoutMs: durationToMs(flags.timeout, '--timeout'),
+      signal: interrupted.signal,
+      nowMs: () => system.clock.nowMs(),
+      pause: system.delay,
+      onNews: (news) => {
+        if (news.kind === 'waiting') sayWaiting(flags, news.ms);
+        else say(flags, formatNews(news));
+      },
+    });
+  } finally {
+    process.off('SIGINT', onSignal);
+    process.off('SIGINT', leave);
+  }
+}
+
+/** A line for a person, as it comes; nothing where JSON is asked for. */
+function say({ json }: TryFlags, text: string): void {
+  if (json !== true) console.log(printableLines(text));
+}
+
+/** For a person alone, and beside what the call brings. */
+function sayWaiting({ json, timeout }: TryFlags, ms: number): void {
+  if (json === true) return;
+  const s = (time: number): string => `${Math.round(time / 1_000)} s`;
+  console.error(
+    `the start has had no answer for ${s(ms)} of ${s(durationToMs(timeout, '--timeout'))}; Ctrl-C gives up`,
+  );
+}
+
+function printJson({ json }: TryFlags, answer: object): void {
+  if (json === true) print({ json }, answer, () => '');
+}

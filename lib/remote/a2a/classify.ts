@@ -1,0 +1,75 @@
+// What came of a call of an agent. Pure.
+
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { Exchange } from '../rpc/exchange.js';
+import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
+import { remoteError } from '../rpc/remote-error.js';
+import type { CancelReply, PollReply, StartReply } from '../transport.js';
+import type { TaskOrigin } from './interface.js';
+import { readSendResult, readStartedTask, readTask, unwrappedTask, type SendReply } from './read-reply.js';
+
+/** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON says in other words. */
+const taskNotFound = -32001;
+const taskNotCancelable = -32002;
+const unsupportedOperation = -32004;
+/** Method not found, version not supported. */
+const outdatedCodes: readonly number[] = [-32601, -32009];
+
+/** The agent no longer speaks what it was asked in. */
+export function isOutdated(exchange: Exchange): boolean {
+  return isErrorOf(exchange, outdatedCodes);
+}
+
+/** The agent says that it streams, and does not: nothing was started. */
+export function streamsNothing(exchange: Exchange): boolean {
+  return isErrorOf(exchange, [unsupportedOperation, ...outdatedCodes]);
+}
+
+/** What stands for the answer to a call that no URL can make: the agent has no task that it could be asked for by such an id. */
+export const unnameable: Exchange = {
+  kind: 'rpc_error',
+  status: 404,
+  code: taskNotFound,
+  message: 'the id of the task is no well-formed text, which no URL holds',
+};
+
+/** What came of SendMessage. */
+export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): SendReply {
+  return exchange.kind === 'result'
+    ? readSendResult(exchange.result, origin, contextId)
+    : (beyondLimits(exchange) ?? startTrouble(exchange));
+}
+
+/** What came of GetTask. */
+export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
+  return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollTrouble(exchange, [taskNotFound]);
+}
+
+/** What came of CancelTask. */
+export function classifyCancel(exchange: Exchange): CancelReply {
+  if (exchange.kind === 'result') return { kind: 'done' };
+  return cancelTrouble(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
+}
+
+/** What came of GetTask for a task that somebody else started. Nothing was started, so a read without an answer is repeated. */
+export function classifyAdoption(
+  exchange: Exchange,
+  origin: TaskOrigin,
+  { taskId, contextId }: { readonly taskId: string; readonly contextId?: string },
+): StartReply {
+  if (exchange.kind !== 'result') {
+    const trouble = startTrouble(exchange);
+    return trouble.kind === 'unknown' ? { ...trouble, kind: 'retry' } : trouble;
+  }
+  const task = unwrappedTask(exchange.result);
+  const reply = readStartedTask(task, origin);
+  if (reply.kind === 'unknown') return { ...reply, kind: 'retry' };
+  if (reply.kind !== 'started' && reply.kind !== 'ended') return reply;
+  const problem =
+    reply.handle?.taskId !== taskId
+      ? 'the task is not the one that was asked for'
+      : contextId !== undefined && reply.handle.contextId !== contextId
+        ? 'the task is in another context'
+        : undefined;
+  return problem === undefined ? reply : { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
+}

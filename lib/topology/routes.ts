@@ -1,0 +1,89 @@
+// Every route of the HTTP API, once: `lib/http` serves them, the CDK stack leads their paths to the `api` function, and
+// docs/reference.md lists them. What is not in this table does not exist.
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  /** In the form of API Gateway: `{name}` stands for one part of the path. */
+  readonly path: string;
+  /** `capability`: the token in the path is the credential, so no authorizer may stand before it. */
+  readonly access: 'open' | 'management' | 'capability';
+}
+
+type Row = (method: Route['method'], path: string) => Route;
+const open: Row = (method, path) => ({ method, path, access: 'open' });
+const management: Row = (method, path) => ({ method, path, access: 'management' });
+const capability: Row = (method, path) => ({ method, path, access: 'capability' });
+
+export const routes = {
+  checkHealth: open('GET', '/healthz'),
+  startRun: management('POST', '/runs'),
+  listRuns: management('GET', '/runs'),
+  showRun: management('GET', '/runs/{runId}'),
+  explainRun: management('GET', '/runs/{runId}/why'),
+  readHistory: management('GET', '/runs/{runId}/history'),
+  awaitResult: management('GET', '/runs/{runId}/result'),
+  followRun: management('GET', '/runs/{runId}/events'),
+  cancelRun: management('POST', '/runs/{runId}/cancel'),
+  terminateRun: management('POST', '/runs/{runId}/terminate'),
+  pauseRun: management('POST', '/runs/{runId}/pause'),
+  resumeRun: management('POST', '/runs/{runId}/resume'),
+  retryNow: management('POST', '/runs/{runId}/retry-now'),
+  signalRun: management('POST', '/runs/{runId}/signals/{name}'),
+  queryRun: management('POST', '/runs/{runId}/queries/{name}'),
+  settleWait: management('POST', '/runs/{runId}/waits/{waitId}/settle'),
+  pollRemoteTask: management('POST', '/runs/{runId}/waits/{waitId}/poll'),
+  cancelRemoteTask: management('POST', '/runs/{runId}/waits/{waitId}/cancel-remote'),
+  listRemoteTasks: management('GET', '/remote-tasks'),
+  listInputs: management('GET', '/inputs'),
+  showInput: management('GET', '/inputs/{inputId}'),
+  answerInput: management('POST', '/inputs/{inputId}'),
+  listServers: management('GET', '/servers'),
+  listSchedules: management('GET', '/schedules'),
+  pauseSchedule: management('POST', '/schedules/{name}/pause'),
+  resumeSchedule: management('POST', '/schedules/{name}/resume'),
+  listExternalWaits: management('GET', '/activities/external'),
+  completeToken: capability('POST', '/activities/external/{token}/complete'),
+  failToken: capability('POST', '/activities/external/{token}/fail'),
+  heartbeatToken: capability('POST', '/activities/external/{token}/heartbeat'),
+} satisfies Readonly<Record<string, Route>>;
+
+export type RouteName = keyof typeof routes;
+
+/** A summary of each route, in the words of docs/reference.md. Kept beside the table, so that no bundle of a function holds the text. */
+export const routeSummaries: Readonly<Record<RouteName, string>> = {
+  checkHealth: 'answers `{ "status": "ok" }`',
+  startRun: 'starts a run',
+  listRuns: 'lists runs',
+  showRun: 'shows a run and what it waits for',
+  explainRun: 'says what holds a run up',
+  readHistory: 'reads the history of a run',
+  awaitResult: 'gives the outcome of a run',
+  followRun: 'follows the events of a run',
+  cancelRun: 'ends a run, which may clean up first',
+  terminateRun: 'ends a run at once, without cleanup',
+  pauseRun: 'pauses a run, for at most 24 hours',
+  resumeRun: 'resumes a paused run',
+  retryNow: 'tries now what waits for its next attempt',
+  signalRun: 'sends a signal to a run',
+  queryRun: 'asks the workflow of a run a question',
+  settleWait: 'settles a wait without its token',
+  pollRemoteTask: 'has a remote task read now',
+  cancelRemoteTask: 'asks the server to cancel a remote task',
+  listRemoteTasks: 'lists remote tasks',
+  listInputs: 'lists the questions for people',
+  showInput: 'shows one question',
+  answerInput: 'answers a question',
+  listServers: 'says how each configured server stands',
+  listSchedules: 'says how each schedule stands',
+  pauseSchedule: 'has a schedule start nothing until it is resumed',
+  resumeSchedule: 'has a schedule go on with its next tick',
+  listExternalWaits: 'lists the waits that somebody outside may settle',
+  completeToken: 'settles a wait with a result',
+  failToken: 'settles a wait with an error',
+  heartbeatToken: 'moves the deadline of a wait',
+};
+
+/** The paths of the table, each once: the function takes any method of a path and answers 405 in its own form. */
+export function routePaths(): readonly Pick<Route, 'path' | 'access'>[] {
+  return [...new Map(Object.values(routes).map(({ path, access }) => [path, { path, access }])).values()];
+}

@@ -1,0 +1,45 @@
+// Writes what the package exports to etc/*.api.md, or with --check says where it differs from what is there. Reads the
+// declarations in dist, so `npm run build` comes first. A type that a public signature names and nobody exports is an error.
+
+import { resolve } from 'node:path';
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+
+const check = process.argv.includes('--check');
+const entries = { outwait: 'lib/index', 'outwait-cdk': 'cdk/index' };
+const quiet = { logLevel: ExtractorLogLevel.None };
+
+const results = Object.entries(entries).map(([name, entry]) => {
+  const config = ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
+    packageJsonFullPath: resolve('package.json'),
+    configObject: {
+      projectFolder: resolve('.'),
+      mainEntryPointFilePath: resolve(`dist/${entry}.d.ts`),
+      compiler: { tsconfigFilePath: resolve('scripts/api-report.tsconfig.json') },
+      apiReport: {
+        enabled: true,
+        reportFileName: name,
+        reportFolder: resolve('etc'),
+        reportTempFolder: resolve('node_modules/.cache/api-report'),
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.Error } },
+        extractorMessageReporting: {
+          default: quiet,
+          'ae-forgotten-export': { logLevel: ExtractorLogLevel.Error },
+        },
+        tsdocMessageReporting: { default: quiet },
+      },
+    },
+  });
+  return Extractor.invoke(config, { localBuild: !check, showVerboseMessages: false });
+});
+
+if (!results.every(({ succeeded }) => succeeded)) {
+  if (results.some(({ apiReportChanged }) => apiReportChanged))
+    process.stderr.write('etc/*.api.md does not fit the code: look at what has changed, then `npm run api`\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { createRoutes } from '../../../lib/http/routes.js';
+import { routePaths, type RouteName, routes, routeSummaries } from '../../../lib/topology/routes.js';
+import { aWorld } from './world.js';
+
+const names = Object.keys(routes) as RouteName[];
+
+describe('the table of routes', () => {
+  it('is what the function serves, and all of it', () => {
+    const served = createRoutes(aWorld().deps)
+      .routes.filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    expect(served.length).toBeGreaterThan(20);
+    expect(served.sort()).toEqual(names.map(toLine).sort());
+  });
+
+  it('gives each path one access, so that the gateway can ask for it whatever the method', () => {
+    const pairs = new Set(Object.values(routes).map(({ path, access }) => `${path} ${access}`));
+    expect(routePaths().map(({ path, access }) => `${path} ${access}`)).toEqual([...pairs]);
+    expect(new Set(routePaths().map(({ path }) => path)).size).toBe(pairs.size);
+  });
+
+  it('puts every path before an authorizer that the function asks a bearer token for, and no other', async () => {
+    const served = createRoutes(aWorld().deps, { managementTokens: () => [] });
+    for (const { path, access } of routePaths()) {
+      const url = new URL(path.replaceAll(/\{\w+\}/g, 'x'), 'https://api.example.com');
+      const answers = await Promise.all(['GET', 'POST'].map(async (method) => served.request(url, { method })));
+      const isRefused = answers.some(({ status }) => status === 401);
+      expect([path, access === 'management']).toEqual([path, isRefused]);
+    }
+  });
+
+  it.each([
+    ['management', '## Management API'],
+    ['capability', '## Capability routes'],
+    ['open', '## Open route'],
+  ] as const)('has its %s routes in the reference, in the same words and order', async (access, heading) => {
+    const page = await readFile(new URL('../../../docs/reference.md', import.meta.url), 'utf8');
+    const section = page.split(/^(?=## )/m).find((part) => part.startsWith(heading)) ?? '';
+    const rows = [...section.matchAll(/^\| `((?:GET|POST) [^`]+)` \| (.*?) \|/gm)].map(([, route, summary]) => [
+      route,
+      summary,
+    ]);
+    const expected = names.filter((name) => routes[name].access === access);
+    expect(rows).toEqual(expected.map((name) => [toLine(name), routeSummaries[name]]));
+  });
+});
+
+function toLine(name: RouteName): string {
+  const { method, path } = routes[name];
+  return `${method} ${path}`;
+}
