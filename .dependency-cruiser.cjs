@@ -16,7 +16,12 @@ const mayImport = {
   // Ports and what is behind them.
   'lib/sdk': ['lib/base'],
   'lib/secrets': ['lib/base', 'lib/sdk', 'lib/workflow'],
-  'lib/store': ['lib/base', 'lib/history'],
+  'lib/store': ['lib/base', 'lib/history', 'lib/store/items', 'lib/store/parts'],
+  'lib/store/items': ['lib/base', 'lib/history', 'lib/store/table'],
+  'lib/store/parts': [
+    ...['lib/base', 'lib/history', 'lib/store/items'],
+    ...['lib/store/conditions', 'lib/store/sharded-table', 'lib/store/table'],
+  ],
   'lib/store/dynamodb': ['lib/base', 'lib/sdk', 'lib/store'],
   'lib/store/kms': ['lib/base', 'lib/sdk', 'lib/store'],
   'lib/store/memory': ['lib/base', 'lib/store'],

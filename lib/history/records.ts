@@ -1,4 +1,4 @@
-// The records of a run's partition as operations see them. How they are laid out in the table is items.ts.
+// The records of a run's partition as operations see them. How they are laid out in the table is in store/items.
 
 import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';

@@ -11,7 +11,7 @@ export interface PayloadCipher {
    * @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment
    */
   open(sealed: string, context: string, formerContext?: string): Promise<string>;
-  /** What is stored in the clear is not read: there is none of ours any more. Default false. */
+  /** Refuses to read what is stored in the clear: there is none of ours any more. Default false. */
   readonly refusesPlain?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { EngineError } from '../base/errors.js';
 
-/** What is stored beside a sealed payload so that its key is found again. */
+/** A reference that is stored beside a sealed payload, by which its key is found again. */
 export type KeyReference =
   /** A configured key: 1 to 32 letters, digits, `-` or `_`. */
   | { readonly kind: 'named'; readonly keyId: string }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
-import { checkForm, formAttribute, keepingNewer } from './item-format.js';
-import { checkAttributes, payloadsOf } from './item-limits.js';
-import { blobPartitionOf } from './items.js';
+import { checkForm, formAttribute, keepingNewer } from './items/format.js';
+import { checkAttributes, payloadsOf } from './items/limits.js';
+import { blobPartitionOf } from './items/keys.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
 
 /** `a`: the chunks are the text. `u`: they are the base64 of its UTF-8, since a chunk must not end inside a character. */
@@ -167,12 +167,12 @@ function chunkKey(id: string, at: number): string {
   return `${id}#${String(at).padStart(4, '0')}`;
 }
 
-/** What a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
+/** The place that a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
 function contextOf({ pk, sk }: Key, name: string): string {
   return `${pk} ${sk} ${name}`;
 }
 
-/** As the versions before sealed: the item was left out. */
+/** The place as the versions before named it: the item was left out. */
 function formerContextOf({ pk }: Key, name: string): string {
   return `${pk} ${name}`;
 }

@@ -1,5 +1,6 @@
 import type { RunId } from '../base/ids.js';
 import { dueShardsMin } from '../base/limits.js';
+import { fewerShardsThan } from './conditions.js';
 import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from './table.js';
 
 /** Where a process that spreads markers over so many partitions puts those of a run. Its id is random, so its first digits are a hash. */
@@ -83,7 +84,7 @@ export class ShardedTable implements Table {
         kind: 'update',
         key: rememberedKey,
         set: { shards: this.dueShards },
-        conditions: [{ kind: 'absentOrAtMost', attribute: 'shards', value: this.dueShards - 1 }],
+        conditions: [fewerShardsThan(this.dueShards)],
       });
     }
     this.#remembered = this.dueShards;

@@ -1,5 +1,5 @@
 // The one table, reduced to what the protocol needs of it: conditional writes, transactions, a consistent partition
-// query and two sparse indexes. Conditions are data, written once in run-store.ts; each implementation only obeys them.
+// query and two sparse indexes. Conditions are data, written once in conditions.ts; each implementation only obeys them.
 
 export type Scalar = string | number;
 export interface Key {
@@ -8,7 +8,7 @@ export interface Key {
 }
 export type Item = Key & Readonly<Record<string, Scalar | undefined>>;
 
-/** One clause of a condition on the old item. All clauses of a write must hold. Clauses on attributes fail when they are absent, unless they say so. */
+/** A clause of a condition on the old item. All clauses of a write must hold. Clauses on attributes fail when they are absent, unless they say so. */
 export type Condition =
   | { readonly kind: 'itemExists' }
   | { readonly kind: 'itemAbsent' }

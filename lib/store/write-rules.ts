@@ -1,4 +1,4 @@
-// What a write does to an item, as a function: the rules of DynamoDB for the part of it that `Table` uses.
+// The effect of a write on an item, as a function: the rules of DynamoDB for the part of it that `Table` uses.
 
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';

@@ -11,7 +11,7 @@ import { readHistory } from '../../lib/operations/views/read-history.js';
 import { showRun } from '../../lib/operations/views/show-run.js';
 import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/operations/requests/start-named-run.js';
 import { startOrSignal } from '../../lib/operations/requests/start-run.js';
-import { headItem } from '../../lib/store/items.js';
+import { headItem } from '../../lib/store/items/head.js';
 
 /** Goes on with each signal "next", up to `last` times, and then waits for the end. */
 const entity = defineWorkflow<{ round: number; last: number }>({

@@ -1,4 +1,5 @@
 import type { Deps } from '../../lib/operations/deps.js';
+import { withParts } from '../support/store-proxy.js';
 
 /** The dependencies of a process that can die: from then on no operation of it takes place or returns. */
 export interface Mortal {
@@ -29,7 +30,7 @@ export function mortal(deps: Deps): Mortal {
   return {
     deps: {
       ...deps,
-      store: guarded(deps.store),
+      store: withParts(deps.store, guarded),
       queues: guarded(deps.queues),
       delay: (delayMs, signal) =>
         isDead ? never : deps.delay(delayMs, signal).then(() => (isDead ? never : undefined)),

@@ -10,7 +10,7 @@ import { tickSchedules } from '../../lib/operations/schedules/tick-schedules.js'
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
-import { ServerStates } from '../../lib/store/server-states.js';
+import { ServerStates } from '../../lib/store/parts/server-states.js';
 import type { Item, Scalar } from '../../lib/store/table.js';
 import { aFlow, anApp, started, WatchedServer, type Flow, type Started } from './support.js';
 

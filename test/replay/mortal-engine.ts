@@ -15,7 +15,7 @@ import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { settleToken, type SettleRequest } from '../../lib/operations/requests/settle-token.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { Queues, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
-import { toToken } from '../../lib/store/items.js';
+import { toToken } from '../../lib/store/items/token.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import type { ExecutionStatus } from '../../lib/replay/execution.js';
 import { RunStore } from '../../lib/store/run-store.js';

@@ -1,6 +1,6 @@
 import type { HistoryEvent, RunOutcome } from '../../lib/history/event.js';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
-import { toToken } from '../../lib/store/items.js';
+import { toToken } from '../../lib/store/items/token.js';
 import type { World } from './world.js';
 
 interface Expected {

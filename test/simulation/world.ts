@@ -38,7 +38,7 @@ import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from
 import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import type { AnswerReply, FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
-import { toCommit } from '../../lib/store/items.js';
+import { toCommit } from '../../lib/store/items/commit.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';

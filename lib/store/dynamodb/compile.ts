@@ -62,7 +62,7 @@ export function compileGet(tableName: string, { pk, sk }: Key, attributes?: read
     Key: toAttributes({ pk, sk }),
     ConsistentRead: true,
     ...projectionOf(attributes, expression),
-    ...(attributes === undefined ? {} : expression.aliases()),
+    ...expression.aliases(),
   };
 }
 
@@ -72,13 +72,17 @@ function projectionOf(attributes: readonly string[] | undefined, expression: Exp
   return { ProjectionExpression: [...names].map((name) => expression.name(name)).join(', ') };
 }
 
-/** One page; `startKey` is the `LastEvaluatedKey` of the page before. */
+interface PartitionQuery {
+  readonly pk: string;
+  readonly skPrefix: string | undefined;
+  readonly attributes?: readonly string[] | undefined;
+}
+
+/** Compiles the query of one page; `startKey` is the `LastEvaluatedKey` of the page before. */
 export function compilePartitionQuery(
   tableName: string,
-  pk: string,
-  skPrefix: string | undefined,
+  { pk, skPrefix, attributes }: PartitionQuery,
   startKey: Attributes | undefined,
-  attributes?: readonly string[],
 ): QueryCommandInput {
   const expression = new Expression();
   const clauses = [`${expression.name('pk')} = ${expression.value(pk)}`];
@@ -207,12 +211,9 @@ class Expression {
   aliases(): { ExpressionAttributeNames?: Record<string, string>; ExpressionAttributeValues?: Attributes } {
     const names = [...this.#names].map(([attribute, alias]) => [alias, attribute]);
     const values = this.#values.map((value, index) => [`:v${index}`, toAttribute(value)]);
-    return {
-      ...defined({
-        ExpressionAttributeNames:
-          names.length === 0 ? undefined : (Object.fromEntries(names) as Record<string, string>),
-        ExpressionAttributeValues: values.length === 0 ? undefined : (Object.fromEntries(values) as Attributes),
-      }),
-    };
+    return defined({
+      ExpressionAttributeNames: names.length === 0 ? undefined : (Object.fromEntries(names) as Record<string, string>),
+      ExpressionAttributeValues: values.length === 0 ? undefined : (Object.fromEntries(values) as Attributes),
+    });
   }
 }

@@ -86,10 +86,10 @@ export class DynamoDbTable implements Table {
 
   async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
     const items: Item[] = [];
-    // As if a page had ended there: DynamoDB does not ask for an item with the key that a page starts behind.
+    // Begins as if a page had ended there: DynamoDB does not ask for an item with the key that a page starts behind.
     let startKey = after === undefined ? undefined : toAttributes({ pk, sk: after });
     do {
-      const input = compilePartitionQuery(this.#tableName, pk, skPrefix, startKey, attributes);
+      const input = compilePartitionQuery(this.#tableName, { pk, skPrefix, attributes }, startKey);
       const page = await this.#read(() => this.#client.send(new QueryCommand(input)));
       items.push(...(page.Items ?? []).map(fromAttributes));
       startKey = page.LastEvaluatedKey;

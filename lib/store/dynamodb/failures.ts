@@ -1,4 +1,4 @@
-// What a failed request of the SDK says about the write: applied, not applied, or not known.
+// The fate of a write, read from a failed request of the SDK: applied, not applied, or not known.
 
 import { defined } from '../../base/defined.js';
 import { DynamoDBServiceException, type TransactionCanceledException } from '@aws-sdk/client-dynamodb';

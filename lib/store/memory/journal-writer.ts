@@ -1,7 +1,7 @@
 import { EngineError } from '../../base/errors.js';
 import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from '../table.js';
 
-/** What the writer needs of an open file; a `FileHandle` in append mode is one. */
+/** The part of an open file that the writer needs; a `FileHandle` in append mode is one. */
 export interface JournalFile {
   appendFile(text: string): Promise<void>;
   datasync(): Promise<void>;
@@ -120,7 +120,7 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
-/** One write or transaction in its stored form. */
+/** A write or transaction in its stored form. */
 export function lineOf(items: readonly Item[]): string {
   return `${JSON.stringify(items)}\n`;
 }

@@ -96,7 +96,7 @@ async function replay(handle: FileHandle, memory: MemoryTable, { file, log }: Jo
 interface Line {
   readonly text: string;
   readonly bytes: number;
-  /** It ends with a newline. */
+  /** Ends with a newline. */
   readonly complete: boolean;
 }
 

@@ -119,8 +119,8 @@ export const freshMutants: readonly Mutant[] = [
     file: 'lib/operations/turn/next-run.ts',
     edits: [
       {
-        find: 'seedInbox({ ...item, runId, position });',
-        replace: 'seedInbox({ ...item, runId, position: 0 * position });',
+        find: 'store.seedInbox({ ...item, runId, position });',
+        replace: 'store.seedInbox({ ...item, runId, position: 0 * position });',
       },
     ],
     caughtBy: rules('requests', 'handing on: unread signals stay in the order'),

@@ -1,8 +1,7 @@
-import { type Mutant, rules } from './mutant.js';
+import { type Mutant, rules, storePart } from './mutant.js';
 
-const itemLimits = 'lib/store/item-limits.ts';
+const itemLimits = 'lib/store/items/limits.ts';
 const sealedTable = 'lib/store/sealed-table.ts';
-const runStore = 'lib/store/run-store.ts';
 
 export const itemsMutants: readonly Mutant[] = [
   {
@@ -66,7 +65,7 @@ export const itemsMutants: readonly Mutant[] = [
   {
     name: 'marker-cleared-unread',
     rule: 'F06 the marker of a token is removed if it is the one that was read',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: 'const conditions = [dueStill(seen.dueAtMs), seen.hasHandle ? hasHandle : noHandle];',
@@ -78,7 +77,7 @@ export const itemsMutants: readonly Mutant[] = [
   {
     name: 'handle-of-the-same-millisecond',
     rule: 'F06 the marker of a token is removed if no handle has come since it was read',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: 'const conditions = [dueStill(seen.dueAtMs), seen.hasHandle ? hasHandle : noHandle];',

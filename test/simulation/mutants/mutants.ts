@@ -1,4 +1,4 @@
-import { rules, simulation, type Mutant } from './mutant.js';
+import { rules, simulation, type Mutant, storePart } from './mutant.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
@@ -35,7 +35,6 @@ const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const sighting = 'lib/decide/sighting.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
-const runStore = 'lib/store/run-store.ts';
 
 export const mutants: readonly Mutant[] = [
   ...clausesMutants,
@@ -116,37 +115,29 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'ending-without-inbox-count',
     rule: 'ending is conditional on the inbox count as seen',
-    file: runStore,
+    file: storePart('log'),
     edits: [{ find: `statusIs('running'), inboxCountIs(inboxCount)]`, replace: `statusIs('running')]` }],
     caughtBy: rules('ending', 'ending with the head'),
   },
   {
     name: 'end-without-inbox-count',
     rule: 'ending is conditional on the inbox count as seen, also without open waits',
-    file: runStore,
-    edits: [{ find: `...(end.seen.status === 'running' ? [inboxCountIs(end.seen.inboxCount)] : [])`, replace: '' }],
+    file: storePart('log'),
+    edits: [{ find: `...(seen.status === 'running' ? [inboxCountIs(seen.inboxCount)] : [])`, replace: '' }],
     caughtBy: rules('ending', 'ending with the head'),
   },
   {
     name: 'ending-without-head',
     rule: 'RunEnding is one transaction with the head',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
-        find: `return this.#commitWithHead(runId, commit, {
-          set: { status: 'ending',`,
-        replace: `if (!(await this.commit(runId, commit))) return false;
-          const head: Omit<Update, 'kind' | 'key'> = {
-          set: { status: 'ending',`,
+        find: `return this.#commitWithHead(runId, commit, { set: headFields.write({ status: 'ending',`,
+        replace: `if (!(await this.commit(runId, commit))) return false; const head: Omit<Update, 'kind' | 'key'> = { set: headFields.write({ status: 'ending',`,
       },
       {
-        find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
-        });`,
-        replace: `conditions: [itemExists],
-        };
-        void inboxCount;
-        await this.#table.write({ kind: 'update', key: items.headKey(runId), ...head });
-        return true;`,
+        find: `conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)], });`,
+        replace: `conditions: [itemExists] }; void inboxCount; await this.#table.write({ kind: 'update', key: headKey(runId), ...head }); return true;`,
       },
     ],
     caughtBy: rules('ending', 'ending with the head'),
@@ -154,14 +145,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'inbox-without-head',
     rule: 'a signal is one transaction with the head',
-    file: runStore,
+    file: storePart('inbox'),
     edits: [
       {
-        find: `const result = await this.#table.transact([
-          { kind: 'update', key: items.headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },`,
-        replace: `const seen = await this.readHead(record.runId);
-          if (seen?.status !== 'running') return seen === undefined ? 'run_not_found' : 'run_ended';
-          const result = await this.#table.transact([`,
+        find: `const result = await this.#table.transact([ { kind: 'update', key: headKey(record.runId), increment: { inboxCount: 1 }, conditions: [itemExists, statusIs('running')] },`,
+        replace: `const seen = await this.#table.get(headKey(record.runId)); if (seen?.['status'] !== 'running') return seen === undefined ? 'run_not_found' : 'run_ended'; const result = await this.#table.transact([`,
       },
       { find: 'const [head, inbox] = result.refused;', replace: 'const [inbox, head] = result.refused;' },
     ],
@@ -177,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-tombstone',
     rule: 'a wait is closed whether its item exists or not',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: `conditions: [notSettled],
@@ -193,7 +181,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'close-over-settlement',
     rule: 'a wait is closed only if it has no settlement',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
         find: `conditions: [notSettled],
@@ -209,16 +197,16 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'end-without-head',
     rule: 'the terminal commit is one transaction with the head',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
         find: `const result = await this.#table.transact([
           { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
-          { kind: 'update', key: items.headKey(runId), ...head },
+          { kind: 'update', key: headKey(runId), ...head },
         ]);
         return result.ok || wroteIt(result.refused[0]?.old, commit);`,
         replace: `if (!(await this.commit(runId, commit))) return false;
-        return (await this.#table.write({ kind: 'update', key: items.headKey(runId), ...head })).ok;`,
+        return (await this.#table.write({ kind: 'update', key: headKey(runId), ...head })).ok;`,
       },
     ],
     caughtBy: simulation('ends while the loser runs', 100),
@@ -238,12 +226,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'close-without-marker',
     rule: 'end effects are guarded by a marker',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
-        find: `set: { ...items.settlementAttributes(settlement), ...items.marker(runId, close.atMs) },
-          remove: items.listAttributes,`,
-        replace: `set: items.settlementAttributes(settlement), remove: [...items.listAttributes, ...items.markerAttributes],`,
+        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, atMs) }, remove: listAttributes,',
+        replace: `set: tokenFields.write({ settlement }), remove: [...listAttributes, 'dueShard', 'dueAtMs'],`,
       },
     ],
     caughtBy: rules('ending', 'end effects'),
@@ -325,7 +312,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'commit-unconditional',
     rule: 'a commit is put if absent',
-    file: runStore,
+    file: storePart('log'),
     edits: [
       {
         find: `const result = await this.#table.write({ kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] });`,
@@ -377,12 +364,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'head-marker-of-older-owner',
     rule: 'the head marker carries the commit seq and is only replaced by one that is not older',
-    file: runStore,
+    file: storePart('head-markers'),
     edits: [
       {
-        find: `remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
+        find: `remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
           conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],`,
-        replace: `remove: [...items.troubleAttributes, ...(dueAtMs === undefined ? items.markerAttributes : [])],
+        replace: `remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
           conditions: [itemExists, noBlockSince(blocks)],`,
       },
     ],
@@ -391,7 +378,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'head-marker-of-block-removed',
     rule: 'the head marker of a run that has been blocked since it was read is left standing',
-    file: runStore,
+    file: storePart('head-markers'),
     edits: [{ find: 'markerNotNewerThan(seq), noBlockSince(blocks)]', replace: 'markerNotNewerThan(seq)]' }],
     caughtBy: rules('markers', 'blocks'),
   },
@@ -412,11 +399,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'settlement-without-marker',
     rule: 'a settlement leaves a marker that guards its wake',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
-        find: 'set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },',
-        replace: 'set: items.settlementAttributes(settlement),',
+        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },',
+        replace: 'set: tokenFields.write({ settlement }),',
       },
     ],
     caughtBy: rules('markers', 'settlement marker'),
@@ -485,11 +472,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'attempt-claimed-twice',
     rule: 'an attempt is claimed by its number',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
       {
-        find: 'conditions: [itemExists, notSettled, noHandle, attemptIs(claim.attempt - 1)],',
-        replace: 'conditions: [itemExists, notSettled, noHandle],',
+        find: '[itemExists, notSettled, noHandle, attemptIs(attempt - 1)]',
+        replace: '[itemExists, notSettled, noHandle]',
       },
     ],
     caughtBy: rules('starting', 'numbered attempts: two owners'),
@@ -511,16 +498,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'handle-despite-settlement',
     rule: 'a handle is stored only if there is no settlement',
-    file: runStore,
+    file: storePart('starts'),
     edits: [
-      {
-        find: `...items.marker(runId, started.dueAtMs),
-          },
-          conditions: [itemExists, notSettled, ...(started`,
-        replace: `...items.marker(runId, started.dueAtMs),
-          },
-          conditions: [itemExists, ...(started`,
-      },
+      { find: 'conditions: [itemExists, notSettled, ...(started', replace: 'conditions: [itemExists, ...(started' },
     ],
     caughtBy: rules('starting', 'handle only without settlement'),
   },
@@ -594,7 +574,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'found-over-handle',
     rule: 'a task that is found does not replace one that is known',
-    file: runStore,
+    file: storePart('starts'),
     edits: [{ find: '...(started.onlyWithoutHandle === true ? [noHandle] : [])', replace: '' }],
     caughtBy: rules('gone', 'found only without handle'),
   },
@@ -622,10 +602,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sightings-not-reset',
     rule: 'sightings of a lost task are counted in a row',
-    file: runStore,
-    edits: [
-      { find: '...defined({ remove: poll.sightings === undefined ? items.noSightings : undefined }),', replace: '' },
-    ],
+    file: storePart('polls'),
+    edits: [{ find: '...defined({ remove: poll.sightings === undefined ? noSightings : undefined }),', replace: '' }],
     caughtBy: rules('gone', 'sightings in a row: a state in between'),
   },
   {
@@ -708,28 +686,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'settle-over-settlement',
     rule: 'settle if there is no settlement',
-    file: runStore,
-    edits: [
-      { find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [itemExists, ...(options' },
-    ],
+    file: storePart('tokens'),
+    edits: [{ find: '[itemExists, notSettled, ...conditionsOf', replace: '[itemExists, ...conditionsOf' }],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
   },
   {
     name: 'settle-read-then-write',
     rule: 'settle is one conditional write, not a read and a write',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [
       {
-        find: `const { ok, token } = await this.#updateToken(runId, waitId, {
-          set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
-          remove: items.listAttributes,
-          conditions: [itemExists, notSettled, ...(options.onlyWithoutHandle`,
-        replace: `const before = await this.readToken(runId, waitId);
-          if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before };
-          const { ok, token } = await this.#updateToken(runId, waitId, {
-          set: { ...items.settlementAttributes(settlement), ...items.marker(runId, settlement.atMs) },
-          remove: items.listAttributes,
-          conditions: [itemExists, ...(options.onlyWithoutHandle`,
+        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
+        replace:
+          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
       },
     ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
@@ -737,17 +706,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'own-settlement-not-recognised',
     rule: 'the own writer id on the old item means a lost acknowledgement',
-    file: runStore,
+    file: storePart('tokens'),
     edits: [{ find: 'settled: ok || token?.settlement?.writerId === settlement.writerId', replace: 'settled: ok' }],
     caughtBy: rules('settling', 'settle if there is no settlement: the winner'),
   },
   {
     name: 'settle-without-item',
     rule: 'settle if the item exists',
-    file: runStore,
-    edits: [
-      { find: 'conditions: [itemExists, notSettled, ...(options', replace: 'conditions: [notSettled, ...(options' },
-    ],
+    file: storePart('tokens'),
+    edits: [{ find: '[itemExists, notSettled, ...conditionsOf', replace: '[notSettled, ...conditionsOf' }],
     caughtBy: rules('settling', 'settle if the item exists'),
   },
   {
@@ -770,7 +737,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'step-claimed-regardless',
     rule: 'an attempt of a long step is claimed on the due instant that was read',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [
       {
         find: 'conditions: [notSettled, dueStill(attempt.seenDueAtMs)],',
@@ -782,14 +749,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'step-beats-without-claim',
     rule: 'a beat of a long step is conditional on the claim',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [{ find: 'conditions: [notSettled, writerIs(beat.writerId)],', replace: 'conditions: [notSettled],' }],
     caughtBy: rules('long-steps', 'long step beat: a worker whose lease'),
   },
   {
     name: 'step-beats-after-settlement',
     rule: 'a beat of a long step is conditional on no settlement',
-    file: runStore,
+    file: storePart('long-steps'),
     edits: [
       {
         find: 'conditions: [notSettled, writerIs(beat.writerId)],',
@@ -815,8 +782,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'step-failure-without-claim',
     rule: 'a failure is recorded under the claim',
-    file: runStore,
-    edits: [{ find: 'conditions: [notSettled, writerIs(failure.claim)],', replace: 'conditions: [notSettled],' }],
+    file: storePart('long-steps'),
+    edits: [{ find: '[notSettled, writerIs(claim)]', replace: '[notSettled]' }],
     caughtBy: rules('long-steps', 'long step failure'),
   },
   {
@@ -874,7 +841,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'poll-claims-regardless',
     rule: 'a claim is conditional on the due instant that was read',
-    file: runStore,
+    file: storePart('polls'),
     edits: [{ find: 'conditions: [notSettled, dueStill(claim.seenDueAtMs)],', replace: 'conditions: [notSettled],' }],
     caughtBy: rules('waking', 'poll claims before it reads: two'),
   },
@@ -929,13 +896,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'not-said-when-published',
     rule: 'what has been published is said with the next marker',
-    file: runStore,
-    edits: [
-      {
-        find: '...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)), ...published(publishedSeq),',
-        replace: '...(dueAtMs === undefined ? {} : items.marker(runId, dueAtMs)),',
-      },
-    ],
+    file: storePart('head-markers'),
+    edits: [{ find: 'headFields.write({ dueSeq: seq, publishedSeq })', replace: 'headFields.write({ dueSeq: seq })' }],
     caughtBy: rules('publishing', 'each once'),
   },
   {
@@ -1076,10 +1038,7 @@ export const mutants: readonly Mutant[] = [
     file: 'lib/store/sharded-table.ts',
     edits: [
       { find: '(await this.#readRemembered()) < this.dueShards', replace: 'this.dueShards > 0' },
-      {
-        find: "conditions: [{ kind: 'absentOrAtMost', attribute: 'shards', value: this.dueShards - 1 }],",
-        replace: 'conditions: [],',
-      },
+      { find: 'conditions: [fewerShardsThan(this.dueShards)],', replace: 'conditions: [],' },
     ],
     caughtBy: rules('due-shards', 'never remembers less'),
   },

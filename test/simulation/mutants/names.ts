@@ -1,4 +1,4 @@
-import { type Mutant, rules } from './mutant.js';
+import { type Mutant, rules, storePart } from './mutant.js';
 
 const mutant = (name: string, rule: string, file: string, find: string, replace: string, test: string): Mutant => ({
   name,
@@ -113,7 +113,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-request-digest-ignored',
     'F24: a signal with a known key and another payload is refused',
-    'lib/store/run-store.ts',
+    storePart('inbox'),
     "known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused'",
     "known === undefined || sentDigest !== undefined ? 'known' : 'reused'",
     'F24 a signal with a known key stands for its payload',

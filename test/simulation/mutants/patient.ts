@@ -1,11 +1,10 @@
-import { rules, testsIn, type Mutant } from './mutant.js';
+import { rules, testsIn, type Mutant, storePart } from './mutant.js';
 
 const workerWait = 'lib/decide/worker-wait.ts';
 const findLostStart = 'lib/operations/remote-task/find-lost-start.ts';
 const callServer = 'lib/operations/remote-task/call-server.ts';
 const begin = 'lib/operations/turn/begin.ts';
 const commits = 'lib/operations/turn/commit.ts';
-const runStore = 'lib/store/run-store.ts';
 const worker = 'lib/operations/remote-task/make-remote-start.ts';
 const start = 'lib/operations/remote-task/start-remote-task.ts';
 const stop = 'lib/operations/remote-task/stop-remote.ts';
@@ -16,7 +15,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-claimed-twice',
     rule: 'a claim of a worker is on the due instant that it read (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
         find: 'conditions: [notSettled, noHandle, attemptIs(attempt), workerAttemptIs(attempt), dueStill(seenDueAtMs)],',
@@ -28,7 +27,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-on-a-settled-wait',
     rule: 'a worker calls for no wait that is settled (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
         find: 'conditions: [notSettled, noHandle, attemptIs(attempt), workerAttemptIs(attempt), dueStill(seenDueAtMs)],',
@@ -73,11 +72,11 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-without-news',
     rule: 'what a start came to is due at once: its wake may be lost (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [
       {
-        find: 'set: { ...items.cameAttribute(came), ...items.marker(runId, dueAtMs) },',
-        replace: 'set: items.cameAttribute(came), remove: items.markerAttributes,',
+        find: 'set: { ...workerStartFields.write({ came }), ...marker(runId, dueAtMs) },',
+        replace: `set: workerStartFields.write({ came }), remove: ['dueShard', 'dueAtMs'],`,
       },
     ],
     caughtBy: rules('patient', 'F62 an attempt that was not processed'),
@@ -85,9 +84,9 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'worker-start-second-word',
     rule: 'the first word on an attempt stands (F62)',
-    file: runStore,
+    file: storePart('worker-starts'),
     edits: [{ find: 'workerClaimIs(claim), nothingCame,', replace: 'workerClaimIs(claim),' }],
-    caughtBy: rules('conditions', 'recordStart only under the claim'),
+    caughtBy: rules('conditions', 'workerStarts.record only under the claim'),
   },
   {
     name: 'worker-start-past-its-deadline',
@@ -216,7 +215,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'lost-start-looked-for-twice',
     rule: 'of two workers that look for one task one calls (F62)',
-    file: runStore,
+    file: storePart('unwanted-tasks'),
     edits: [
       {
         find: 'conditions: [itemExists, isSettled, noHandle, dueStill(seenDueAtMs)],',

@@ -1,4 +1,4 @@
-import { testsIn, type Mutant } from './mutant.js';
+import { testsIn, type Mutant, storePart } from './mutant.js';
 
 export const remoteMutants: readonly Mutant[] = [
   {
@@ -65,10 +65,8 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'late-settlement',
     rule: 'a wait whose deadline has passed takes no result, though no sweep has seen that',
-    file: 'lib/store/run-store.ts',
-    edits: [
-      { find: 'options.onlyInTime === true ? [notOverdue(settlement.atMs)]', replace: 'false ? [notOverdue(0)]' },
-    ],
+    file: storePart('tokens'),
+    edits: [{ find: 'notOverdue(atMs)]', replace: 'notOverdue(0 * atMs)]' }],
     caughtBy: testsIn(
       'test/engine/deadlines.test.ts',
       'a deadline that has passed unseen F18 ends the wait for the holder of its token',
@@ -77,7 +75,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'late-heartbeat',
     rule: 'a heartbeat does not revive a wait whose deadline has passed',
-    file: 'lib/store/run-store.ts',
+    file: storePart('tokens'),
     edits: [
       { find: 'notSettled, hasDeadline, notOverdue(nowMs)', replace: 'notSettled, hasDeadline, notOverdue(0 * nowMs)' },
     ],

@@ -1,4 +1,4 @@
-import { rules, type Mutant } from './mutant.js';
+import { rules, type Mutant, storePart } from './mutant.js';
 
 const nextRun = 'lib/operations/turn/next-run.ts';
 const inbox = 'lib/operations/requests/inbox.ts';
@@ -102,13 +102,8 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'next-run-named-late',
     rule: 'the run that a chain goes on as is named as soon as the outcome is fixed (F82)',
-    file: 'lib/store/run-store.ts',
-    edits: [
-      {
-        find: `dueSeq: commit.seq, ...defined({ nextRunId: outcome.status === 'continued' ? outcome.nextRunId : undefined }),`,
-        replace: `dueSeq: commit.seq,`,
-      },
-    ],
+    file: storePart('log'),
+    edits: [{ find: 'dueSeq: commit.seq, nextRunId: nextRunIn(outcome) })', replace: 'dueSeq: commit.seq })' }],
     caughtBy: rules('requests', 'F82 between the ending'),
   },
   {

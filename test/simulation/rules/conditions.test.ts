@@ -3,7 +3,7 @@ import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import type { InputForm } from '../../../lib/history/input-form.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
-import { RunStore } from '../../../lib/store/run-store.js';
+import { RunStore, type SettleGuard } from '../../../lib/store/run-store.js';
 
 // The conditions of the protocol, clause by clause: what each write of the store refuses, and that it changes nothing then.
 
@@ -46,11 +46,11 @@ class Scene {
   }
 
   async read(waitId = '1'): Promise<TokenRecord | undefined> {
-    return this.store.readToken(runId, waitId);
+    return this.store.tokens.read(runId, waitId);
   }
 
   async due(): Promise<readonly string[]> {
-    const { rows } = await this.store.listDue(0, 10_000, 100);
+    const { rows } = await this.store.lists.due(0, 10_000, 100);
     return rows.map((row) => `${row.kind} ${row.dueAtMs}`).sort();
   }
 }
@@ -58,142 +58,150 @@ class Scene {
 /** With the token as it was put, and whatever else is done to it. */
 async function withToken(more: Partial<TokenRecord> = {}, settled?: number): Promise<Scene> {
   const scene = new Scene();
-  await scene.store.putToken({ ...token, ...more });
-  if (settled !== undefined) await scene.store.settle(runId, '1', settlementOf('s1', settled));
+  await scene.store.tokens.put({ ...token, ...more });
+  if (settled !== undefined) await scene.store.tokens.settle(runId, '1', settlementOf('s1', settled));
   return scene;
 }
 async function withHead(more: Partial<RunHead> = {}): Promise<Scene> {
   const scene = new Scene();
-  await scene.store.createRun({ ...head, ...more }, 'w1');
+  await scene.store.heads.create({ ...head, ...more }, 'w1');
   return scene;
 }
 
-test('createRun only if there is no head: the one that is there stands, and its own writer is told that it made it', async () => {
+test('heads.create only if there is no head: the one that is there stands, and its own writer is told that it made it', async () => {
   const scene = await withHead();
   const again = { ...head, seed: 'another' };
-  expect(await scene.refused(scene.store.createRun(again, 'w2'))).toMatchObject({
+  expect(await scene.refused(scene.store.heads.create(again, 'w2'))).toMatchObject({
     created: false,
     head: { seed: 's' },
   });
-  expect(await scene.refused(scene.store.createRun(again, 'w1'))).toMatchObject({ created: true, head: { seed: 's' } });
+  expect(await scene.refused(scene.store.heads.create(again, 'w1'))).toMatchObject({
+    created: true,
+    head: { seed: 's' },
+  });
 });
 
-test('createRunWithSignal only if neither is there: both are put or none', async () => {
+test('heads.createWithSignal only if neither is there: both are put or none', async () => {
   const scene = await withHead();
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w2', signal))).toMatchObject({ created: false });
-  expect(await scene.refused(scene.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: true });
+  expect(await scene.refused(scene.store.heads.createWithSignal(head, 'w2', signal))).toMatchObject({ created: false });
+  expect(await scene.refused(scene.store.heads.createWithSignal(head, 'w1', signal))).toMatchObject({ created: true });
   const seeded = new Scene();
-  await seeded.store.seedInbox(signal);
-  expect(await seeded.refused(seeded.store.createRunWithSignal(head, 'w1', signal))).toMatchObject({ created: false });
+  await seeded.store.inbox.seed(signal);
+  expect(await seeded.refused(seeded.store.heads.createWithSignal(head, 'w1', signal))).toMatchObject({
+    created: false,
+  });
   const fresh = new Scene();
-  expect(await fresh.store.createRunWithSignal(head, 'w1', signal)).toMatchObject({ created: true });
-  expect(await fresh.store.readRun(runId)).toMatchObject({ head: { inboxCount: 1 }, inbox: [{ inboxId: 'signal-1' }] });
+  expect(await fresh.store.heads.createWithSignal(head, 'w1', signal)).toMatchObject({ created: true });
+  expect(await fresh.store.runs.read(runId)).toMatchObject({
+    head: { inboxCount: 1 },
+    inbox: [{ inboxId: 'signal-1' }],
+  });
 });
 
-test('createNamedRun only if the id points where it was seen to: head and id are written or neither', async () => {
+test('names.createRun only if the id points where it was seen to: head and id are written or neither', async () => {
   const scene = new Scene();
   const named = (id: string, generation: number, writerId = 'w1') =>
-    scene.store.createNamedRun({ ...head, runId: id }, writerId, { nameKey: 'n', generation });
+    scene.store.names.createRun({ ...head, runId: id }, writerId, { nameKey: 'n', generation });
   expect(await named(runId, 0)).toBe(true);
-  expect(await scene.store.readRunName('n')).toEqual({ runId, generation: 1 });
+  expect(await scene.store.names.read('n')).toEqual({ runId, generation: 1 });
   expect(await scene.refused(named(other, 0))).toBe(false);
   expect(await scene.refused(named(other, 2))).toBe(false);
   expect(await scene.refused(named(runId, 1, 'w2'))).toBe(false);
   expect(await scene.refused(named(runId, 1, 'w1'))).toBe(true);
   expect(await named(other, 1)).toBe(true);
-  expect(await scene.store.readRunName('n')).toEqual({ runId: other, generation: 2 });
+  expect(await scene.store.names.read('n')).toEqual({ runId: other, generation: 2 });
 });
 
-test('seedInbox only if it is not there, and without a marker of its own', async () => {
+test('inbox.seed only if it is not there, and without a marker of its own', async () => {
   const scene = new Scene();
-  await scene.store.seedInbox(signal);
-  await scene.refused(scene.store.seedInbox({ ...signal, atMs: 2 }));
-  expect(await scene.store.readInbox(runId)).toMatchObject([{ atMs: 1 }]);
+  await scene.store.inbox.seed(signal);
+  await scene.refused(scene.store.inbox.seed({ ...signal, atMs: 2 }));
+  expect(await scene.store.inbox.readAll(runId)).toMatchObject([{ atMs: 1 }]);
   expect(await scene.due()).toEqual([]);
 });
 
-test('commit only if its number is free: its own writer is told that it is in the log', async () => {
+test('log.commit only if its number is free: its own writer is told that it is in the log', async () => {
   const scene = await withHead();
-  expect(await scene.store.commit(runId, commitOf(1, 'w1'))).toBe(true);
-  expect(await scene.refused(scene.store.commit(runId, commitOf(1, 'w2')))).toBe(false);
-  expect(await scene.refused(scene.store.commit(runId, commitOf(1, 'w1')))).toBe(true);
-  expect((await scene.store.readRun(runId))?.commits).toHaveLength(1);
+  expect(await scene.store.log.commit(runId, commitOf(1, 'w1'))).toBe(true);
+  expect(await scene.refused(scene.store.log.commit(runId, commitOf(1, 'w2')))).toBe(false);
+  expect(await scene.refused(scene.store.log.commit(runId, commitOf(1, 'w1')))).toBe(true);
+  expect((await scene.store.runs.read(runId))?.commits).toHaveLength(1);
 });
 
-test('commitEnding only of a running run with the inbox as seen', async () => {
+test('log.commitEnding only of a running run with the inbox as seen', async () => {
   const scene = await withHead({ inboxCount: 2 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 1, { status: 'completed' }))).toBe(
+  expect(await scene.refused(scene.store.log.commitEnding(runId, commitOf(1, 'w1'), 1, { status: 'completed' }))).toBe(
     false,
   );
-  expect(await scene.refused(scene.store.commitEnding(other, commitOf(1, 'w1'), 0, { status: 'completed' }))).toBe(
+  expect(await scene.refused(scene.store.log.commitEnding(other, commitOf(1, 'w1'), 0, { status: 'completed' }))).toBe(
     false,
   );
-  expect(await scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' })).toBe(true);
-  expect(await scene.store.readHead(runId)).toMatchObject({ status: 'ending', dueSeq: 1 });
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(2, 'w2'), 2, { status: 'completed' }))).toBe(
+  expect(await scene.store.log.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' })).toBe(true);
+  expect(await scene.store.heads.read(runId)).toMatchObject({ status: 'ending', dueSeq: 1 });
+  expect(await scene.refused(scene.store.log.commitEnding(runId, commitOf(2, 'w2'), 2, { status: 'completed' }))).toBe(
     false,
   );
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' }))).toBe(
+  expect(await scene.refused(scene.store.log.commitEnding(runId, commitOf(1, 'w1'), 2, { status: 'completed' }))).toBe(
     true,
   );
-  expect(await scene.refused(scene.store.commitEnding(runId, commitOf(1, 'w2'), 2, { status: 'completed' }))).toBe(
+  expect(await scene.refused(scene.store.log.commitEnding(runId, commitOf(1, 'w2'), 2, { status: 'completed' }))).toBe(
     false,
   );
   const overtaken = await withHead();
-  await overtaken.store.commit(runId, commitOf(1, 'w1'));
+  await overtaken.store.log.commit(runId, commitOf(1, 'w1'));
   expect(
-    await overtaken.refused(overtaken.store.commitEnding(runId, commitOf(1, 'w2'), 0, { status: 'completed' })),
+    await overtaken.refused(overtaken.store.log.commitEnding(runId, commitOf(1, 'w2'), 0, { status: 'completed' })),
   ).toBe(false);
 });
 
-test('commitEnd only of a run that is as it was seen: it gives the head its last word', async () => {
+test('log.commitEnd only of a run that is as it was seen: it gives the head its last word', async () => {
   const scene = await withHead({ inboxCount: 2 });
   const end = (
     seq: number,
     seen: { status: 'running'; inboxCount: number } | { status: 'ending' },
     markAtMs?: number,
   ) =>
-    scene.store.commitEnd(head, commitOf(seq, `w${seq}`), {
+    scene.store.log.commitEnd(head, commitOf(seq, `w${seq}`), {
       ...{ outcome: { status: 'continued', nextRunId: other }, endedAtMs: 70, seen },
       ...(markAtMs === undefined ? {} : { markAtMs }),
     });
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 1 }))).toBe(false);
   expect(await scene.refused(end(1, { status: 'ending' }))).toBe(false);
   const blocked = { seq: 0, dueAtMs: 60, blocked: { code: 'INTERNAL', message: 'stuck' } } as const;
-  await scene.store.setBlocked(runId, blocked);
+  await scene.store.headMarkers.block(runId, blocked);
   expect(await end(1, { status: 'running', inboxCount: 2 }, 80)).toBe(true);
-  const ended = await scene.store.readHead(runId);
+  const ended = await scene.store.heads.read(runId);
   expect(ended).toMatchObject({ status: 'continued', nextRunId: other, endedAtMs: 70, dueSeq: 1, dueAtMs: 80 });
   expect(ended?.blocked).toBeUndefined();
-  expect((await scene.store.listRuns('running', 10)).rows).toEqual([]);
-  expect((await scene.store.listRuns('continued', 10)).rows).toHaveLength(1);
+  expect((await scene.store.lists.runs('running', 10)).rows).toEqual([]);
+  expect((await scene.store.lists.runs('continued', 10)).rows).toHaveLength(1);
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 2 }))).toBe(true);
 
   const ending = await withHead();
-  await ending.store.commitEnding(runId, commitOf(1, 'w1'), 0, { status: 'completed' });
+  await ending.store.log.commitEnding(runId, commitOf(1, 'w1'), 0, { status: 'completed' });
   const outcome = { status: 'completed' } as const;
   const last = (seen: { status: 'running'; inboxCount: number } | { status: 'ending' }) =>
-    ending.store.commitEnd(head, commitOf(2, 'w2'), { outcome, endedAtMs: 70, seen });
+    ending.store.log.commitEnd(head, commitOf(2, 'w2'), { outcome, endedAtMs: 70, seen });
   expect(await ending.refused(last({ status: 'running', inboxCount: 0 }))).toBe(false);
   expect(await last({ status: 'ending' })).toBe(true);
   // The marker that was there stands.
   expect(await ending.due()).toEqual(['run 1']);
 });
 
-test('putToken only if it is not there: the item of before rules', async () => {
+test('tokens.put only if it is not there: the item of before rules', async () => {
   const scene = await withToken();
-  const again = scene.store.putToken({ ...token, writerId: 'w2' });
+  const again = scene.store.tokens.put({ ...token, writerId: 'w2' });
   expect(await scene.refused(again)).toMatchObject({ put: false, token: { writerId: 'w1' } });
-  expect(await new Scene().store.putToken(token)).toEqual({ put: true, token });
+  expect(await new Scene().store.tokens.put(token)).toEqual({ put: true, token });
 });
 
-test('claimStartAttempt only of the next attempt, without settlement and handle', async () => {
+test('starts.claim only of the next attempt, without settlement and handle', async () => {
   const claim = { attempt: 2, writerId: 'w2' };
-  const take = (scene: Scene, of = claim) => scene.store.claimStartAttempt(runId, '1', of);
+  const take = (scene: Scene, of = claim) => scene.store.starts.claim(runId, '1', of);
   const settled = await withToken({}, 500);
   expect(await settled.refused(take(settled))).toMatchObject({ claimed: false, token: { settlement: { by: 'poll' } } });
   const started = await withToken();
-  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
+  await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
   expect(await started.refused(take(started))).toMatchObject({ claimed: false, token: { handle: { taskId: 't1' } } });
   const absent = new Scene();
   expect(await absent.refused(take(absent))).toEqual({ claimed: false, token: undefined });
@@ -203,12 +211,12 @@ test('claimStartAttempt only of the next attempt, without settlement and handle'
   expect(await open.refused(take(open))).toMatchObject({ claimed: false });
 });
 
-test('claimStartAttempt for a worker: due from then on, and without what the worker of the attempt before has left', async () => {
+test('starts.claim for a worker: due from then on, and without what the worker of the attempt before has left', async () => {
   const scene = await withToken({ workerStart: { attempt: 1 }, dueAtMs: 500 });
-  await scene.store.claimStart(runId, '1', { ...startClaim, writerId: 'c1' });
-  await scene.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 });
+  await scene.store.workerStarts.claim(runId, '1', { ...startClaim, writerId: 'c1' });
+  await scene.store.workerStarts.record(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 });
   const claim = { attempt: 2, writerId: 'w2', workerDueAtMs: 700 };
-  expect((await scene.store.claimStartAttempt(runId, '1', claim)).token).toMatchObject({ attempt: 2, dueAtMs: 700 });
+  expect((await scene.store.starts.claim(runId, '1', claim)).token).toMatchObject({ attempt: 2, dueAtMs: 700 });
   expect((await scene.read())?.workerStart).toEqual({ attempt: 2 });
 });
 
@@ -220,13 +228,13 @@ const failedStart = {
 const withStart = async (more: Partial<TokenRecord> = {}): Promise<Scene> =>
   withToken({ workerStart: { attempt: 1 }, dueAtMs: 500, ...more });
 
-test('claimStart only of the attempt and at the due instant that was read, without settlement and handle: its own writer has it', async () => {
-  const take = (scene: Scene, of = startClaim) => scene.store.claimStart(runId, '1', of);
+test('workerStarts.claim only of the attempt and at the due instant that was read, without settlement and handle: its own writer has it', async () => {
+  const take = (scene: Scene, of = startClaim) => scene.store.workerStarts.claim(runId, '1', of);
   const settled = await withStart();
-  await settled.store.settle(runId, '1', settlementOf('s1'));
+  await settled.store.tokens.settle(runId, '1', settlementOf('s1'));
   expect(await settled.refused(take(settled))).toMatchObject({ claimed: false });
   const started = await withStart();
-  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
+  await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
   expect(await started.refused(take(started))).toMatchObject({ claimed: false });
   const next = await withStart({ attempt: 2 });
   expect(await next.refused(take(next))).toMatchObject({ claimed: false });
@@ -240,146 +248,158 @@ test('claimStart only of the attempt and at the due instant that was read, witho
   expect(await open.refused(take(open, { ...startClaim, writerId: 'c2' }))).toMatchObject({ claimed: false });
 });
 
-test('recordStart only under the claim and of its attempt, without settlement, handle and an earlier word', async () => {
+test('workerStarts.record only under the claim and of its attempt, without settlement, handle and an earlier word', async () => {
   const scene = await withStart();
-  const record = (claim: string, came: Parameters<RunStore['recordStart']>[2]['came'] = failedStart) =>
-    scene.store.recordStart(runId, '1', { claim, came, dueAtMs: 600 });
+  const record = (claim: string, came: Parameters<RunStore['workerStarts']['record']>[2]['came'] = failedStart) =>
+    scene.store.workerStarts.record(runId, '1', { claim, came, dueAtMs: 600 });
   await scene.refused(record('c1'));
-  await scene.store.claimStart(runId, '1', startClaim);
+  await scene.store.workerStarts.claim(runId, '1', startClaim);
   await scene.refused(record('c2'));
   await scene.refused(record('c1', { ...failedStart, attempt: 2 }));
   expect(await record('c1')).toMatchObject({ dueAtMs: 600, workerStart: { came: failedStart } });
   await scene.refused(record('c1', { ...failedStart, retryAtMs: 3 }));
   const settled = await withStart();
-  await settled.store.claimStart(runId, '1', startClaim);
-  await settled.store.settle(runId, '1', settlementOf('s1'));
-  await settled.refused(settled.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }));
+  await settled.store.workerStarts.claim(runId, '1', startClaim);
+  await settled.store.tokens.settle(runId, '1', settlementOf('s1'));
+  await settled.refused(
+    settled.store.workerStarts.record(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }),
+  );
   const started = await withStart();
-  await started.store.claimStart(runId, '1', startClaim);
-  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
-  await started.refused(started.store.recordStart(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }));
+  await started.store.workerStarts.claim(runId, '1', startClaim);
+  await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 500 });
+  await started.refused(
+    started.store.workerStarts.record(runId, '1', { claim: 'c1', came: failedStart, dueAtMs: 600 }),
+  );
 });
 
-test('moveStart only at the due instant that was read, without settlement', async () => {
+test('workerStarts.move only at the due instant that was read, without settlement', async () => {
   const move = { seenDueAtMs: 500, dueAtMs: 700, held: { code: 'REMOTE_UNREACHABLE', message: 'left alone' } } as const;
   const settled = await withStart();
-  await settled.store.settle(runId, '1', settlementOf('s1'));
-  expect(await settled.refused(settled.store.moveStart(runId, '1', move))).toBe(false);
+  await settled.store.tokens.settle(runId, '1', settlementOf('s1'));
+  expect(await settled.refused(settled.store.workerStarts.move(runId, '1', move))).toBe(false);
   const open = await withStart();
-  expect(await open.refused(open.store.moveStart(runId, '1', { ...move, seenDueAtMs: 499 }))).toBe(false);
-  expect(await open.store.moveStart(runId, '1', move)).toBe(true);
+  expect(await open.refused(open.store.workerStarts.move(runId, '1', { ...move, seenDueAtMs: 499 }))).toBe(false);
+  expect(await open.store.workerStarts.move(runId, '1', move)).toBe(true);
   expect(await open.read()).toMatchObject({ dueAtMs: 700, workerStart: { held: { message: 'left alone' } } });
 });
 
-test('storeHandle only on an item that is not settled; one that was found, only where there is none', async () => {
+test('starts.storeHandle only on an item that is not settled; one that was found, only where there is none', async () => {
   const started = { handle, startedAtMs: 5, dueAtMs: 6 };
   const absent = new Scene();
-  expect(await absent.refused(absent.store.storeHandle(runId, '1', started))).toMatchObject({ stored: false });
+  expect(await absent.refused(absent.store.starts.storeHandle(runId, '1', started))).toMatchObject({ stored: false });
   const settled = await withToken({}, 500);
-  expect(await settled.refused(settled.store.storeHandle(runId, '1', started))).toMatchObject({ stored: false });
+  expect(await settled.refused(settled.store.starts.storeHandle(runId, '1', started))).toMatchObject({ stored: false });
   const open = await withToken();
   const questions = { list: [{ key: 'q', kind: 'form', message: 'Release?' }] } as const;
-  expect(await open.store.storeHandle(runId, '1', { ...started, pollHintMs: 7, questions })).toMatchObject({
+  expect(await open.store.starts.storeHandle(runId, '1', { ...started, pollHintMs: 7, questions })).toMatchObject({
     stored: true,
     token: { handle, startedAtMs: 5, dueAtMs: 6, pollHintMs: 7, questions: { ...questions, recorded: 9, taken: 0 } },
   });
   expect(await open.due()).toEqual(['token 6']);
   const found = { ...started, handle: { ...handle, taskId: 't2' } };
-  const looked = open.store.storeHandle(runId, '1', { ...found, onlyWithoutHandle: true });
+  const looked = open.store.starts.storeHandle(runId, '1', { ...found, onlyWithoutHandle: true });
   expect(await open.refused(looked)).toMatchObject({ stored: false, token: { handle: { taskId: 't1' } } });
-  expect(await open.store.storeHandle(runId, '1', found)).toMatchObject({ stored: true });
+  expect(await open.store.starts.storeHandle(runId, '1', found)).toMatchObject({ stored: true });
 });
 
-test('leaveHandle only on a settled item: with a marker to be cancelled, or as that of an orphan', async () => {
+test('unwantedTasks.leaveHandle only on a settled item: with a marker to be cancelled, or as that of an orphan', async () => {
   const open = await withToken();
-  await open.refused(open.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true }));
+  await open.refused(open.store.unwantedTasks.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true }));
   const toCancel = await withToken({}, 500);
-  await toCancel.store.clearTokenMarker(runId, '1', { dueAtMs: 500, hasHandle: false });
-  await toCancel.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true });
+  await toCancel.store.tokens.clearMarker(runId, '1', { dueAtMs: 500, hasHandle: false });
+  await toCancel.store.unwantedTasks.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: true });
   expect(await toCancel.due()).toEqual(['token 600']);
-  expect((await toCancel.store.listOrphans(10)).rows).toEqual([]);
+  expect((await toCancel.store.lists.orphans(10)).rows).toEqual([]);
   const left = await withToken({}, 500);
-  await left.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: false });
+  await left.store.unwantedTasks.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: false });
   expect((await left.read())?.handle).toEqual(handle);
   expect(await left.due()).toEqual(['token 500']);
-  expect((await left.store.listOrphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
+  expect((await left.store.lists.orphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
 });
 
-test('recordCancel only on a settled item: a task that was cancelled is no orphan any more', async () => {
+test('unwantedTasks.recordCancel only on a settled item: a task that was cancelled is no orphan any more', async () => {
   const open = await withToken();
-  await open.refused(open.store.recordCancel(runId, '1', { kind: 'sent', atMs: 7 }));
+  await open.refused(open.store.unwantedTasks.recordCancel(runId, '1', { kind: 'sent', atMs: 7 }));
   const left = await withToken({}, 500);
-  await left.store.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: false });
-  await left.store.recordCancel(runId, '1', { kind: 'refused', atMs: 7 });
-  expect((await left.store.listOrphans(10)).rows).toHaveLength(1);
-  await left.store.recordCancel(runId, '1', { kind: 'sent', atMs: 8 });
-  expect((await left.store.listOrphans(10)).rows).toEqual([]);
+  await left.store.unwantedTasks.leaveHandle(runId, '1', handle, { atMs: 600, forCancel: false });
+  await left.store.unwantedTasks.recordCancel(runId, '1', { kind: 'refused', atMs: 7 });
+  expect((await left.store.lists.orphans(10)).rows).toHaveLength(1);
+  await left.store.unwantedTasks.recordCancel(runId, '1', { kind: 'sent', atMs: 8 });
+  expect((await left.store.lists.orphans(10)).rows).toEqual([]);
   expect((await left.read())?.cancel).toEqual({ kind: 'sent', atMs: 8 });
 });
 
-test('settle only an item that is there and has no settlement', async () => {
+test('tokens.settle only an item that is there and has no settlement', async () => {
   const absent = new Scene();
-  const late = absent.store.settle(runId, '1', settlementOf('s1'));
+  const late = absent.store.tokens.settle(runId, '1', settlementOf('s1'));
   expect(await absent.refused(late)).toEqual({ settled: false, token: undefined });
   const scene = await withToken();
-  expect(await scene.store.settle(runId, '1', settlementOf('s1'))).toMatchObject({ settled: true });
+  expect(await scene.store.tokens.settle(runId, '1', settlementOf('s1'))).toMatchObject({ settled: true });
   expect(await scene.due()).toEqual(['token 500']);
-  const second = scene.store.settle(runId, '1', settlementOf('s2'));
+  const second = scene.store.tokens.settle(runId, '1', settlementOf('s2'));
   expect(await scene.refused(second)).toMatchObject({ settled: false, token: { settlement: { writerId: 's1' } } });
-  expect(await scene.refused(scene.store.settle(runId, '1', settlementOf('s1')))).toMatchObject({ settled: true });
+  expect(await scene.refused(scene.store.tokens.settle(runId, '1', settlementOf('s1')))).toMatchObject({
+    settled: true,
+  });
 });
 
-test('settle under a further condition: handle, form, deadline, writer, due instant', async () => {
-  type Options = Parameters<RunStore['settle']>[3];
-  const settle = async (scene: Scene, options: Options) => scene.store.settle(runId, '1', settlementOf('s1'), options);
+test('tokens.settle under a further condition: handle, form, deadline, writer, due instant', async () => {
+  const settle = async (scene: Scene, guard: SettleGuard) =>
+    scene.store.tokens.settle(runId, '1', settlementOf('s1'), guard);
   const started = await withToken();
-  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
-  expect(await started.refused(settle(started, { onlyWithoutHandle: true }))).toMatchObject({ settled: false });
+  await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
+  const inTime = { kind: 'inTime' } as const;
+  expect(await started.refused(settle(started, { ...inTime, unless: 'handle' }))).toMatchObject({ settled: false });
   const form: InputForm = { prompt: 'Release?' } as never;
   const asked = await withToken({ form });
-  expect(await asked.refused(settle(asked, { onlyWithoutForm: true }))).toMatchObject({ settled: false });
-  expect((await asked.store.listInputs(10)).rows).toHaveLength(1);
-  expect(await settle(asked, { onlyWithoutForm: false })).toMatchObject({ settled: true });
-  expect((await asked.store.listInputs(10)).rows).toEqual([]);
+  expect(await asked.refused(settle(asked, { ...inTime, unless: 'form' }))).toMatchObject({ settled: false });
+  expect((await asked.store.lists.inputs(10)).rows).toHaveLength(1);
+  expect(await settle(asked, inTime)).toMatchObject({ settled: true });
+  expect((await asked.store.lists.inputs(10)).rows).toEqual([]);
   const scene = await withToken({ dueAtMs: 30 });
-  expect(await scene.refused(settle(scene, { onlyIfDeadlineIs: 901 }))).toMatchObject({ settled: false });
-  expect(await scene.refused(settle(scene, { onlyIfWriterIs: 'w2' }))).toMatchObject({ settled: false });
-  expect(await scene.refused(settle(scene, { onlyIfDueIs: 31 }))).toMatchObject({ settled: false });
-  const all = {
-    onlyWithoutHandle: true,
-    onlyWithoutForm: true,
-    onlyIfDeadlineIs: 900,
-    onlyIfWriterIs: 'w1',
-    onlyIfDueIs: 30,
-  };
-  expect(await settle(scene, all)).toMatchObject({ settled: true });
+  expect(await scene.refused(settle(scene, { kind: 'deadlineIs', deadlineAtMs: 901 }))).toMatchObject({
+    settled: false,
+  });
+  expect(await scene.refused(settle(scene, { kind: 'writerIs', writerId: 'w2' }))).toMatchObject({ settled: false });
+  expect(await scene.refused(settle(scene, { kind: 'dueIs', dueAtMs: 31 }))).toMatchObject({ settled: false });
+  const late = await withToken({ deadlineAtMs: 500 });
+  expect(await late.refused(settle(late, inTime))).toMatchObject({ settled: false });
+  for (const guard of [
+    { ...inTime, unless: 'handle' },
+    { ...inTime, unless: 'form' },
+    { kind: 'deadlineIs', deadlineAtMs: 900 },
+    { kind: 'writerIs', writerId: 'w1' },
+    { kind: 'dueIs', dueAtMs: 30 },
+  ] as const) {
+    expect(await settle(await withToken({ dueAtMs: 30 }), guard)).toMatchObject({ settled: true });
+  }
 });
 
-test('close only what has no settlement: without an item it leaves a tombstone', async () => {
+test('tokens.close only what has no settlement: without an item it leaves a tombstone', async () => {
   const close = { writerId: 'c1', atMs: 600, outcome: 'abandoned' } as const;
   const settled = await withToken({}, 500);
-  expect(await settled.refused(settled.store.close(runId, '1', close))).toMatchObject({
+  expect(await settled.refused(settled.store.tokens.close(runId, '1', close))).toMatchObject({
     settlement: { writerId: 's1' },
   });
   const absent = new Scene();
-  expect(await absent.store.close(runId, '1', close)).toMatchObject({
+  expect(await absent.store.tokens.close(runId, '1', close)).toMatchObject({
     settlement: { by: 'end', outcome: { kind: 'abandoned' } },
   });
   expect(await absent.due()).toEqual(['token 600']);
   const asked = await withToken({ form: { prompt: 'Release?' } as never });
-  await asked.store.close(runId, '1', close);
-  expect((await asked.store.listInputs(10)).rows).toEqual([]);
+  await asked.store.tokens.close(runId, '1', close);
+  expect((await asked.store.lists.inputs(10)).rows).toEqual([]);
 });
 
-test('moveDeadline only of a wait that is open and has one: its marker goes along', async () => {
-  const move = (scene: Scene) => scene.store.moveDeadline(runId, '1', { deadlineAtMs: 950, nowMs: 1 });
+test('tokens.moveDeadline only of a wait that is open and has one: its marker goes along', async () => {
+  const move = (scene: Scene) => scene.store.tokens.moveDeadline(runId, '1', { deadlineAtMs: 950, nowMs: 1 });
   const absent = new Scene();
   expect(await absent.refused(move(absent))).toEqual({ moved: false, token: undefined });
   const settled = await withToken({}, 500);
   expect(await settled.refused(move(settled))).toMatchObject({ moved: false });
   const endless = new Scene();
   const { deadlineAtMs: _, ...without } = token;
-  await endless.store.putToken(without);
+  await endless.store.tokens.put(without);
   expect(await endless.refused(move(endless))).toMatchObject({ moved: false });
   const open = await withToken();
   expect(await move(open)).toMatchObject({ moved: true, token: { deadlineAtMs: 950 } });
@@ -389,69 +409,69 @@ test('moveDeadline only of a wait that is open and has one: its marker goes alon
 /** Settled at the very instant for which it was due. */
 const settledWhenDue = async (): Promise<Scene> => withToken({ dueAtMs: 500 }, 500);
 
-test('claimPoll only at the due instant that was read, without settlement', async () => {
+test('polls.claim only at the due instant that was read, without settlement', async () => {
   const claim = { seenDueAtMs: 500, dueAtMs: 560 };
   const settled = await settledWhenDue();
-  expect(await settled.refused(settled.store.claimPoll(runId, '1', claim))).toMatchObject({ claimed: false });
+  expect(await settled.refused(settled.store.polls.claim(runId, '1', claim))).toMatchObject({ claimed: false });
   const open = await withToken({ dueAtMs: 500 });
-  const other = open.store.claimPoll(runId, '1', { ...claim, seenDueAtMs: 499 });
+  const other = open.store.polls.claim(runId, '1', { ...claim, seenDueAtMs: 499 });
   expect(await open.refused(other)).toMatchObject({ claimed: false });
-  expect(await open.store.claimPoll(runId, '1', claim)).toMatchObject({ claimed: true, token: { dueAtMs: 560 } });
+  expect(await open.store.polls.claim(runId, '1', claim)).toMatchObject({ claimed: true, token: { dueAtMs: 560 } });
 });
 
-test('recordPoll only within the claim, without settlement: sightings stay as long as they are said again', async () => {
+test('polls.record only within the claim, without settlement: sightings stay as long as they are said again', async () => {
   const poll = { claimedDueAtMs: 500, dueAtMs: 560, pollErrors: 2, pollHintMs: 3, ttlMs: 4 };
   const sightings = { of: 'missing', count: 1, atMs: 5 } as const;
   const settled = await settledWhenDue();
-  expect(await settled.refused(settled.store.recordPoll(runId, '1', poll))).toBe(false);
+  expect(await settled.refused(settled.store.polls.record(runId, '1', poll))).toBe(false);
   const open = await withToken({ dueAtMs: 500 });
-  expect(await open.refused(open.store.recordPoll(runId, '1', { ...poll, claimedDueAtMs: 499 }))).toBe(false);
-  expect(await open.store.recordPoll(runId, '1', { ...poll, sightings })).toBe(true);
+  expect(await open.refused(open.store.polls.record(runId, '1', { ...poll, claimedDueAtMs: 499 }))).toBe(false);
+  expect(await open.store.polls.record(runId, '1', { ...poll, sightings })).toBe(true);
   expect(await open.read()).toMatchObject({ dueAtMs: 560, pollErrors: 2, pollHintMs: 3, ttlMs: 4, sightings });
-  expect(await open.store.recordPoll(runId, '1', { claimedDueAtMs: 560, dueAtMs: 620, pollErrors: 0 })).toBe(true);
+  expect(await open.store.polls.record(runId, '1', { claimedDueAtMs: 560, dueAtMs: 620, pollErrors: 0 })).toBe(true);
   expect(await open.read()).toMatchObject({ pollErrors: 0, pollHintMs: 3, ttlMs: 4 });
   expect((await open.read())?.sightings).toBeUndefined();
 });
 
-test('recordQuestions only within the claim, without settlement: a read that shows some went well', async () => {
+test('questions.record only within the claim, without settlement: a read that shows some went well', async () => {
   const questions = { list: [{ key: 'q', kind: 'form', message: 'Release?' }] } as const;
   const asked = { claimedDueAtMs: 500, dueAtMs: 560, questions, recorded: 3 };
   const settled = await settledWhenDue();
-  expect(await settled.refused(settled.store.recordQuestions(runId, '1', asked))).toBe(false);
+  expect(await settled.refused(settled.store.questions.record(runId, '1', asked))).toBe(false);
   const open = await withToken({ dueAtMs: 500 });
-  expect(await open.refused(open.store.recordQuestions(runId, '1', { ...asked, claimedDueAtMs: 499 }))).toBe(false);
+  expect(await open.refused(open.store.questions.record(runId, '1', { ...asked, claimedDueAtMs: 499 }))).toBe(false);
   const sightings = { of: 'missing', count: 1, atMs: 5 } as const;
-  await open.store.recordPoll(runId, '1', { claimedDueAtMs: 500, dueAtMs: 500, pollErrors: 2, sightings });
-  expect(await open.store.recordQuestions(runId, '1', asked)).toBe(true);
+  await open.store.polls.record(runId, '1', { claimedDueAtMs: 500, dueAtMs: 500, pollErrors: 2, sightings });
+  expect(await open.store.questions.record(runId, '1', asked)).toBe(true);
   const now = await open.read();
   expect(now).toMatchObject({ dueAtMs: 560, pollErrors: 0, questions: { ...questions, recorded: 3, taken: 0 } });
   expect(now?.sightings).toBeUndefined();
-  await open.store.takeQuestions(runId, '1', 3);
+  await open.store.questions.take(runId, '1', 3);
   expect((await open.read())?.questions?.taken).toBe(3);
 });
 
-test('takeQuestions makes no item', async () => {
+test('questions.take makes no item', async () => {
   const absent = new Scene();
-  await absent.refused(absent.store.takeQuestions(runId, '1', 3));
+  await absent.refused(absent.store.questions.take(runId, '1', 3));
 });
 
-test('recordStartQuestions only of the attempt and of a new round, without settlement and handle', async () => {
+test('questions.recordOfStart only of the attempt and of a new round, without settlement and handle', async () => {
   const list = [{ key: 'q', kind: 'form', message: 'Release?' }] as const;
   const asked = (round: number, attempt = 1) => ({ attempt, questions: { list, round, state: `state ${round}` } });
   const record = (scene: Scene, round: number, attempt = 1) =>
-    scene.store.recordStartQuestions(runId, '1', asked(round, attempt));
+    scene.store.questions.recordOfStart(runId, '1', asked(round, attempt));
   const absent = new Scene();
   expect(await absent.refused(record(absent, 1))).toBeUndefined();
   const settled = await withToken({}, 500);
   await settled.refused(record(settled, 1));
   const started = await withToken();
-  await started.store.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
+  await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
   await started.refused(record(started, 1));
   const open = await withToken();
   await open.refused(record(open, 1, 2));
   expect(await record(open, 1)).toMatchObject({ questions: { list, round: 1, state: 'state 1' } });
   const again = { ...asked(1), questions: { ...asked(1).questions, state: 'another' } };
-  expect(await open.refused(open.store.recordStartQuestions(runId, '1', again))).toMatchObject({
+  expect(await open.refused(open.store.questions.recordOfStart(runId, '1', again))).toMatchObject({
     questions: { round: 1, state: 'state 1' },
   });
   expect(await record(open, 2)).toMatchObject({ questions: { round: 2, state: 'state 2' } });
@@ -459,76 +479,76 @@ test('recordStartQuestions only of the attempt and of a new round, without settl
 
 const step = { failedAttempts: 0, strikes: 0, sinceMs: 1 };
 
-test('claimStep only at the due instant that was read, without settlement: its own writer has it', async () => {
+test('longSteps.claim only at the due instant that was read, without settlement: its own writer has it', async () => {
   const claim = { seenDueAtMs: 500, writerId: 'c1', strikes: 1, atMs: 510, leaseUntilMs: 600 };
   const settled = await withToken({ step, dueAtMs: 500 }, 500);
-  expect(await settled.refused(settled.store.claimStep(runId, '1', claim))).toBe(false);
+  expect(await settled.refused(settled.store.longSteps.claim(runId, '1', claim))).toBe(false);
   const open = await withToken({ step, dueAtMs: 500 });
-  expect(await open.refused(open.store.claimStep(runId, '1', { ...claim, seenDueAtMs: 499 }))).toBe(false);
-  expect(await open.store.claimStep(runId, '1', claim)).toBe(true);
+  expect(await open.refused(open.store.longSteps.claim(runId, '1', { ...claim, seenDueAtMs: 499 }))).toBe(false);
+  expect(await open.store.longSteps.claim(runId, '1', claim)).toBe(true);
   expect(await open.read()).toMatchObject({ writerId: 'c1', dueAtMs: 600, step: { strikes: 1, sinceMs: 510 } });
-  expect(await open.refused(open.store.claimStep(runId, '1', claim))).toBe(true);
-  expect(await open.refused(open.store.claimStep(runId, '1', { ...claim, writerId: 'c2' }))).toBe(false);
+  expect(await open.refused(open.store.longSteps.claim(runId, '1', claim))).toBe(true);
+  expect(await open.refused(open.store.longSteps.claim(runId, '1', { ...claim, writerId: 'c2' }))).toBe(false);
 });
 
-test('beatStep only under the claim, without settlement', async () => {
+test('longSteps.beat only under the claim, without settlement', async () => {
   const beat = { writerId: 'w1', leaseUntilMs: 700, progress: 3 };
   const settled = await withToken({ step, dueAtMs: 500 }, 500);
-  expect(await settled.refused(settled.store.beatStep(runId, '1', beat))).toBe(false);
+  expect(await settled.refused(settled.store.longSteps.beat(runId, '1', beat))).toBe(false);
   const open = await withToken({ step, dueAtMs: 500 });
-  expect(await open.refused(open.store.beatStep(runId, '1', { ...beat, writerId: 'w2' }))).toBe(false);
-  expect(await open.store.beatStep(runId, '1', beat)).toBe(true);
+  expect(await open.refused(open.store.longSteps.beat(runId, '1', { ...beat, writerId: 'w2' }))).toBe(false);
+  expect(await open.store.longSteps.beat(runId, '1', beat)).toBe(true);
   expect(await open.read()).toMatchObject({ dueAtMs: 700, step: { progress: 3 } });
-  expect(await open.store.beatStep(runId, '1', { writerId: 'w1', leaseUntilMs: 800 })).toBe(true);
+  expect(await open.store.longSteps.beat(runId, '1', { writerId: 'w1', leaseUntilMs: 800 })).toBe(true);
   expect(await open.read()).toMatchObject({ dueAtMs: 800, step: { progress: 3 } });
 });
 
-test('recordStepFailure only under the claim, without settlement: its own writer has recorded it', async () => {
+test('longSteps.recordFailure only under the claim, without settlement: its own writer has recorded it', async () => {
   const failure = { claim: 'w1', writerId: 'f1', step: { ...step, failedAttempts: 1 }, dueAtMs: 700 };
   const settled = await withToken({ step, dueAtMs: 500 }, 500);
-  expect(await settled.refused(settled.store.recordStepFailure(runId, '1', failure))).toBe(false);
+  expect(await settled.refused(settled.store.longSteps.recordFailure(runId, '1', failure))).toBe(false);
   const open = await withToken({ step, dueAtMs: 500 });
-  expect(await open.refused(open.store.recordStepFailure(runId, '1', { ...failure, claim: 'w2' }))).toBe(false);
-  expect(await open.store.recordStepFailure(runId, '1', failure)).toBe(true);
+  expect(await open.refused(open.store.longSteps.recordFailure(runId, '1', { ...failure, claim: 'w2' }))).toBe(false);
+  expect(await open.store.longSteps.recordFailure(runId, '1', failure)).toBe(true);
   expect(await open.read()).toMatchObject({ writerId: 'f1', dueAtMs: 700, step: { failedAttempts: 1 } });
-  expect(await open.refused(open.store.recordStepFailure(runId, '1', failure))).toBe(true);
+  expect(await open.refused(open.store.longSteps.recordFailure(runId, '1', failure))).toBe(true);
 });
 
-test('moveStep only at the due instant that was read, without settlement', async () => {
+test('longSteps.move only at the due instant that was read, without settlement', async () => {
   const move = { seenDueAtMs: 500, dueAtMs: 450 };
   const settled = await withToken({ step, dueAtMs: 500 }, 500);
-  expect(await settled.refused(settled.store.moveStep(runId, '1', move))).toBe(false);
+  expect(await settled.refused(settled.store.longSteps.move(runId, '1', move))).toBe(false);
   const open = await withToken({ step, dueAtMs: 500 });
-  expect(await open.refused(open.store.moveStep(runId, '1', { ...move, seenDueAtMs: 499 }))).toBe(false);
-  expect(await open.store.moveStep(runId, '1', move)).toBe(true);
+  expect(await open.refused(open.store.longSteps.move(runId, '1', { ...move, seenDueAtMs: 499 }))).toBe(false);
+  expect(await open.store.longSteps.move(runId, '1', move)).toBe(true);
   expect(await open.read()).toMatchObject({ dueAtMs: 450 });
 });
 
-test('setHeadMarker only if no newer one stands and the run has not been blocked since', async () => {
+test('headMarkers.set only if no newer one stands and the run has not been blocked since', async () => {
   const absent = new Scene();
-  expect(await absent.refused(absent.store.setHeadMarker(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
+  expect(await absent.refused(absent.store.headMarkers.set(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
   const scene = await withHead({ dueSeq: 2 });
   // Another one's marker does as well.
-  expect(await scene.refused(scene.store.setHeadMarker(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
-  expect(await scene.store.setHeadMarker(runId, { seq: 2, dueAtMs: 60, blocks: 0, publishedSeq: 2 })).toBe(true);
-  expect(await scene.store.readHead(runId)).toMatchObject({ dueSeq: 2, dueAtMs: 60, publishedSeq: 2 });
-  await scene.store.setBlocked(runId, { seq: 2, dueAtMs: 70, blocked: { code: 'INTERNAL', message: 'stuck' } });
-  expect(await scene.refused(scene.store.setHeadMarker(runId, { seq: 3, dueAtMs: 80, blocks: 0 }))).toBe(false);
-  expect(await scene.store.setHeadMarker(runId, { seq: 3, dueAtMs: undefined, blocks: 1 })).toBe(true);
-  const head = await scene.store.readHead(runId);
+  expect(await scene.refused(scene.store.headMarkers.set(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
+  expect(await scene.store.headMarkers.set(runId, { seq: 2, dueAtMs: 60, blocks: 0, publishedSeq: 2 })).toBe(true);
+  expect(await scene.store.heads.read(runId)).toMatchObject({ dueSeq: 2, dueAtMs: 60, publishedSeq: 2 });
+  await scene.store.headMarkers.block(runId, { seq: 2, dueAtMs: 70, blocked: { code: 'INTERNAL', message: 'stuck' } });
+  expect(await scene.refused(scene.store.headMarkers.set(runId, { seq: 3, dueAtMs: 80, blocks: 0 }))).toBe(false);
+  expect(await scene.store.headMarkers.set(runId, { seq: 3, dueAtMs: undefined, blocks: 1 })).toBe(true);
+  const head = await scene.store.heads.read(runId);
   expect(head).toMatchObject({ dueSeq: 3, blocks: 1 });
   expect(head?.blocked).toBeUndefined();
   expect(await scene.due()).toEqual([]);
 });
 
-test('setBlocked only if no newer marker stands', async () => {
+test('headMarkers.block only if no newer marker stands', async () => {
   const blocked = { code: 'INTERNAL', message: 'stuck' } as const;
   const absent = new Scene();
-  expect(await absent.refused(absent.store.setBlocked(runId, { seq: 1, dueAtMs: 50, blocked }))).toBe(false);
+  expect(await absent.refused(absent.store.headMarkers.block(runId, { seq: 1, dueAtMs: 50, blocked }))).toBe(false);
   const scene = await withHead({ dueSeq: 2 });
-  expect(await scene.refused(scene.store.setBlocked(runId, { seq: 1, dueAtMs: 50, blocked }))).toBe(false);
-  expect(await scene.store.setBlocked(runId, { seq: 3, dueAtMs: 50, blocked, publishedSeq: 3 })).toBe(true);
-  expect(await scene.store.readHead(runId)).toMatchObject({
+  expect(await scene.refused(scene.store.headMarkers.block(runId, { seq: 1, dueAtMs: 50, blocked }))).toBe(false);
+  expect(await scene.store.headMarkers.block(runId, { seq: 3, dueAtMs: 50, blocked, publishedSeq: 3 })).toBe(true);
+  expect(await scene.store.heads.read(runId)).toMatchObject({
     dueSeq: 3,
     dueAtMs: 50,
     blocks: 1,
@@ -537,27 +557,27 @@ test('setBlocked only if no newer marker stands', async () => {
   });
 });
 
-test('setPublished only forward, and never a head of its own', async () => {
+test('headMarkers.setPublished only forward, and never a head of its own', async () => {
   const absent = new Scene();
-  await absent.refused(absent.store.setPublished(runId, 1));
+  await absent.refused(absent.store.headMarkers.setPublished(runId, 1));
   const scene = await withHead({ publishedSeq: 3 });
-  await scene.refused(scene.store.setPublished(runId, 2));
-  await scene.store.setPublished(runId, 4);
-  expect((await scene.store.readHead(runId))?.publishedSeq).toBe(4);
+  await scene.refused(scene.store.headMarkers.setPublished(runId, 2));
+  await scene.store.headMarkers.setPublished(runId, 4);
+  expect((await scene.store.heads.read(runId))?.publishedSeq).toBe(4);
 });
 
 test('markers are set and cleared only where there is an item', async () => {
   const absent = new Scene();
-  await absent.refused(absent.store.markEndedHead(runId, 50));
-  await absent.refused(absent.store.clearHeadMarker(runId, 50));
+  await absent.refused(absent.store.headMarkers.markEnded(runId, 50));
+  await absent.refused(absent.store.headMarkers.clear(runId, 50));
 });
 
-test('saveSchedule only from the revision that was read', async () => {
+test('schedules.save only from the revision that was read', async () => {
   const scene = new Scene();
-  const first = await scene.store.saveSchedule('s', { revision: 0, tickAtMs: 1 });
+  const first = await scene.store.schedules.save('s', { revision: 0, tickAtMs: 1 });
   expect(first).toEqual({ revision: 1, tickAtMs: 1 });
-  expect(await scene.refused(scene.store.saveSchedule('s', { revision: 0, tickAtMs: 2 }))).toBeUndefined();
-  expect(await scene.refused(scene.store.saveSchedule('s', { revision: 2, tickAtMs: 2 }))).toBeUndefined();
-  expect(await scene.store.saveSchedule('s', { revision: 1, tickAtMs: 2 })).toEqual({ revision: 2, tickAtMs: 2 });
-  expect(await scene.store.readSchedule('s')).toEqual({ revision: 2, tickAtMs: 2 });
+  expect(await scene.refused(scene.store.schedules.save('s', { revision: 0, tickAtMs: 2 }))).toBeUndefined();
+  expect(await scene.refused(scene.store.schedules.save('s', { revision: 2, tickAtMs: 2 }))).toBeUndefined();
+  expect(await scene.store.schedules.save('s', { revision: 1, tickAtMs: 2 })).toEqual({ revision: 2, tickAtMs: 2 });
+  expect(await scene.store.schedules.read('s')).toEqual({ revision: 2, tickAtMs: 2 });
 });

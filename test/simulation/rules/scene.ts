@@ -1,6 +1,6 @@
 import { foldHistory } from '../../../lib/history/run-state.js';
 import type { HistoryEvent, RunOutcome } from '../../../lib/history/event.js';
-import { toToken } from '../../../lib/store/items.js';
+import { toToken } from '../../../lib/store/items/token.js';
 import type { TokenRecord } from '../../../lib/history/records.js';
 import type { Duration } from '../../../lib/base/time.js';
 import type { InputHandler, RemoteOutcome, WorkflowContext } from '../../../lib/workflow/context.js';

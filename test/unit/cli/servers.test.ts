@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../../lib/local/engine.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
-import { ServerStates } from '../../../lib/store/server-states.js';
+import { ServerStates } from '../../../lib/store/parts/server-states.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';
 import { a2aAgent, defineApp, mcpServer } from '../../../lib/workflow/app.js';
 import { run } from './in-process.js';

@@ -4,7 +4,7 @@ import type { RemoteTaskTransport } from '../../../lib/remote/transport.js';
 import type { ServerWords, TransportDeps } from '../../../lib/remote/endpoint/transport-deps.js';
 import { createTransports } from '../../../lib/remote/wiring/transports.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
-import { ServerStates } from '../../../lib/store/server-states.js';
+import { ServerStates } from '../../../lib/store/parts/server-states.js';
 import { mcpServer } from '../../../lib/workflow/app.js';
 import { closeAll, httpClient, nowMs, transportDeps } from './loopback.js';
 import {

@@ -4,7 +4,7 @@ import type { Log } from '../../../lib/base/log.js';
 import { protectTransports } from '../../../lib/remote/guard/protection.js';
 import type { PollReply, RemoteTaskTransport } from '../../../lib/remote/transport.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
-import { ServerStates } from '../../../lib/store/server-states.js';
+import { ServerStates } from '../../../lib/store/parts/server-states.js';
 import type { Table } from '../../../lib/store/table.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import type { ServerLimits } from '../../../lib/workflow/server-limits.js';

@@ -133,7 +133,7 @@ it('compiles reads of the table as strongly consistent', () => {
     ConsistentRead: true,
   });
   const startKey = { pk: { S: 'p' }, sk: { S: 'h#1' } };
-  expect(compilePartitionQuery('T', 'p', 'h#', startKey)).toEqual({
+  expect(compilePartitionQuery('T', { pk: 'p', skPrefix: 'h#' }, startKey)).toEqual({
     TableName: 'T',
     ConsistentRead: true,
     KeyConditionExpression: '#n0 = :v0 AND begins_with(#n1, :v1)',
@@ -141,7 +141,7 @@ it('compiles reads of the table as strongly consistent', () => {
     ExpressionAttributeValues: { ':v0': { S: 'p' }, ':v1': { S: 'h#' } },
     ExclusiveStartKey: startKey,
   });
-  expect(compilePartitionQuery('T', 'p', '', undefined).KeyConditionExpression).toBe('#n0 = :v0');
+  expect(compilePartitionQuery('T', { pk: 'p', skPrefix: '' }, undefined).KeyConditionExpression).toBe('#n0 = :v0');
 });
 
 it('compiles a query of an index, which cannot be consistent', () => {

@@ -15,7 +15,7 @@ import {
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
 import { createCipher, type PayloadCipher } from '../../../lib/store/cipher.js';
-import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/store/item-limits.js';
+import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/store/items/limits.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../../lib/store/payload-keyring.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
@@ -25,6 +25,7 @@ import type { Item, Table } from '../../../lib/store/table.js';
 import { itemBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 const limits: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
 /** Of the two parts of a key: run ids and wait ids are shorter, and ids of requests are the longest. */
@@ -190,11 +191,11 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     queryIndex: (query) => table.queryIndex(query),
   };
   const plain = new RunStore(new SealedTable(watched, ofKey), { dueShards: dueShardsMax });
-  const store = new Proxy(plain, {
+  const store = storeProxy(plain, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      called.add(String(name));
+      called.add(name);
       return (...given: unknown[]) => (value as (...all: unknown[]) => unknown).apply(target, given);
     },
   });
@@ -241,14 +242,16 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   });
 
   // Heads, ids, inbox.
-  expect((await store.createRun(head(runId), writerId)).created).toBe(true);
-  expect(await store.createRunWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject({
-    created: true,
-  });
+  expect((await store.heads.create(head(runId), writerId)).created).toBe(true);
+  expect(await store.heads.createWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject(
+    {
+      created: true,
+    },
+  );
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
-  expect(await store.createNamedRun(head('2'.repeat(32)), writerId, name)).toBe(true);
-  await store.seedInbox(signal('2'.repeat(32), '2'));
-  expect(await store.putInbox(signal(runId, '3'))).toBe('accepted');
+  expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  await store.inbox.seed(signal('2'.repeat(32), '2'));
+  expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
   const cancel = {
     runId,
     inboxId: `cancel-${wide(128)}`,
@@ -257,13 +260,13 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     atMs,
     dueAtMs: atMs,
   } as const;
-  expect(await store.putInbox(cancel)).toBe('accepted');
-  await store.clearInboxMarker(runId, cancel.inboxId, atMs);
+  expect(await store.inbox.put(cancel)).toBe('accepted');
+  await store.inbox.clearMarker(runId, cancel.inboxId, atMs);
   const blocked = { seq: 0, dueAtMs: atMs, publishedSeq: 1, blocked: error('blocked', payloadMaxBytes) };
-  expect(await store.setBlocked(runId, blocked)).toBe(true);
-  await store.setPublished(runId, 2);
-  expect(await store.setHeadMarker(runId, { seq: 0, dueAtMs: atMs, publishedSeq: 3, blocks: 1 })).toBe(true);
-  expect(await store.setBlocked(runId, blocked)).toBe(true);
+  expect(await store.headMarkers.block(runId, blocked)).toBe(true);
+  await store.headMarkers.setPublished(runId, 2);
+  expect(await store.headMarkers.set(runId, { seq: 0, dueAtMs: atMs, publishedSeq: 3, blocks: 1 })).toBe(true);
+  expect(await store.headMarkers.block(runId, blocked)).toBe(true);
 
   // Tokens: all that there is, on one item.
   const text = filling('questions', questionsMax * formMaxBytes);
@@ -294,21 +297,21 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     },
     dueAtMs: atMs,
   };
-  expect((await store.putToken(token)).put).toBe(true);
-  expect((await store.claimStartAttempt(runId, waitId, { attempt: 2, writerId })).claimed).toBe(true);
+  expect((await store.tokens.put(token)).put).toBe(true);
+  expect((await store.starts.claim(runId, waitId, { attempt: 2, writerId })).claimed).toBe(true);
   const handedOver = { attempt: 3, writerId, workerDueAtMs: atMs };
-  expect((await store.claimStartAttempt(runId, waitId, handedOver)).claimed).toBe(true);
+  expect((await store.starts.claim(runId, waitId, handedOver)).claimed).toBe(true);
   const held = error('startHeld', payloadMaxBytes);
-  expect(await store.moveStart(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs, held })).toBe(true);
+  expect(await store.workerStarts.move(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs, held })).toBe(true);
   const start = { attempt: 3, seenDueAtMs: atMs, writerId, untilMs: atMs, dueAtMs: atMs };
-  expect((await store.claimStart(runId, waitId, start)).claimed).toBe(true);
+  expect((await store.workerStarts.claim(runId, waitId, start)).claimed).toBe(true);
   const failed = { type: 'RemoteTaskStartFailed', atMs, waitId, attempt: 3, retryAtMs: atMs } as const;
   const came = { ...failed, error: error('startCame', payloadMaxBytes) };
-  expect((await store.recordStart(runId, waitId, { claim: writerId, came, dueAtMs: atMs }))?.workerStart?.came).toEqual(
-    came,
-  );
+  expect(
+    (await store.workerStarts.record(runId, waitId, { claim: writerId, came, dueAtMs: atMs }))?.workerStart?.came,
+  ).toEqual(came);
   const first = { list: asked, state: 'x', round: 1 };
-  await store.recordStartQuestions(runId, waitId, { attempt: 3, questions: first });
+  await store.questions.recordOfStart(runId, waitId, { attempt: 3, questions: first });
   const id = noise.slice(0, 1_024);
   const handle: RemoteTaskHandle = {
     server: 's'.repeat(64),
@@ -323,9 +326,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     answersQuestions: true,
   };
   const started = { handle, startedAtMs: atMs, dueAtMs: atMs, pollHintMs: atMs, questions: { list: asked } };
-  expect((await store.storeHandle(runId, waitId, started)).stored).toBe(true);
+  expect((await store.starts.storeHandle(runId, waitId, started)).stored).toBe(true);
   const claim = { seenDueAtMs: atMs, dueAtMs: atMs + 1 };
-  expect((await store.claimPoll(runId, waitId, claim)).claimed).toBe(true);
+  expect((await store.polls.claim(runId, waitId, claim)).claimed).toBe(true);
   const poll = {
     claimedDueAtMs: atMs + 1,
     dueAtMs: atMs,
@@ -334,19 +337,19 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     ttlMs: atMs,
     sightings: { of: 'missing', count: 2, atMs },
   } as const;
-  expect(await store.recordPoll(runId, waitId, poll)).toBe(true);
+  expect(await store.polls.record(runId, waitId, poll)).toBe(true);
   const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
-  expect(await store.recordQuestions(runId, waitId, record)).toBe(true);
-  expect(await store.recordPoll(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
-  await store.takeQuestions(runId, waitId, 100);
+  expect(await store.questions.record(runId, waitId, record)).toBe(true);
+  expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
+  await store.questions.take(runId, waitId, 100);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
-  expect(await store.claimStep(runId, waitId, attempt)).toBe(true);
+  expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
-  expect(await store.beatStep(runId, waitId, { writerId, leaseUntilMs: atMs, progress })).toBe(true);
+  expect(await store.longSteps.beat(runId, waitId, { writerId, leaseUntilMs: atMs, progress })).toBe(true);
   const failure = { claim: writerId, writerId, step: token.step!, dueAtMs: atMs };
-  expect(await store.recordStepFailure(runId, waitId, failure)).toBe(true);
-  expect(await store.moveStep(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs })).toBe(true);
-  expect((await store.moveDeadline(runId, waitId, { deadlineAtMs: atMs, nowMs: 0 })).moved).toBe(true);
+  expect(await store.longSteps.recordFailure(runId, waitId, failure)).toBe(true);
+  expect(await store.longSteps.move(runId, waitId, { seenDueAtMs: atMs, dueAtMs: atMs })).toBe(true);
+  expect((await store.tokens.moveDeadline(runId, waitId, { deadlineAtMs: atMs, nowMs: 0 })).moved).toBe(true);
   const settlement: Settlement = {
     writerId,
     atMs,
@@ -358,25 +361,25 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
       taskId: wide(340),
     },
   };
-  expect((await store.settle(runId, waitId, settlement)).settled).toBe(true);
-  await store.leaveHandle(runId, waitId, handle, { atMs, forCancel: true });
-  await store.leaveHandle(runId, waitId, handle, { atMs, forCancel: false });
-  await store.recordCancel(runId, waitId, { kind: 'refused', atMs });
+  expect((await store.tokens.settle(runId, waitId, settlement)).settled).toBe(true);
+  await store.unwantedTasks.leaveHandle(runId, waitId, handle, { atMs, forCancel: true });
+  await store.unwantedTasks.leaveHandle(runId, waitId, handle, { atMs, forCancel: false });
+  await store.unwantedTasks.recordCancel(runId, waitId, { kind: 'refused', atMs });
   const stopped = { cancel: { kind: 'gaveUp', atMs }, orphanedAtMs: atMs } as const;
-  expect(await store.clearTokenMarker(runId, waitId, { dueAtMs: atMs, hasHandle: true }, stopped)).toBe(true);
-  expect(await store.close(runId, '2', { writerId, atMs, outcome: 'run_ended' })).toBeDefined();
-  expect(await store.claimLook(runId, '2', { seenDueAtMs: atMs, untilMs: atMs })).toBe(true);
+  expect(await store.tokens.clearMarker(runId, waitId, { dueAtMs: atMs, hasHandle: true }, stopped)).toBe(true);
+  expect(await store.tokens.close(runId, '2', { writerId, atMs, outcome: 'run_ended' })).toBeDefined();
+  expect(await store.unwantedTasks.claimLook(runId, '2', { seenDueAtMs: atMs, untilMs: atMs })).toBe(true);
 
-  await store.noteLaterRun(runId, 'a'.repeat(32));
-  await store.noteFailedTurn(runId, { cause: 'c'.repeat(16), count: 3, atMs });
+  await store.heads.noteLaterRun(runId, 'a'.repeat(32));
+  await store.headMarkers.noteFailedTurn(runId, { cause: 'c'.repeat(16), count: 3, atMs });
 
   // The log.
   const events = [
     { type: 'StepCompleted', atMs, waitId, attempt: 1, result: filling('events', payloadMaxBytes) },
   ] as const;
-  expect(await store.commit(runId, { seq: 1, writerId, events })).toBe(true);
+  expect(await store.log.commit(runId, { seq: 1, writerId, events })).toBe(true);
   expect(
-    await store.commitEnding(runId, { seq: 2, writerId, events }, 2, { status: 'continued', nextRunId: runId }),
+    await store.log.commitEnding(runId, { seq: 2, writerId, events }, 2, { status: 'continued', nextRunId: runId }),
   ).toBe(true);
   const end = {
     outcome: { status: 'continued', nextRunId: runId },
@@ -384,12 +387,12 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     seen: { status: 'ending' },
     markAtMs: atMs,
   } as const;
-  expect(await store.commitEnd({ runId, createdAtMs: atMs }, { seq: 3, writerId, events }, end)).toBe(true);
-  await store.markEndedHead(runId, atMs);
-  await store.clearHeadMarker(runId, atMs, 4);
+  expect(await store.log.commitEnd({ runId, createdAtMs: atMs }, { seq: 3, writerId, events }, end)).toBe(true);
+  await store.headMarkers.markEnded(runId, atMs);
+  await store.headMarkers.clear(runId, atMs, 4);
 
   // What belongs to no run.
-  await store.saveSchedule('s'.repeat(64), {
+  await store.schedules.save('s'.repeat(64), {
     revision: 0,
     fromMs: atMs,
     tickAtMs: atMs,
@@ -413,9 +416,10 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(seenHealth.failures).toBe(1);
 
   // Nothing is left out: every method that writes, and every attribute.
-  const writes = Object.getOwnPropertyNames(RunStore.prototype).filter(
-    (method) => !/^(constructor|read|list|glance|is|known)/.test(method),
-  );
+  const writes = Object.entries(plain)
+    .filter(([part, of]) => typeof of === 'object' && part !== 'servers' && part !== 'lists')
+    .flatMap(([part, of]) => Object.getOwnPropertyNames(Object.getPrototypeOf(of)).map((method) => `${part}.${method}`))
+    .filter((name) => !/\.(constructor|read|glance|has|known)/.test(name));
   expect(writes.filter((method) => !called.has(method))).toEqual([]);
   for (const [kind, attributes] of Object.entries(limits)) {
     const missing = Object.keys(attributes).filter((attribute) => seen.get(kind as ItemKind)?.has(attribute) !== true);
@@ -424,7 +428,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(largest).toBeLessThan(itemMaxBytes);
 
   // All of it is read back as it was given.
-  const records = await plain.readRun(runId);
+  const records = await plain.runs.read(runId);
   expect(records?.head.input === undefined).toBe(false);
   const read = records?.tokens.find((one) => one.waitId === waitId);
   expect(read?.settlement?.outcome).toEqual(settlement.outcome);

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { JsonValue } from '../../../lib/base/json.js';
-import { decodePayload, encodePayload } from '../../../lib/store/payload.js';
+import { decodePayload, encodePayload } from '../../../lib/store/items/payload.js';
 
 it('gives back every JSON value', () => {
   fc.assert(

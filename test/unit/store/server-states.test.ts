@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
-import { ServerStates } from '../../../lib/store/server-states.js';
+import { ServerStates } from '../../../lib/store/parts/server-states.js';
 
 let states: ServerStates;
 let table: MemoryTable;

@@ -55,56 +55,56 @@ function describeShards(name: string, open: () => Promise<Opened>): void {
     });
 
     const storeOf = (dueShards?: number) => new RunStore(table, dueShards === undefined ? {} : { dueShards });
-    const dueIn = async (shard: number) => (await storeOf().listDue(shard, 10, 10)).rows.map(({ runId }) => runId);
+    const dueIn = async (shard: number) => (await storeOf().lists.due(shard, 10, 10)).rows.map(({ runId }) => runId);
 
     it('with 16 asks the table for nothing more', async () => {
-      await storeOf().createRun(head(runOf(255)), 'w1');
+      await storeOf().heads.create(head(runOf(255)), 'w1');
       expect(asked).toEqual(['write a']);
       expect(await dueIn(15)).toEqual([runOf(255)]);
     });
 
     it('with more has them remembered once, before the first marker that needs it', async () => {
       const store = storeOf(64);
-      await store.createRun(head(runOf(15)), 'w1');
-      await store.createRun(head(runOf(16)), 'w2');
-      await store.createRun(head(runOf(17)), 'w3');
+      await store.heads.create(head(runOf(15)), 'w1');
+      await store.heads.create(head(runOf(16)), 'w2');
+      await store.heads.create(head(runOf(17)), 'w3');
       expect(asked).toEqual(['write a', 'get due', 'write a', 'write a', 'write a']);
       expect(await table.get(remembered)).toMatchObject({ shards: 64 });
       expect([await dueIn(15), await dueIn(16), await dueIn(17)]).toEqual([[runOf(15)], [runOf(16)], [runOf(17)]]);
     });
 
     it('with more reads once what others have had remembered', async () => {
-      await storeOf(64).createRun(head(runOf(16)), 'w1');
+      await storeOf(64).heads.create(head(runOf(16)), 'w1');
       asked = [];
-      await storeOf(64).createRun(head(runOf(17)), 'w2');
+      await storeOf(64).heads.create(head(runOf(17)), 'w2');
       expect(asked).toEqual(['get due', 'write a']);
     });
 
     it('never has fewer remembered, whoever comes last', async () => {
-      await Promise.all([24, 256, 64].map((shards) => storeOf(shards).createRun(head(runOf(23)), `w${shards}`)));
-      await storeOf(32).createRun(head(runOf(31)), 'w4');
+      await Promise.all([24, 256, 64].map((shards) => storeOf(shards).heads.create(head(runOf(23)), `w${shards}`)));
+      await storeOf(32).heads.create(head(runOf(31)), 'w4');
       expect(await table.get(remembered)).toMatchObject({ shards: 256 });
     });
 
     it('is swept as far as anybody ever spread, and as oneself does', async () => {
-      expect([await storeOf().readDueShards(), await storeOf(32).readDueShards()]).toEqual([16, 32]);
-      await storeOf(64).createRun(head(runOf(63)), 'w1');
-      expect([await storeOf().readDueShards(), await storeOf(128).readDueShards()]).toEqual([64, 128]);
+      expect([await storeOf().lists.readDueShards(), await storeOf(32).lists.readDueShards()]).toEqual([16, 32]);
+      await storeOf(64).heads.create(head(runOf(63)), 'w1');
+      expect([await storeOf().lists.readDueShards(), await storeOf(128).lists.readDueShards()]).toEqual([64, 128]);
     });
 
     it('writes no marker that it could not have remembered', async () => {
       const failing: Table = { ...table, get: () => Promise.reject(new Error('no answer')) };
-      await expect(new RunStore(failing, { dueShards: 64 }).createRun(head(runOf(63)), 'w1')).rejects.toThrow();
+      await expect(new RunStore(failing, { dueShards: 64 }).heads.create(head(runOf(63)), 'w1')).rejects.toThrow();
       expect(await dueIn(63)).toEqual([]);
       const store = storeOf(64);
-      await store.createRun(head(runOf(63)), 'w2');
+      await store.heads.create(head(runOf(63)), 'w2');
       expect(await dueIn(63)).toEqual([runOf(63)]);
     });
 
     it('puts the marker of a transaction where it belongs as well', async () => {
       const runId = runOf(63);
       const signal = { runId, inboxId: 'i1', atMs: 1, kind: 'signal' as const, name: 's', dueAtMs: 6 };
-      expect(await storeOf(64).createRunWithSignal(head(runId), 'w1', signal)).toMatchObject({ created: true });
+      expect(await storeOf(64).heads.createWithSignal(head(runId), 'w1', signal)).toMatchObject({ created: true });
       expect(await dueIn(63)).toEqual([runId, runId]);
       expect(await table.get(remembered)).toMatchObject({ shards: 64 });
     });

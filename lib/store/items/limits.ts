@@ -1,19 +1,19 @@
-// What every item of the table may hold at most, attribute by attribute, so that no write can make one that DynamoDB
+// The most that every item of the table may hold, attribute by attribute, so that no write can make one that DynamoDB
 // refuses: an update does not know what else is on its item, and need not.
 
-import { EngineError } from '../base/errors.js';
-import { utf8Bytes } from '../base/json.js';
-import { idempotencyKeyMaxBytes, failureTextBytes } from '../base/limits.js';
-import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './items.js';
-import type { Key, Scalar } from './table.js';
+import { EngineError } from '../../base/errors.js';
+import { utf8Bytes } from '../../base/json.js';
+import { idempotencyKeyMaxBytes, failureTextBytes } from '../../base/limits.js';
+import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './keys.js';
+import type { Key, Scalar } from '../table.js';
 
 const KiB = 1024;
 
-/** Of a payload: so much of its stored form, sealed, is on the item itself; a larger one is in chunks, and only a reference to them. */
+/** Room for a payload: so much of its stored form, sealed, is on the item itself; a larger one is in chunks, and only a reference to them. */
 interface PayloadRoom {
   readonly inlineBytes: number;
 }
-/** Of a text: its length in UTF-8. What is validated before keeps it. */
+/** Room for a text, in bytes of UTF-8. Validation before the write keeps to it. */
 interface TextRoom {
   readonly maxBytes: number;
 }
@@ -60,7 +60,7 @@ export const itemLimits = {
     parentWaitId: word,
     previousRunId: id,
     nextRunId: id,
-    /** As JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
+    /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
     tags: text(20 * KiB),
     inboxCount: number,
     dueSeq: number,
@@ -172,7 +172,7 @@ export type ItemKind = keyof typeof itemLimits;
 
 const rooms: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
 
-/** Which kind of item is at a key. */
+/** Returns the kind of the item at a key. */
 export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('run#')) {
     if (sk === headSk) return 'head';

@@ -1,13 +1,13 @@
-import type { ServerHealth } from '../history/server-health.js';
-import { healthy } from '../history/server-health.js';
-import type { EpochMs } from '../base/time.js';
-import type { Condition, Item, Key, Table, Update, WriteResult } from './table.js';
-
-const itemExists: Condition = { kind: 'itemExists' };
-const notAfter = (attribute: string, value: EpochMs): Condition => ({ kind: 'absentOrAtMost', attribute, value });
+import { defined } from '../../base/defined.js';
+import type { ServerHealth } from '../../history/server-health.js';
+import { healthy } from '../../history/server-health.js';
+import type { EpochMs } from '../../base/time.js';
+import { fewerRequestsThan, holderIs, isOpen, itemExists, minuteBefore, minuteIs } from '../conditions.js';
+import { notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter, notTakenAfter } from '../conditions.js';
+import type { Item, Key, Table, Update, WriteResult } from '../table.js';
 
 /**
- * What the workers tell each other of the remote servers: one item for each server of which anything is known, and where
+ * Word among the workers of how the remote servers stand: one item for each server of which anything is known, and where
  * limits are configured one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
@@ -29,7 +29,7 @@ export class ServerStates {
     if ((seen.failedAtMs ?? 0) <= atMs - streakMs) {
       const first = await this.#note(server, {
         set: { failures: 1, failedAtMs: atMs },
-        conditions: [notAfter('failedAtMs', atMs - streakMs)],
+        conditions: [notFailedAfter(atMs - streakMs)],
       });
       if (first.ok) return toHealth(first.item);
     }
@@ -49,7 +49,7 @@ export class ServerStates {
       set: { openUntilMs: untilMs, failedAtMs: atMs },
       increment: { trips: 1 },
       remove: ['probeUntilMs'],
-      conditions: [notAfter('openUntilMs', atMs)],
+      conditions: [notOpenAfter(atMs)],
     });
   }
 
@@ -60,11 +60,7 @@ export class ServerStates {
   ): Promise<boolean> {
     const result = await this.#note(server, {
       set: { probeUntilMs: untilMs },
-      conditions: [
-        { kind: 'present', attribute: 'openUntilMs' },
-        notAfter('openUntilMs', atMs),
-        notAfter('probeUntilMs', atMs),
-      ],
+      conditions: [isOpen, notOpenAfter(atMs), notProbedAfter(atMs)],
     });
     return result.ok;
   }
@@ -78,12 +74,12 @@ export class ServerStates {
     });
   }
 
-  /** It answers starts at once, or no longer does. */
+  /** Notes that the server answers starts at once, or no longer does. */
   async notePrompt(server: string, isPrompt: boolean): Promise<void> {
-    await this.#note(server, {
-      ...(isPrompt ? { set: { prompt: 1 } } : { remove: ['prompt'] }),
-      conditions: isPrompt ? [] : [itemExists],
-    });
+    await this.#note(
+      server,
+      isPrompt ? { set: { prompt: 1 }, conditions: [] } : { remove: ['prompt'], conditions: [itemExists] },
+    );
   }
 
   /** How the server is spoken to, as its client put it down. */
@@ -99,7 +95,7 @@ export class ServerStates {
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
     return this.#noted(server, {
       set: { holdUntilMs: untilMs },
-      conditions: [notAfter('holdUntilMs', untilMs)],
+      conditions: [notHeldAfter(untilMs)],
     });
   }
 
@@ -114,7 +110,7 @@ export class ServerStates {
     return toHealth(result.ok ? result.item : result.old);
   }
 
-  /** One of the requests of this minute. False: there is none left. */
+  /** Takes one of the requests of this minute. False: there is none left. */
   async takePermit(
     server: string,
     { atMs, perMinute }: { readonly atMs: EpochMs; readonly perMinute: number },
@@ -125,17 +121,14 @@ export class ServerStates {
       kind: 'update',
       key,
       increment: { requests: 1 },
-      conditions: [
-        { kind: 'equals', attribute: 'minute', value: minute },
-        { kind: 'absentOrAtMost', attribute: 'requests', value: perMinute - 1 },
-      ],
+      conditions: [minuteIs(minute), fewerRequestsThan(perMinute)],
     });
     if (counted.ok) return true;
     const first = await this.#table.write({
       kind: 'update',
       key,
       set: { minute, requests: 1 },
-      conditions: [{ kind: 'absentOrAtMost', attribute: 'minute', value: minute - 1 }],
+      conditions: [minuteBefore(minute)],
     });
     if (first.ok) return true;
     // Another worker may have begun the minute between the two, and there is room in it.
@@ -158,7 +151,7 @@ export class ServerStates {
         kind: 'update',
         key,
         set: { holder, untilMs },
-        conditions: [notAfter('untilMs', atMs)],
+        conditions: [notTakenAfter(atMs)],
       });
       if (result.ok) return number;
     }
@@ -170,7 +163,7 @@ export class ServerStates {
       kind: 'update',
       key: slotKey(server, number),
       remove: ['untilMs'],
-      conditions: [{ kind: 'equals', attribute: 'holder', value: holder }],
+      conditions: [holderIs(holder)],
     });
   }
 }
@@ -185,12 +178,19 @@ const slotKey = (server: string, number: number): Key => ({
 
 function toHealth(item: Item | undefined): ServerHealth {
   if (item === undefined) return healthy;
-  const times = ['failedAtMs', 'openUntilMs', 'probeUntilMs', 'holdUntilMs'] as const;
-  const known: Partial<Record<(typeof times)[number], EpochMs>> = {};
-  for (const name of times) {
+  const timeIn = (name: string): EpochMs | undefined => {
     const value = item[name];
-    if (typeof value === 'number') known[name] = value;
-  }
-  const isPrompt = item['prompt'] === undefined ? {} : { isPrompt: true as const };
-  return { failures: Number(item['failures'] ?? 0), trips: Number(item['trips'] ?? 0), ...known, ...isPrompt };
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    failures: Number(item['failures'] ?? 0),
+    trips: Number(item['trips'] ?? 0),
+    ...defined({
+      failedAtMs: timeIn('failedAtMs'),
+      openUntilMs: timeIn('openUntilMs'),
+      probeUntilMs: timeIn('probeUntilMs'),
+      holdUntilMs: timeIn('holdUntilMs'),
+      isPrompt: item['prompt'] === undefined ? undefined : true,
+    }),
+  };
 }

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { EngineError } from '../base/errors.js';
-import { type JsonValue, utf8Bytes } from '../base/json.js';
-import { payloadGzipFromBytes, payloadInflatedMaxBytes } from '../base/limits.js';
+import { EngineError } from '../../base/errors.js';
+import { type JsonValue, utf8Bytes } from '../../base/json.js';
+import { payloadGzipFromBytes, payloadInflatedMaxBytes } from '../../base/limits.js';
 
 // Stored words: format version 1, then how the JSON text is packed.
 const plain = '1j:';

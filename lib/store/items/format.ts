@@ -1,5 +1,5 @@
-import { EngineError } from '../base/errors.js';
-import type { Condition, Item, Write } from './table.js';
+import { EngineError } from '../../base/errors.js';
+import type { Condition, Item, Write } from '../table.js';
 
 /**
  * The newest form of items that this version reads. An item says its form with the attribute `format`; without it the
@@ -8,7 +8,7 @@ import type { Condition, Item, Write } from './table.js';
  */
 export const itemFormat = 2;
 
-/** Of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
+/** The form of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
 export const headWithConditions = 2;
 
 export const formAttribute = 'format';

@@ -1,0 +1,71 @@
+// The conditions of the protocol, each with its name and written once, as data; a `Table` only obeys them. Which of them a
+// write has is said beside that write, in `parts`.
+
+import type { EpochMs } from '../base/time.js';
+import type { RunStatus } from '../history/records.js';
+import type { Condition, Scalar } from './table.js';
+
+const present = (attribute: string): Condition => ({ kind: 'present', attribute });
+const absent = (attribute: string): Condition => ({ kind: 'absent', attribute });
+const equals = (attribute: string, value: Scalar): Condition => ({ kind: 'equals', attribute, value });
+const absentOrAtMost = (attribute: string, value: number): Condition => ({ kind: 'absentOrAtMost', attribute, value });
+
+// Any item.
+export const itemExists: Condition = { kind: 'itemExists' };
+export const itemAbsent: Condition = { kind: 'itemAbsent' };
+export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAtMs);
+
+// The head of a run.
+export const statusIs = (status: RunStatus): Condition => equals('status', status);
+export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
+export const hasEnded: Condition = present('endedAtMs');
+/** The marker on the head was not computed from a newer commit. */
+export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
+export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);
+export const noBlockSince = (blocks: number): Condition => absentOrAtMost('blocks', blocks);
+
+// Tokens.
+export const notSettled: Condition = absent('settledAtMs');
+export const isSettled: Condition = present('settledAtMs');
+export const noHandle: Condition = absent('handle');
+export const hasHandle: Condition = present('handle');
+export const noForm: Condition = absent('form');
+export const attemptIs = (attempt: number): Condition => equals('attempt', attempt);
+export const writerIs = (writerId: string): Condition => equals('writerId', writerId);
+export const hasDeadline: Condition = present('deadlineAtMs');
+export const deadlineIs = (deadlineAtMs: EpochMs): Condition => equals('deadlineAtMs', deadlineAtMs);
+/** The deadline, if there is one, has not passed. */
+export const notOverdue = (atMs: EpochMs): Condition => ({
+  kind: 'absentOrAbove',
+  attribute: 'deadlineAtMs',
+  value: atMs,
+});
+
+// Starts that a worker makes.
+export const workerAttemptIs = (attempt: number): Condition => equals('startAttempt', attempt);
+export const workerClaimIs = (claim: string): Condition => equals('startClaim', claim);
+export const nothingCame: Condition = absent('startCame');
+
+// Questions of remote servers.
+export const notTakenBeyond = (recorded: number): Condition => absentOrAtMost('questionsTaken', recorded);
+export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('questionsRound', round - 1);
+
+// Ids of callers, and schedules.
+export const generationIs = (generation: number): Condition => equals('generation', generation);
+export const neverSaved: Condition = absent('revision');
+export const revisionIs = (revision: number): Condition => equals('revision', revision);
+
+// Servers.
+export const isOpen: Condition = present('openUntilMs');
+export const notOpenAfter = (atMs: EpochMs): Condition => absentOrAtMost('openUntilMs', atMs);
+export const notProbedAfter = (atMs: EpochMs): Condition => absentOrAtMost('probeUntilMs', atMs);
+export const notFailedAfter = (atMs: EpochMs): Condition => absentOrAtMost('failedAtMs', atMs);
+export const notHeldAfter = (atMs: EpochMs): Condition => absentOrAtMost('holdUntilMs', atMs);
+export const notTakenAfter = (atMs: EpochMs): Condition => absentOrAtMost('untilMs', atMs);
+export const holderIs = (holder: string): Condition => equals('holder', holder);
+export const minuteIs = (minute: number): Condition => equals('minute', minute);
+export const minuteBefore = (minute: number): Condition => absentOrAtMost('minute', minute - 1);
+export const fewerRequestsThan = (count: number): Condition => absentOrAtMost('requests', count - 1);
+
+// The due index.
+export const fewerShardsThan = (shards: number): Condition => absentOrAtMost('shards', shards - 1);

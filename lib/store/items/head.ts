@@ -1,0 +1,88 @@
+import type { StoredError } from '../../base/errors.js';
+import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary } from '../../history/records.js';
+import type { Item } from '../table.js';
+import { count, fields, group, json, named, number, optional, payload, text, word } from './fields.js';
+import { formAttribute, headWithConditions } from './format.js';
+import { marker, runListing } from './indexes.js';
+import { headKey, runIdOf } from './keys.js';
+
+const parent = fields<ParentWait>({
+  runId: named('parentRunId', text),
+  waitId: named('parentWaitId', text),
+});
+
+const failedTurns = fields<FailedTurns>({
+  count: named('failedTurns', number),
+  cause: named('failedTurnCause', text),
+  atMs: named('failedTurnAtMs', number),
+});
+
+export const headFields = fields<Omit<RunHead, 'runId'>>({
+  workflow: text,
+  version: text,
+  status: word<RunStatus>(),
+  input: optional(payload()),
+  seed: text,
+  createdAtMs: number,
+  endedAtMs: optional(number),
+  key: optional(text),
+  sentDigest: optional(text),
+  afterRunId: optional(text),
+  inputError: optional(payload<StoredError>()),
+  deadlineAtMs: optional(number),
+  startAtMs: optional(number),
+  parent: optional(group(parent)),
+  previousRunId: optional(text),
+  nextRunId: optional(text),
+  laterRunId: optional(text),
+  tags: optional(json<Readonly<Record<string, string>>>()),
+  inboxCount: number,
+  dueSeq: number,
+  blocks: count,
+  publishedSeq: optional(number),
+  dueAtMs: optional(number),
+  blocked: optional(payload<StoredError>()),
+  failedTurns: optional(group(failedTurns)),
+});
+
+export function headItem(head: RunHead, writerId: string): Item {
+  const { runId, ...fieldsOfHead } = head;
+  return {
+    ...headKey(runId),
+    writerId,
+    ...headFields.write(fieldsOfHead),
+    ...formOf(head),
+    ...marker(runId, head.dueAtMs),
+    ...runListing(head, head.status),
+  };
+}
+
+function formOf({ afterRunId, inputError }: RunHead): Record<string, number> {
+  const hasConditions = afterRunId !== undefined || inputError !== undefined;
+  return hasConditions ? { [formAttribute]: headWithConditions } : {};
+}
+
+/** How often a run was blocked. */
+export const blocksOf = (head: Item): number => count.read(head, 'blocks');
+
+export const toHead = (item: Item): RunHead => ({ runId: runIdOf(item), ...headFields.read(item) });
+
+const glanceFields = headFields.only(
+  ...(['workflow', 'status', 'inboxCount', 'nextRunId', 'deadlineAtMs', 'dueAtMs', 'dueSeq', 'failedTurns'] as const),
+);
+export const glanceAttributes = glanceFields.attributes;
+export const toGlance = (item: Item): RunGlance => ({ runId: runIdOf(item), ...glanceFields.read(item) });
+
+const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags');
+/** A row of the list of runs. */
+export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
+
+/** Attributes that a turn which ends well takes off the head. */
+export const troubleAttributes = headFields.names('blocked', 'failedTurns');
+
+/** Attributes that are read of a head whose payloads cannot be. */
+export const plainHeadAttributes = headFields.names(
+  ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs'] as const),
+  ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
+  ...(['publishedSeq', 'dueAtMs'] as const),
+);

@@ -1,0 +1,62 @@
+import { EngineError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import type { InboxRecord, InboxRequest } from '../../history/records.js';
+import type { Item } from '../table.js';
+import { type Fields, fields, number, optional, payload, text } from './fields.js';
+import { marker } from './indexes.js';
+import { inboxIdOf, inboxKey, runIdOf } from './keys.js';
+
+const sentFields = fields<Pick<InboxRecord, 'atMs' | 'sentDigest' | 'position' | 'order' | 'dueAtMs'>>({
+  atMs: number,
+  sentDigest: optional(text),
+  position: optional(number),
+  order: optional(number),
+  dueAtMs: optional(number),
+});
+
+interface RequestParts {
+  readonly reason?: string;
+  readonly name: string;
+  readonly payload?: JsonValue;
+}
+const requestFields = fields<RequestParts>({ name: text, reason: optional(text), payload: optional(payload()) });
+
+/** The parts of a request that each kind has. */
+const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<RequestParts>>, 'read' | 'write'>>> = {
+  cancel: requestFields.only('reason'),
+  terminate: requestFields.only('reason'),
+  pause: requestFields.only(),
+  resume: requestFields.only(),
+  retryNow: requestFields.only(),
+  signal: requestFields.only('name', 'payload'),
+};
+const isInboxKind = (kind: string): kind is InboxRequest['kind'] => Object.hasOwn(partsOf, kind);
+
+export function inboxItem(record: InboxRecord): Item {
+  const { runId, inboxId, kind, atMs, sentDigest, position, order, dueAtMs, ...parts } = record;
+  return {
+    ...inboxKey(runId, inboxId),
+    kind,
+    ...partsOf[kind].write(parts),
+    ...sentFields.write({ atMs, sentDigest, position, order }),
+    ...marker(runId, dueAtMs),
+  };
+}
+
+export function toInbox(item: Item): InboxRecord {
+  return { runId: runIdOf(item), inboxId: inboxIdOf(item), ...sentFields.read(item), ...requestOf(item) };
+}
+
+function requestOf(item: Item): InboxRequest {
+  const kind = text.read(item, 'kind');
+  // Passed over, a request of a newer version would count as done.
+  if (!isInboxKind(kind))
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `item ${item.pk} ${item.sk}: this version knows no such request`);
+  return { kind, ...partsOf[kind].read(item) } as InboxRequest;
+}
+
+/** Attributes that are read of a request whose payloads cannot be. */
+export const plainInboxAttributes = [
+  ...['kind', ...requestFields.names('reason', 'name')],
+  ...sentFields.names('atMs', 'position', 'order', 'dueAtMs'),
+];

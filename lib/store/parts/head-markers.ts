@@ -1,0 +1,85 @@
+import type { StoredError } from '../../base/errors.js';
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { FailedTurns } from '../../history/records.js';
+import { dueStill, hasEnded, itemExists, markerNotNewerThan, noBlockSince, notPublishedBeyond } from '../conditions.js';
+import { blocksOf, headFields, troubleAttributes } from '../items/head.js';
+import { marker, markerAttributes } from '../items/indexes.js';
+import { headKey } from '../items/keys.js';
+import type { Table, Update, WriteResult } from '../table.js';
+import { clearMarker } from './clear-marker.js';
+
+/** A marker of the head, computed from commit `seq`. `dueAtMs` undefined: none. */
+interface HeadMarker {
+  readonly seq: number;
+  readonly dueAtMs: EpochMs | undefined;
+  /** Up to which commit lifecycle events have been published, where some have. */
+  readonly publishedSeq?: number | undefined;
+}
+
+/** When the head of a run must next be looked at, what holds the run up, and how far it has been published. */
+export class HeadMarkers {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /**
+   * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's stands. Clears `blocked`.
+   * False, and nothing is changed, when the run has been blocked since its head was read with `blocks`: whoever blocked
+   * it may have seen what this turn has not, and has left no other marker for it.
+   */
+  async set(
+    runId: RunId,
+    { seq, dueAtMs, blocks, publishedSeq }: HeadMarker & { readonly blocks: number },
+  ): Promise<boolean> {
+    const result = await this.#update(runId, {
+      set: { ...headFields.write({ dueSeq: seq, publishedSeq }), ...marker(runId, dueAtMs) },
+      remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
+      conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
+    });
+    return result.ok || result.old === undefined || blocksOf(result.old) <= blocks;
+  }
+
+  /** Says on the head why the run cannot go on, and when to try again. False: a newer commit's marker stands. */
+  async block(
+    runId: RunId,
+    { seq, dueAtMs, publishedSeq, blocked }: HeadMarker & { readonly dueAtMs: EpochMs; readonly blocked: StoredError },
+  ): Promise<boolean> {
+    const result = await this.#update(runId, {
+      set: { ...headFields.write({ dueSeq: seq, blocked, publishedSeq }), ...marker(runId, dueAtMs) },
+      increment: { blocks: 1 },
+      conditions: [itemExists, markerNotNewerThan(seq)],
+    });
+    return result.ok;
+  }
+
+  /** Notes that a turn of a run has thrown, and how often in a row it was in this way. */
+  async noteFailedTurn(runId: RunId, failedTurns: FailedTurns): Promise<void> {
+    await this.#update(runId, { set: headFields.write({ failedTurns }), conditions: [itemExists] });
+  }
+
+  /** Removes the marker of a run that has ended, if it is the one that was read. */
+  async clear(runId: RunId, seenDueAtMs: EpochMs, publishedSeq?: number): Promise<void> {
+    const conditions = [hasEnded, dueStill(seenDueAtMs)];
+    await clearMarker(this.#table, headKey(runId), conditions, headFields.write({ publishedSeq }));
+  }
+
+  /** Has the sweep come back to a run that has ended, for the end effects that are left. */
+  async markEnded(runId: RunId, dueAtMs: EpochMs): Promise<void> {
+    await this.#update(runId, { set: marker(runId, dueAtMs), conditions: [hasEnded] });
+  }
+
+  /** Says up to which commit lifecycle events have been published, where no marker is moved. */
+  async setPublished(runId: RunId, publishedSeq: number): Promise<void> {
+    await this.#update(runId, {
+      set: headFields.write({ publishedSeq }),
+      conditions: [itemExists, notPublishedBeyond(publishedSeq)],
+    });
+  }
+
+  async #update(runId: RunId, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
+    return this.#table.write({ kind: 'update', key: headKey(runId), ...update });
+  }
+}

@@ -1,0 +1,60 @@
+import type { RunId } from '../../base/ids.js';
+import type { InboxRecord, RunGlance, RunHead } from '../../history/records.js';
+import { itemAbsent, itemExists } from '../conditions.js';
+import { glanceAttributes, headFields, headItem, toGlance, toHead } from '../items/head.js';
+import { inboxItem } from '../items/inbox.js';
+import { headKey } from '../items/keys.js';
+import type { Table } from '../table.js';
+
+/** The heads of runs, but for their markers: how a run comes to be, and what its head says. */
+export class Heads {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** Puts the head if absent: the run exists from then on. `created: false` gives the head that was there. */
+  async create(head: RunHead, writerId: string): Promise<{ readonly created: boolean; readonly head: RunHead }> {
+    const result = await this.#table.write({
+      kind: 'put',
+      item: headItem(head, writerId),
+      conditions: [itemAbsent],
+    });
+    if (result.ok) return { created: true, head };
+    if (result.old === undefined) throw new Error('the store refused a put of an absent item');
+    return { created: result.old['writerId'] === writerId, head: toHead(result.old) };
+  }
+
+  /** Puts the head and a first signal, both or neither. `created: false`: nothing was written; `head` is the one that was there. */
+  async createWithSignal(
+    head: RunHead,
+    writerId: string,
+    signal: InboxRecord,
+  ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
+      { kind: 'put', item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] },
+    ]);
+    if (result.ok) return { created: true, head };
+    const old = result.refused[0]?.old;
+    return { created: old?.['writerId'] === writerId, head: old === undefined ? undefined : toHead(old) };
+  }
+
+  async read(runId: RunId): Promise<RunHead | undefined> {
+    const item = await this.#table.get(headKey(runId));
+    return item === undefined ? undefined : toHead(item);
+  }
+
+  /** Reads what the head says without its payloads. */
+  async glance(runId: RunId): Promise<RunGlance | undefined> {
+    const item = await this.#table.get(headKey(runId), glanceAttributes);
+    return item === undefined ? undefined : toGlance(item);
+  }
+
+  /** Notes on the head of a continued run that its chain has come to `laterRunId`. */
+  async noteLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
+    const set = headFields.write({ laterRunId });
+    await this.#table.write({ kind: 'update', key: headKey(runId), set, conditions: [itemExists] });
+  }
+}

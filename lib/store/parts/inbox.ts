@@ -1,0 +1,80 @@
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { InboxRecord } from '../../history/records.js';
+import { dueStill, itemAbsent, itemExists, statusIs } from '../conditions.js';
+import { inboxItem, plainInboxAttributes, toInbox } from '../items/inbox.js';
+import { headKey, inboxKey, inboxPrefix, partitionOf } from '../items/keys.js';
+import type { Item, Table } from '../table.js';
+import { clearMarker } from './clear-marker.js';
+
+/** The requests to runs: what somebody outside asks for, and a turn acts on. */
+export class Inbox {
+  readonly #table: Table;
+  /** Requests that this process has sent to inboxes. */
+  #sentCount = 0;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /**
+   * Accepts a request if the run is running; one that is known already stays accepted and changes nothing. Its `position` is
+   * the count of requests that its sender has read on the head before: a transaction tells nobody which number it was given.
+   */
+  async put(record: InboxRecord): Promise<'accepted' | 'known' | 'reused' | 'run_not_found' | 'run_ended'> {
+    const result = await this.#table.transact([
+      {
+        kind: 'update',
+        key: headKey(record.runId),
+        increment: { inboxCount: 1 },
+        conditions: [itemExists, statusIs('running')],
+      },
+      { kind: 'put', item: inboxItem({ ...record, order: ++this.#sentCount }), conditions: [itemAbsent] },
+    ]);
+    if (result.ok) return 'accepted';
+    const [head, inbox] = result.refused;
+    if (inbox !== undefined) return knownAs(inbox.old, record);
+    if (head?.old === undefined) return 'run_not_found';
+    return (await this.known(record)) ?? 'run_ended';
+  }
+
+  /** Whether a request of that id is there; `reused`: it has sent something else. */
+  async known(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
+    const known = await this.#table.get(inboxKey(record.runId, record.inboxId), ['kind', 'sentDigest']);
+    return known === undefined ? undefined : knownAs(known, record);
+  }
+
+  /** Puts a request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
+  async seed(record: InboxRecord): Promise<void> {
+    await this.#table.write({ kind: 'put', item: inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
+  }
+
+  async has(runId: RunId, inboxId: string): Promise<boolean> {
+    return (await this.#table.get(inboxKey(runId, inboxId), ['kind'])) !== undefined;
+  }
+
+  async readAll(runId: RunId): Promise<readonly InboxRecord[]> {
+    return (await this.#table.queryPartition(partitionOf(runId), inboxPrefix)).map(toInbox);
+  }
+
+  /** Requests of a run, without what they hold, in the order of their ids. */
+  async readKinds(runId: RunId): Promise<readonly InboxRecord[]> {
+    const found = await this.#table.queryPartition(partitionOf(runId), inboxPrefix, undefined, plainInboxAttributes);
+    return found.map(toInbox);
+  }
+
+  async clearMarker(runId: RunId, inboxId: string, seenDueAtMs: EpochMs): Promise<void> {
+    await clearMarker(this.#table, inboxKey(runId, inboxId), [dueStill(seenDueAtMs)]);
+  }
+}
+
+/** A request that is there already. Items of before say nothing of what was sent. */
+function knownAs(old: Item | undefined, { sentDigest }: InboxRecord): 'known' | 'reused' {
+  const known = old?.['sentDigest'];
+  return known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused';
+}
+
+function withoutMarker(record: InboxRecord): InboxRecord {
+  const { dueAtMs, ...rest } = record;
+  return dueAtMs === undefined ? record : rest;
+}

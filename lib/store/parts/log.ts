@@ -1,0 +1,97 @@
+import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RunOutcome } from '../../history/event.js';
+import type { RunPosition } from '../../history/records.js';
+import { inboxCountIs, itemAbsent, itemExists, statusIs } from '../conditions.js';
+import { commitItem, type NewCommit } from '../items/commit.js';
+import { headFields, troubleAttributes } from '../items/head.js';
+import { marker, runListing } from '../items/indexes.js';
+import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
+import type { Item, Table, Update } from '../table.js';
+
+/** The state that the head must still have for a commit that fixes the outcome: nothing was accepted that this turn has not seen. */
+export type HeadAsSeen = { readonly status: 'running'; readonly inboxCount: number } | { readonly status: 'ending' };
+
+/** The commits of runs. Only a turn writes them; a put if absent is the compare-and-swap of the run. */
+export class Log {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** Appends to the log if nobody else has written commit `seq`. False: another turn was first. */
+  async commit(runId: RunId, commit: NewCommit): Promise<boolean> {
+    const result = await this.#table.write({ kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] });
+    return result.ok || wroteIt(result.old, commit);
+  }
+
+  /**
+   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. The run that
+   * it goes on as is named from here on: what is sent to this one is for that one.
+   */
+  async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number, outcome: RunOutcome): Promise<boolean> {
+    return this.#commitWithHead(runId, commit, {
+      set: headFields.write({ status: 'ending', dueSeq: commit.seq, nextRunId: nextRunIn(outcome) }),
+      conditions: [itemExists, statusIs('running'), inboxCountIs(inboxCount)],
+    });
+  }
+
+  /**
+   * Appends the terminal commit and gives the head its final status. `markAtMs` keeps the head in the due index until
+   * the end effects are done; leave it out only when another marker of the run still stands.
+   */
+  async commitEnd(
+    run: RunPosition,
+    commit: NewCommit,
+    end: {
+      readonly outcome: RunOutcome;
+      readonly endedAtMs: EpochMs;
+      readonly seen: HeadAsSeen;
+      readonly markAtMs?: EpochMs;
+    },
+  ): Promise<boolean> {
+    const { outcome, endedAtMs, seen } = end;
+    return this.#commitWithHead(run.runId, commit, {
+      set: {
+        ...headFields.write({
+          status: outcome.status,
+          nextRunId: nextRunIn(outcome),
+          endedAtMs,
+          dueSeq: commit.seq,
+        }),
+        ...runListing(run, outcome.status),
+        ...marker(run.runId, end.markAtMs),
+      },
+      remove: troubleAttributes,
+      conditions: [
+        itemExists,
+        statusIs(seen.status),
+        ...(seen.status === 'running' ? [inboxCountIs(seen.inboxCount)] : []),
+      ],
+    });
+  }
+
+  async #commitWithHead(runId: RunId, commit: NewCommit, head: Omit<Update, 'kind' | 'key'>): Promise<boolean> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
+      { kind: 'update', key: headKey(runId), ...head },
+    ]);
+    return result.ok || wroteIt(result.refused[0]?.old, commit);
+  }
+
+  /** Number of the last commit, whether it can be read or not. */
+  async readLastSeq(runId: RunId): Promise<number> {
+    const found = await this.#table.queryPartition(partitionOf(runId), commitPrefix, undefined, []);
+    return found.length;
+  }
+}
+
+/** The refused item is our own: the acknowledgement was lost and the SDK sent the same bytes again. */
+function wroteIt(old: Item | undefined, commit: NewCommit): boolean {
+  return old?.['writerId'] === commit.writerId;
+}
+
+function nextRunIn(outcome: RunOutcome): RunId | undefined {
+  return outcome.status === 'continued' ? outcome.nextRunId : undefined;
+}

@@ -1,0 +1,39 @@
+import type { RunHead, RunName } from '../../history/records.js';
+import { generationIs, itemAbsent } from '../conditions.js';
+import { headItem } from '../items/head.js';
+import { runNameKey } from '../items/keys.js';
+import { runNameFields, toRunName } from '../items/run-name.js';
+import type { Table } from '../table.js';
+
+/** The ids that callers give to runs, each of which points to one run at a time. */
+export class Names {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** The run that an id points to. */
+  async read(nameKey: string): Promise<RunName | undefined> {
+    const item = await this.#table.get(runNameKey(nameKey));
+    return item === undefined ? undefined : toRunName(item);
+  }
+
+  /** Puts the head and points the id to it from now on, both or neither. False: the id was pointed elsewhere meanwhile. */
+  async createRun(
+    head: RunHead,
+    writerId: string,
+    name: { readonly nameKey: string; readonly generation: number },
+  ): Promise<boolean> {
+    const result = await this.#table.transact([
+      { kind: 'put', item: headItem(head, writerId), conditions: [itemAbsent] },
+      {
+        kind: 'update',
+        key: runNameKey(name.nameKey),
+        set: runNameFields.write({ runId: head.runId, generation: name.generation + 1 }),
+        conditions: [name.generation === 0 ? itemAbsent : generationIs(name.generation)],
+      },
+    ]);
+    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+  }
+}

@@ -1,0 +1,53 @@
+import { defined } from '../../base/defined.js';
+import type { RunId, WaitId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
+import type { TokenRecord } from '../../history/records.js';
+import { dueStill, notSettled } from '../conditions.js';
+import { noSightings, tokenFields } from '../items/token.js';
+import type { Table } from '../table.js';
+import { updateToken } from './update-token.js';
+
+/** The reads of remote tasks: each is claimed before it is made, and records what it taught within its claim. */
+export class Polls {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** Moves the due instant of a token ahead of a read, if it is still the one that was read and there is no settlement. */
+  async claim(
+    runId: RunId,
+    waitId: WaitId,
+    claim: { readonly seenDueAtMs: EpochMs; readonly dueAtMs: EpochMs },
+  ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord | undefined }> {
+    const { ok, token } = await updateToken(this.#table, runId, waitId, {
+      set: tokenFields.write({ dueAtMs: claim.dueAtMs }),
+      conditions: [notSettled, dueStill(claim.seenDueAtMs)],
+    });
+    return { claimed: ok, token };
+  }
+
+  /** Records what a read taught, within the claim: a changed hint or time to live, a failing read, sightings or their end. */
+  async record(
+    runId: RunId,
+    waitId: WaitId,
+    poll: {
+      readonly claimedDueAtMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+      readonly pollErrors: number;
+      readonly pollHintMs?: number;
+      readonly ttlMs?: number;
+      /** Left out: there are none, or no longer. */
+      readonly sightings?: TokenRecord['sightings'];
+    },
+  ): Promise<boolean> {
+    const { claimedDueAtMs, ...learned } = poll;
+    const { ok } = await updateToken(this.#table, runId, waitId, {
+      set: tokenFields.write(learned),
+      ...defined({ remove: poll.sightings === undefined ? noSightings : undefined }),
+      conditions: [notSettled, dueStill(claimedDueAtMs)],
+    });
+    return ok;
+  }
+}

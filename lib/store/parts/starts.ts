@@ -1,0 +1,75 @@
+import { defined } from '../../base/defined.js';
+import type { RunId, WaitId } from '../../base/ids.js';
+import { startRoundsMax } from '../../base/limits.js';
+import type { EpochMs } from '../../base/time.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
+import type { TokenQuestions, TokenRecord } from '../../history/records.js';
+import { attemptIs, itemExists, noHandle, notSettled } from '../conditions.js';
+import { marker } from '../items/indexes.js';
+import { questionAttributes, tokenFields, workerStartFields, workerStartLeft } from '../items/token.js';
+import type { Table } from '../table.js';
+import { updateToken } from './update-token.js';
+
+/** Number of the recording of questions that come with the handle: greater than that of any round before it. */
+const afterAllRounds = startRoundsMax + 1;
+
+/** The starts of remote tasks, attempt by attempt, to the handle that is the record of one. */
+export class Starts {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /**
+   * Claims start attempt `attempt` if the item stands at the one before, without settlement and handle. `workerDueAtMs`: a
+   * worker makes the call, and somebody looks then whether it does.
+   */
+  async claim(
+    runId: RunId,
+    waitId: WaitId,
+    claim: { readonly attempt: number; readonly writerId: string; readonly workerDueAtMs?: EpochMs },
+  ): Promise<{ readonly claimed: boolean; readonly token: TokenRecord | undefined }> {
+    const { attempt, writerId, workerDueAtMs } = claim;
+    const isHandedOver = workerDueAtMs !== undefined;
+    const { ok, token } = await updateToken(this.#table, runId, waitId, {
+      set: {
+        ...tokenFields.write({ attempt, writerId }),
+        ...workerStartFields.write({ attempt: isHandedOver ? attempt : undefined }),
+        ...marker(runId, workerDueAtMs),
+      },
+      ...defined({ remove: isHandedOver ? workerStartLeft : undefined }),
+      conditions: [itemExists, notSettled, noHandle, attemptIs(attempt - 1)],
+    });
+    return { claimed: ok, token };
+  }
+
+  /**
+   * Stores the handle, which is the record of the start, if there is no settlement. `onlyWithoutHandle` is for a task that
+   * was looked for: one that a reply to the start named meanwhile is the better known.
+   */
+  async storeHandle(
+    runId: RunId,
+    waitId: WaitId,
+    started: {
+      readonly handle: RemoteTaskHandle;
+      readonly startedAtMs: EpochMs;
+      readonly dueAtMs: EpochMs;
+      readonly pollHintMs?: number;
+      /** The task asks already. */
+      readonly questions?: Pick<TokenQuestions, 'list'>;
+      readonly onlyWithoutHandle?: boolean;
+    },
+  ): Promise<{ readonly stored: boolean; readonly token: TokenRecord | undefined }> {
+    const { handle, startedAtMs, dueAtMs, pollHintMs, questions } = started;
+    const { ok, token } = await updateToken(this.#table, runId, waitId, {
+      set: {
+        ...tokenFields.write({ handle, startedAtMs, pollHintMs }),
+        ...questionAttributes(questions, afterAllRounds),
+        ...marker(runId, dueAtMs),
+      },
+      conditions: [itemExists, notSettled, ...(started.onlyWithoutHandle === true ? [noHandle] : [])],
+    });
+    return { stored: ok, token };
+  }
+}

@@ -1,0 +1,31 @@
+import type { RunStore } from '../../lib/store/run-store.js';
+
+/** The store with each of its parts led through `wrap`; what the workers know of the servers is left as it is. */
+export function withParts(store: RunStore, wrap: <Part extends object>(part: Part, name: string) => Part): RunStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const part: unknown = Reflect.get(target, name, target);
+      const isPart = typeof part === 'object' && part !== null && name !== 'servers';
+      return isPart ? wrap(part, String(name)) : part;
+    },
+  });
+}
+
+/**
+ * A store whose methods the handler gives, as that of a Proxy does: by their part and name, as in `tokens.put`. `target` has
+ * those of `store`, each bound to its part.
+ */
+export function storeProxy(
+  store: RunStore,
+  handler: { readonly get: (target: object, name: string) => unknown },
+): RunStore {
+  return withParts(store, (part, partName) => {
+    const bound = new Proxy(part, {
+      get(_, name) {
+        const method: unknown = Reflect.get(part, String(name).slice(partName.length + 1), part);
+        return typeof method === 'function' ? (method.bind(part) as unknown) : method;
+      },
+    });
+    return new Proxy(part, { get: (_, name) => handler.get(bound, `${partName}.${String(name)}`) });
+  });
+}
