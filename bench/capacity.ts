@@ -60,14 +60,24 @@ export class CapacityMeter {
     );
   }
 
-  /** The store with each of its methods known by name to the requests that it makes. */
+  /** The store with each method of its parts known by name to the requests that it makes. */
   name(store: RunStore): RunStore {
     return new Proxy(store, {
-      get: (target, property) => {
-        const value: unknown = Reflect.get(target, property, target);
+      get: (target, name) => {
+        const part: unknown = Reflect.get(target, name, target);
+        const isPart = typeof part === 'object' && part !== null && name !== 'servers';
+        return isPart ? this.#namePart(String(name), part) : part;
+      },
+    });
+  }
+
+  #namePart<Part extends object>(partName: string, part: Part): Part {
+    return new Proxy(part, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]): unknown =>
-          this.#method.run(String(property), () => value.apply(target, args) as unknown);
+          this.#method.run(`${partName}.${String(name)}`, () => value.apply(target, args) as unknown);
       },
     });
   }

@@ -80,7 +80,7 @@ function differenceFigures(
 
 /** The write that settles, and the one that takes its marker away when a turn has taken it in. */
 function settlementFigures({ writesByMethod }: RunCost): readonly Figure[] {
-  const writes = ['settle', 'clearTokenMarker'].map((method) => {
+  const writes = ['tokens.settle', 'tokens.clearMarker'].map((method) => {
     const usage = writesByMethod[method];
     if (usage === undefined) throw new Error(`the run has made no ${method}`);
     return usage;

@@ -140,7 +140,7 @@ class Driver {
   }
 
   async expectCompleted(): Promise<void> {
-    const status = (await this.#deps.store.readHead(this.#runId))?.status;
+    const status = (await this.#deps.store.heads.read(this.#runId))?.status;
     if (status !== 'completed') throw new Error(`the run is ${status ?? 'gone'}`);
   }
 }

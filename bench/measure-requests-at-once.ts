@@ -39,7 +39,7 @@ export async function signalsAtOnce(count: number): Promise<AtOnce> {
   const deps: Deps = { ...app.deps, store: new RunStore(new SealedTable(table)), warmRuns: new WarmRuns() };
   const startMs = clock.nowMs();
   const work = (async () => {
-    await deps.store.createRun(await newHead(deps, { workflow: 'untilSignal', runId }), 'w');
+    await deps.store.heads.create(await newHead(deps, { workflow: 'untilSignal', runId }), 'w');
     await turn(deps);
     const sinceMs = clock.nowMs();
     const before = table.attempts;
@@ -66,7 +66,7 @@ export async function signalsAtOnce(count: number): Promise<AtOnce> {
       p50Ms: percentile(took, 0.5),
       p99Ms: percentile(took, 0.99),
       endedAfterMs,
-      takenIn: (await deps.store.readInbox(runId)).length - 1,
+      takenIn: (await deps.store.inbox.readAll(runId)).length - 1,
     };
   })();
   let isDone = false;
@@ -91,7 +91,7 @@ export async function wakesLeftOver(count: number): Promise<{ readonly reads: nu
   const app = createTestApp(defineApp({ workflows: [untilSignal] }));
   const table = new CountingTable(new MemoryTable());
   const deps: Deps = { ...app.deps, store: new RunStore(new SealedTable(table)), warmRuns: new WarmRuns() };
-  await deps.store.createRun(await newHead(deps, { workflow: 'untilSignal', runId }), 'w');
+  await deps.store.heads.create(await newHead(deps, { workflow: 'untilSignal', runId }), 'w');
   for (let n = 0; n < count; n++) await signalRun(deps, runId, { name: n === 0 ? 'last' : 'other', key: String(n) });
   const limits = { remainingMs: () => 60_000 };
   await runTurn(deps, { runId }, limits);

@@ -65,7 +65,7 @@ export async function costOfRun(
   if (run.polls === 0) await settle(engine, runId, String(run.steps));
   await engine.runDry(runId);
   const cost = meter.take();
-  const head = await engine.deps.store.readHead(runId);
+  const head = await engine.deps.store.heads.read(runId);
   if (head?.status !== 'completed') throw new Error(`the run is ${head?.status ?? 'gone'}`);
   return {
     ...cost,

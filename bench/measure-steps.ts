@@ -64,7 +64,7 @@ function directDeps(table: Table): Deps {
 
 async function expectCompleted(deps: Deps, runIds: readonly string[]): Promise<void> {
   for (const runId of runIds) {
-    const status = (await deps.store.readHead(runId))?.status;
+    const status = (await deps.store.heads.read(runId))?.status;
     if (status !== 'completed') throw new Error(`a run is ${status ?? 'gone'}`);
   }
 }

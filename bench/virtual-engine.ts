@@ -92,7 +92,7 @@ export class VirtualEngine {
   /** The first sweep that finds something; the others would cost time here and change nothing. */
   async #usefulSweepAtMs(runId: RunId): Promise<EpochMs> {
     const { store } = this.#sweepDeps;
-    const { rows } = await store.listDue(dueShardOf(runId, store.dueShards), Number.MAX_SAFE_INTEGER, 1);
+    const { rows } = await store.lists.due(dueShardOf(runId, store.dueShards), Number.MAX_SAFE_INTEGER, 1);
     const idleMs = Math.max(0, (rows[0]?.dueAtMs ?? Infinity) - sweepIntervalMs - this.#nextSweepAtMs);
     return this.#nextSweepAtMs + Math.ceil(idleMs / sweepIntervalMs) * sweepIntervalMs;
   }

@@ -55,7 +55,9 @@ function settlementOf({ writesByMethod, reads, turnInvocations }: RunCost): Usag
     return unitsOf(usage) / calls;
   };
   const writeUnits =
-    units('settle', 1) + units('commit', writesByMethod['commit']?.requests ?? 1) + units('clearTokenMarker', 1);
+    units('tokens.settle', 1) +
+    units('log.commit', writesByMethod['log.commit']?.requests ?? 1) +
+    units('tokens.clearMarker', 1);
   const turn: Usage = { turns: 1, fifoRequests: requestsPerMessage, readUnits: unitsOf(reads) / turnInvocations };
   return plus(request, turn, { writeUnits });
 }

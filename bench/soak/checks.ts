@@ -160,22 +160,22 @@ export async function leftInDatabase(endpoint: string, crashesAtMs: readonly num
     const store = new RunStore(new SealedTable(table, undefined));
     const problems: string[] = [];
     let forLater = 0;
-    const shards = await store.readDueShards();
+    const shards = await store.lists.readDueShards();
     for (let shard = 0; shard < shards; shard++) {
-      const { rows } = await store.listDue(shard, Number.MAX_SAFE_INTEGER, pageSize);
+      const { rows } = await store.lists.due(shard, Number.MAX_SAFE_INTEGER, pageSize);
       for (const { kind, runId, dueAtMs } of rows) {
-        const head = await store.readHead(runId);
+        const head = await store.heads.read(runId);
         const endedAtMs = head?.endedAtMs ?? Infinity;
         const isCut = crashesAtMs.some((atMs) => endedAtMs <= atMs && endedAtMs > atMs - cutMaxMs);
         if (kind === 'run' && isCut && dueAtMs > Date.now() + laterMs) forLater++;
         else problems.push(`a marker of run ${runId} (${kind}), due ${new Date(dueAtMs).toISOString()}`);
       }
     }
-    const orphans = await store.listOrphans(pageSize);
+    const orphans = await store.lists.orphans(pageSize);
     problems.push(
       ...orphans.rows.map(({ runId, waitId }) => `an orphaned remote task of run ${runId}, wait ${waitId}`),
     );
-    const inputs = await store.listInputs(pageSize);
+    const inputs = await store.lists.inputs(pageSize);
     problems.push(...inputs.rows.map(({ runId }) => `a question of run ${runId}`));
     return { problems, forLater };
   } finally {

@@ -15,7 +15,7 @@ const linksPerNote = 16;
 
 /** The chain of a run. Undefined when there is no such run. */
 export async function chainOf(deps: Deps, runId: RunId): Promise<Chain | undefined> {
-  const head = await deps.store.readHead(runId);
+  const head = await deps.store.heads.read(runId);
   return head === undefined ? undefined : chainFrom(deps, head);
 }
 
@@ -24,7 +24,7 @@ export async function chainFrom(deps: Deps, first: RunHead): Promise<Chain> {
   let head = first;
   for (let links = 1; head.status === 'continued'; links++) {
     const nextRunId = head.laterRunId ?? head.nextRunId;
-    const next = nextRunId === undefined ? undefined : await deps.store.readHead(nextRunId);
+    const next = nextRunId === undefined ? undefined : await deps.store.heads.read(nextRunId);
     // The run before it makes it as the last thing that it does.
     if (next === undefined) return { head, isUnderWay: true };
     head = next;
@@ -35,10 +35,10 @@ export async function chainFrom(deps: Deps, first: RunHead): Promise<Chain> {
 
 /** Everything of a run; of one that has gone on as others, of the last of them. Undefined when there is no such run. */
 export async function readLastRun(deps: Deps, runId: RunId): Promise<RunRecords | undefined> {
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  const records = isRunId(runId) ? await deps.store.runs.read(runId) : undefined;
   if (records?.head.status !== 'continued') return records;
   const { head } = await chainFrom(deps, records.head);
-  return head.runId === runId ? records : deps.store.readRun(head.runId);
+  return head.runId === runId ? records : deps.store.runs.read(head.runId);
 }
 
 function isUnderWay({ status }: Pick<RunHead, 'status'>): boolean {
@@ -48,7 +48,7 @@ function isUnderWay({ status }: Pick<RunHead, 'status'>): boolean {
 /** A help for the next one who comes here, and nothing else. */
 async function note(deps: Deps, runId: RunId, laterRunId: RunId): Promise<void> {
   try {
-    await deps.store.noteLaterRun(runId, laterRunId);
+    await deps.store.heads.noteLaterRun(runId, laterRunId);
   } catch (error) {
     deps.log.info('short cut of a chain not noted', { runId, error });
   }

@@ -5,7 +5,7 @@ import type { Deps } from './deps.js';
 
 /** Everything of a run. @throws EngineError `RUN_NOT_FOUND` */
 export async function loadRun(deps: Deps, runId: RunId): Promise<RunRecords> {
-  const records = isRunId(runId) ? await deps.store.readRun(runId) : undefined;
+  const records = isRunId(runId) ? await deps.store.runs.read(runId) : undefined;
   if (records === undefined) throw runNotFound();
   return records;
 }

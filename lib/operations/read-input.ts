@@ -7,7 +7,7 @@ import type { Deps } from './deps.js';
 export async function readInput(deps: Deps, inputId: string): Promise<TokenRecord> {
   const [runId = '', waitId = '', ...rest] = inputId.split('.');
   const isId = rest.length === 0 && isRunId(runId) && isWaitId(waitId);
-  const token = isId ? await deps.store.readToken(runId, waitId) : undefined;
+  const token = isId ? await deps.store.tokens.read(runId, waitId) : undefined;
   if (token?.form === undefined) throw inputNotFound();
   return token;
 }

@@ -27,10 +27,10 @@ export async function settleInTime(
   deps: Deps,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
   settlement: Settlement,
-  guard: { readonly onlyWithoutHandle?: boolean; readonly onlyWithoutForm?: boolean } = {},
+  unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {
-    const { settled, token } = await deps.store.settle(runId, waitId, settlement, { ...guard, onlyInTime: true });
+    const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, { kind: 'inTime', unless });
     if (settled || !isOverdue(token, settlement.atMs)) return { settled, timedOut: false, token };
     const late = await timeOut(deps, token, settlement.atMs);
     // A heartbeat of another process may have moved the deadline since: then there is time.
@@ -43,7 +43,10 @@ export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs):
   const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
   const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
-  const { settled, token } = await deps.store.settle(runId, waitId, settlement, { onlyIfDeadlineIs: deadlineAtMs });
+  const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, {
+    kind: 'deadlineIs',
+    deadlineAtMs,
+  });
   return { timedOut: settled, token };
 }
 

@@ -123,7 +123,7 @@ export class EngineLoop {
 
   async #isUnwantedUnderWay(): Promise<boolean> {
     for (const { runId, waitId } of this.#attempts.values())
-      if ((await this.#deps.store.readToken(runId, waitId))?.settlement !== undefined) return true;
+      if ((await this.#deps.store.tokens.read(runId, waitId))?.settlement !== undefined) return true;
     return false;
   }
 
@@ -142,9 +142,9 @@ export class EngineLoop {
       this.#deps.app.schedules.map((schedule) => isScheduleWaiting(this.#deps, schedule)),
     );
     if (waiting.some(Boolean)) return this.#lastSweepAtMs + sweepIntervalMs;
-    const dueShards = await this.#deps.store.readDueShards();
+    const dueShards = await this.#deps.store.lists.readDueShards();
     const pages = await Promise.all(
-      Array.from({ length: dueShards }, (_, shard) => this.#deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 1)),
+      Array.from({ length: dueShards }, (_, shard) => this.#deps.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 1)),
     );
     const ticks = await Promise.all(
       this.#deps.app.schedules.map((schedule) => schedule.nextAfterMs(this.#lastSweepAtMs)),

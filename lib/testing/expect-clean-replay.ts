@@ -8,7 +8,7 @@ import { replayRecords } from '../operations/replay-run.js';
  * @throws Error
  */
 export async function expectCleanReplay(deps: Deps, runId: RunId, mayDrop: boolean): Promise<void> {
-  const records = await deps.store.readRun(runId);
+  const records = await deps.store.runs.read(runId);
   if (records === undefined) return;
   const { status, dropped } = await replayRecords(deps, records);
   if (status.kind === 'blocked') throw new Error(`the history does not replay: ${status.error.message}`);

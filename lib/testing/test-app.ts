@@ -102,7 +102,7 @@ export class TestApp {
       if (run.endedAtMs !== undefined && run.outcome !== undefined) {
         const mayDrop = options.allowDropped === true || run.outcome.status === 'failed';
         const { nextRunId } = run;
-        const isThere = nextRunId !== undefined && (await this.deps.store.readHead(nextRunId)) !== undefined;
+        const isThere = nextRunId !== undefined && (await this.deps.store.heads.read(nextRunId)) !== undefined;
         if (options.follow === false || nextRunId === undefined || isThere) {
           if (options.replay !== false) await expectCleanReplay(this.deps, current, mayDrop);
           if (options.follow === false || nextRunId === undefined) return run.outcome;

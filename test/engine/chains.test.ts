@@ -51,7 +51,7 @@ async function goneOn(app: TestApp, runId: string): Promise<readonly [string, st
 async function underWay(app: TestApp, runIds: readonly string[]): Promise<readonly string[]> {
   const begun = await Promise.all(
     runIds.map(async (runId) => {
-      const records = await app.deps.store.readRun(runId);
+      const records = await app.deps.store.runs.read(runId);
       const isOpen = records?.head.status === 'running' || records?.head.status === 'ending';
       return isOpen && records.commits.length > 0;
     }),
@@ -99,11 +99,11 @@ describe('F11 an id whose run has gone on as others', () => {
     const { runId } = await start();
     await app.settleDown();
     const { store } = app.deps;
-    const createRun = store.createRun.bind(store);
-    store.createRun = async () => Promise.reject(new Error('died'));
+    const createRun = store.heads.create.bind(store.heads);
+    store.heads.create = async () => Promise.reject(new Error('died'));
     await app.signal(runId, 'next');
     await app.settleDown().catch(() => undefined);
-    store.createRun = createRun;
+    store.heads.create = createRun;
     expect((await app.show(runId)).status).toBe('continued');
     await expect(start({ whenRunning: 'fail' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
     expect(await start()).toEqual({ runId, deduplicated: true });
@@ -128,8 +128,8 @@ describe('F11 an id whose run has gone on as others', () => {
     }
     const { store } = app.deps;
     let reads = 0;
-    const readHead = store.readHead.bind(store);
-    store.readHead = async (id) => {
+    const readHead = store.heads.read.bind(store.heads);
+    store.heads.read = async (id) => {
       reads++;
       return readHead(id);
     };
@@ -212,8 +212,8 @@ describe('F13 a start that replaces the run of its id', () => {
     const looks: number[] = [];
     const { store, clock } = app.deps;
     const beganAtMs = clock.nowMs();
-    const setHeadMarker = store.setHeadMarker.bind(store);
-    store.setHeadMarker = async (runId, marker) => {
+    const setHeadMarker = store.headMarkers.set.bind(store.headMarkers);
+    store.headMarkers.set = async (runId, marker) => {
       if (runId === next) looks.push(((marker.dueAtMs ?? 0) - beganAtMs) / 1_000);
       return setHeadMarker(runId, marker);
     };
@@ -248,10 +248,10 @@ describe('F13 a start that replaces the run of its id', () => {
     const old = await start();
     await app.settleDown();
     const { store } = app.deps;
-    const putInbox = store.putInbox.bind(store);
-    store.putInbox = async () => Promise.reject(new Error('died'));
+    const putInbox = store.inbox.put.bind(store.inbox);
+    store.inbox.put = async () => Promise.reject(new Error('died'));
     const next = await start({ whenRunning: 'terminate' });
-    store.putInbox = putInbox;
+    store.inbox.put = putInbox;
     await app.pass({ seconds: 5 });
     expect((await app.show(old.runId)).status).toBe('terminated');
     expect(await underWay(app, [old.runId, next.runId])).toEqual([next.runId]);
@@ -262,15 +262,15 @@ describe('F13 a start that replaces the run of its id', () => {
     const old = await start();
     await app.settleDown();
     const { store } = app.deps;
-    const putInbox = store.putInbox.bind(store);
-    store.putInbox = async (record) => {
+    const putInbox = store.inbox.put.bind(store.inbox);
+    store.inbox.put = async (record) => {
       if (record.kind === 'terminate') throw new Error('died');
       return putInbox(record);
     };
     await app.signal(old.runId, 'next');
     const next = await start({ whenRunning: 'terminate' });
     await app.settleDown();
-    store.putInbox = putInbox;
+    store.inbox.put = putInbox;
     const { nextRunId = '' } = await app.show(old.runId);
     expect(await underWay(app, [old.runId, nextRunId, next.runId])).toEqual([nextRunId]);
     await app.pass({ seconds: 10 });
@@ -299,7 +299,7 @@ describe('F13 a start that replaces the run of its id', () => {
   it('is an item that a version which would begin at once does not read', async () => {
     const { app, old, next } = await replaced();
     const formOf = async (runId: string): Promise<unknown> => {
-      const head = await app.deps.store.readHead(runId);
+      const head = await app.deps.store.heads.read(runId);
       return head === undefined ? undefined : headItem(head, 'writer')['format'];
     };
     expect([await formOf(old), await formOf(next)]).toEqual([undefined, 2]);
@@ -330,11 +330,11 @@ describe('F14 a run that has gone on as others', () => {
     const { runId } = await start();
     await app.settleDown();
     const { store } = app.deps;
-    const createRun = store.createRun.bind(store);
-    store.createRun = async () => Promise.reject(new Error('died'));
+    const createRun = store.heads.create.bind(store.heads);
+    store.heads.create = async () => Promise.reject(new Error('died'));
     await app.signal(runId, 'next');
     await app.settleDown().catch(() => undefined);
-    store.createRun = createRun;
+    store.heads.create = createRun;
     expect(await awaitOutcome(app.deps, runId, 0)).toBeUndefined();
   });
 

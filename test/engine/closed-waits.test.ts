@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 async function stateOf({ store }: Deps, runId: string): Promise<RunState> {
-  return foldHistory((await store.readRun(runId))?.commits ?? []);
+  return foldHistory((await store.runs.read(runId))?.commits ?? []);
 }
 
 /** A race that its step wins over a wait for a signal, a timer and a slow step. */

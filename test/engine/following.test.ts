@@ -138,15 +138,15 @@ describe('following a run (GB-07, S2-20)', () => {
     await app.settleDown();
     const { nextAfter } = await followRun(app.deps, runId, {});
     const { store } = app.deps;
-    const readRunAfter = store.readRunAfter.bind(store);
+    const readRunAfter = store.runs.readAfter.bind(store.runs);
     let isLate = true;
-    store.readRunAfter = async (...given) => {
+    store.runs.readAfter = async (...given) => {
       const before = await readRunAfter(...given);
       if (!isLate || before === undefined) return before;
       isLate = false;
       await app.signal(runId, 'go', 'now');
       await app.settleDown();
-      return { ...before, head: (await store.readHead(runId)) ?? before.head };
+      return { ...before, head: (await store.heads.read(runId)) ?? before.head };
     };
     const next = followRun(app.deps, runId, { after: nextAfter, waitMs: 20_000 });
     await app.pass({ seconds: 2 });

@@ -12,8 +12,9 @@ import { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { ReceivedMessage } from '../../lib/queue/memory-queue.js';
 import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { startMs, type Started } from './support.js';
+import { storeProxy } from '../support/store-proxy.js';
 
-/** A call of the store, by the name of its method. */
+/** A call of the store, by the name of its method, as in `tokens.put`. */
 export interface StoreCall {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -23,12 +24,12 @@ export interface StoreCall {
 
 /** `deps` with a store that turns away the calls that `refuses` names, as one that is throttled does. */
 export function throttled(deps: Deps, refuses: (call: StoreCall) => boolean): Deps {
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown =>
-        refuses({ method: String(name), args, atS: (deps.clock.nowMs() - startMs) / 1_000 })
+        refuses({ method: name, args, atS: (deps.clock.nowMs() - startMs) / 1_000 })
           ? Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'))
           : Reflect.apply(value, target, args);
     },
@@ -38,7 +39,7 @@ export function throttled(deps: Deps, refuses: (call: StoreCall) => boolean): De
 
 /** Types of the events that a call of `commit`, or of one with an end, would write. */
 export function eventsOf({ method, args }: StoreCall): readonly string[] {
-  if (!method.startsWith('commit')) return [];
+  if (!method.startsWith('log.commit')) return [];
   return (args[1] as { events: readonly { type: string }[] }).events.map(({ type }) => type);
 }
 

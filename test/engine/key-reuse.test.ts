@@ -82,8 +82,8 @@ describe('F24 a start with a known key', () => {
 
   it('of a run of before, which has no digest, is found as ever', async () => {
     const { app, start } = anApp();
-    const createRun = app.deps.store.createRun.bind(app.deps.store);
-    app.deps.store.createRun = async ({ sentDigest: _, ...head }, writerId) => createRun(head, writerId);
+    const createRun = app.deps.store.heads.create.bind(app.deps.store.heads);
+    app.deps.store.heads.create = async ({ sentDigest: _, ...head }, writerId) => createRun(head, writerId);
     const { runId } = await start();
     expect(await start({ input: { n: 2 } })).toEqual({ runId, deduplicated: true });
   });
@@ -97,7 +97,7 @@ describe('F24 a start with a signal', () => {
     const { app } = anApp();
     const { runId } = await startAndSignal(app, 1, 'a');
     await expect(startAndSignal(app, 2, 'b')).rejects.toMatchObject(reused);
-    expect(await app.deps.store.readInbox(runId)).toHaveLength(1);
+    expect(await app.deps.store.inbox.readAll(runId)).toHaveLength(1);
   });
 
   it('is refused to the one of two at once that has another input', async () => {
@@ -145,10 +145,10 @@ describe('F24 a request to a run under a known key', () => {
   it('that has come before items had digests is accepted as ever', async () => {
     const { app, start } = anApp();
     const { runId } = await start();
-    const putInbox = app.deps.store.putInbox.bind(app.deps.store);
-    app.deps.store.putInbox = async ({ sentDigest: _, ...record }) => putInbox(record);
+    const putInbox = app.deps.store.inbox.put.bind(app.deps.store.inbox);
+    app.deps.store.inbox.put = async ({ sentDigest: _, ...record }) => putInbox(record);
     expect(await signalRun(app.deps, runId, { name: 'paid', key: 's', payload: 1 })).toEqual({ accepted: true });
-    app.deps.store.putInbox = putInbox;
+    app.deps.store.inbox.put = putInbox;
     expect(await signalRun(app.deps, runId, { name: 'paid', key: 's', payload: 2 })).toEqual({ accepted: true });
   });
 
@@ -175,15 +175,15 @@ it('F24 a tick of a schedule is found whatever it has sent, after a deploy that 
     });
   const app = createTestApp(nightly(1));
   const { store } = app.deps;
-  const saveSchedule = store.saveSchedule.bind(store);
+  const saveSchedule = store.schedules.save.bind(store.schedules);
   // The process dies between the start and the word on it.
-  store.saveSchedule = async (name, state) => {
+  store.schedules.save = async (name, state) => {
     if (state.runId !== undefined) throw new Error('died');
     return saveSchedule(name, state);
   };
   await app.pass({ hours: 1, minutes: 1 });
-  store.saveSchedule = saveSchedule;
+  store.schedules.save = saveSchedule;
   app.deploy(nightly(2));
   await app.pass({ minutes: 5 });
-  expect((await store.readSchedule('nightly')).starting).toBeUndefined();
+  expect((await store.schedules.read('nightly')).starting).toBeUndefined();
 });

@@ -112,10 +112,7 @@ describe('lifecycle events', () => {
   it('tell of a task that lost a race while its run goes on', async () => {
     const { app, runId } = await toldOf(
       async (ctx) => {
-        await ctx.race([
-          (branch) => branch.callRemoteTask(exported),
-          (branch) => branch.sleep({ minutes: 1 }),
-        ]);
+        await ctx.race([(branch) => branch.callRemoteTask(exported), (branch) => branch.sleep({ minutes: 1 })]);
         await ctx.sleep({ days: 1 });
       },
       () => ({ never: true }),
@@ -191,7 +188,7 @@ describe('lifecycle events', () => {
     const flow = aFlow(async (ctx) => (await ctx.callRemoteTask(exported)).result);
     const without = await started(flow, { reports: mcp(() => ({ after: { hours: 1 } })) });
     await without.app.runToEnd(without.runId);
-    const records = await without.app.deps.store.readRun(without.runId);
+    const records = await without.app.deps.store.runs.read(without.runId);
     expect(records?.commits).toHaveLength(2);
     expect(records?.head).not.toHaveProperty('publishedSeq');
     expect(() => without.app.lifecycleEvents()).toThrow('bus: true');
@@ -233,7 +230,7 @@ describe('a run whose turns have little time left', () => {
     await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
     await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
     expect(typesOf(bus.events)).toEqual(['RunStarted']);
-    expect(await deps.store.readHead(runId)).toMatchObject({ publishedSeq: 1, dueAtMs: startMs });
+    expect(await deps.store.heads.read(runId)).toMatchObject({ publishedSeq: 1, dueAtMs: startMs });
   });
 
   it('lets a slow bus know when to give up', async () => {
@@ -264,6 +261,6 @@ describe('a run whose turns have little time left', () => {
     expect(await fanOutDue(deps)).toMatchObject({ wakes: 1, oldestDueAgeMs: 61_000 });
     await runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
     expect(typesOf(bus.events)).toEqual(['RunStarted']);
-    expect((await deps.store.readHead(runId))?.dueAtMs).toBe(startMs + 30 * 86_400_000);
+    expect((await deps.store.heads.read(runId))?.dueAtMs).toBe(startMs + 30 * 86_400_000);
   });
 });

@@ -37,8 +37,8 @@ describe('a list of runs', () => {
           const { app, runs } = await someRuns(kinds);
           // Pages of the index are smaller than what is asked for, as where a filter leaves most rows out.
           const { store } = app.deps;
-          const readPage = store.listRuns.bind(store);
-          store.listRuns = async (status, rows, before) => readPage(status, Math.min(rows, rowsMax), before);
+          const readPage = store.lists.runs.bind(store.lists);
+          store.lists.runs = async (status, rows, before) => readPage(status, Math.min(rows, rowsMax), before);
           const query: ListQuery = { limit, ...(isFiltered ? { tags: { team: 'blue' } } : {}) };
           const listed: string[] = [];
           let cursor: string | undefined;

@@ -31,7 +31,7 @@ async function asked(run: Started): Promise<void> {
   await runTurn({ ...run.app.deps, queues }, { runId: run.runId }, plenty);
 }
 
-const tokenOf = async ({ app, runId }: Started) => (await app.deps.store.readToken(runId, '1'))!;
+const tokenOf = async ({ app, runId }: Started) => (await app.deps.store.tokens.read(runId, '1'))!;
 
 /** A worker that gets a message for the due instant that the step has now; if another one died, when its lease has run out. */
 async function aWorker(run: Started, deps = run.app.deps, limits = plenty): Promise<LongStepResult> {
@@ -363,10 +363,10 @@ describe('a long step that nobody waits for any more', () => {
     await run.app.deps.drain();
     await requestStop(run.app.deps, { runId: run.runId, kind: 'terminate' });
     await run.app.settleDown();
-    const before = JSON.stringify(await run.app.deps.store.readRun(run.runId));
+    const before = JSON.stringify(await run.app.deps.store.runs.read(run.runId));
     finish();
     expect(await working).toBe('lost');
-    expect(JSON.stringify(await run.app.deps.store.readRun(run.runId))).toBe(before);
+    expect(JSON.stringify(await run.app.deps.store.runs.read(run.runId))).toBe(before);
   });
 
   it('can be settled by hand, and drops what its worker does', async () => {
@@ -489,9 +489,9 @@ describe('an attempt of a long step', () => {
 
   it('survives a store that fails while its result is stored', async () => {
     const run = await aLongStep(() => 'done');
-    const settle = run.app.deps.store.settle.bind(run.app.deps.store);
+    const settle = run.app.deps.store.tokens.settle.bind(run.app.deps.store.tokens);
     let failures = 0;
-    run.app.deps.store.settle = async (...args) => {
+    run.app.deps.store.tokens.settle = async (...args) => {
       if (++failures <= 3) throw new EngineError('STORE_UNAVAILABLE', 'throttled');
       return settle(...args);
     };

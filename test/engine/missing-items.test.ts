@@ -89,7 +89,7 @@ describe('a run of which an item is gone (F08)', () => {
     lose(pk, sk);
     const failure = await app.pass({ hours: 6 }).catch((error: unknown) => error);
     expect(failure).toBeUndefined();
-    expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({
+    expect((await app.deps.store.heads.read(runId))?.blocked).toMatchObject({
       code,
       message: expect.stringContaining(message) as unknown,
     });
@@ -116,7 +116,7 @@ describe('a run of which an item is gone (F08)', () => {
       await app.settleDown();
       table.lost.push(({ pk, sk }) => pk === `run#${runId}` && sk === 't#1');
       await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
-      expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
+      expect((await app.deps.store.heads.read(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
     },
   );
 
@@ -126,7 +126,7 @@ describe('a run of which an item is gone (F08)', () => {
     const deps = { ...app.deps, delay: async () => undefined };
     const failure = await runTurn(deps, { runId }, { remainingMs: () => 60_000 }).catch((error: unknown) => error);
     expect(failure).toBeUndefined();
-    expect((await app.deps.store.readHead(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
+    expect((await app.deps.store.heads.read(runId))?.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
   });
 
   it('F08 is not taken for a run without a head, which is left alone', async () => {

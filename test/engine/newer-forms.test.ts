@@ -82,7 +82,7 @@ describe('what a newer version has written', () => {
       const original = await item(sk);
       const changed = newer(original);
       await put(changed);
-      const commitsBefore = (await app.deps.store.readHead(runId).catch(() => undefined))?.dueSeq;
+      const commitsBefore = (await app.deps.store.heads.read(runId).catch(() => undefined))?.dueSeq;
       await app.pass({ hours: 12 });
 
       if (sk === 'a') {
@@ -91,8 +91,8 @@ describe('what a newer version has written', () => {
       } else {
         const { dueShard: __, dueAtMs: ___, ...stands } = changed;
         expect(await item(sk)).toMatchObject(stands);
-        expect((await app.deps.store.readHead(runId))!.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
-        expect((await app.deps.store.readHead(runId))!.dueSeq).toBe(commitsBefore);
+        expect((await app.deps.store.heads.read(runId))!.blocked).toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
+        expect((await app.deps.store.heads.read(runId))!.dueSeq).toBe(commitsBefore);
       }
       const other = await app.start(quick, null);
       app.deploy(anApp(quick));

@@ -141,7 +141,7 @@ describe('a run that ends while a worker waits for the answer to its start', () 
       await run.app.pass({ minutes: 30 });
       expect(reports.starts).toHaveLength(1);
       expect(reports.cancels).toBe(1);
-      expect((await run.app.deps.store.readHead(run.runId))?.dueAtMs).toBeUndefined();
+      expect((await run.app.deps.store.heads.read(run.runId))?.dueAtMs).toBeUndefined();
     });
   }
 });

@@ -149,10 +149,10 @@ describe('a process that is the only one of its table', () => {
     const { app, runId } = await started(flow, { reports });
     await app.settleDown();
     const { deps, clock } = app;
-    const { dueAtMs = 0 } = (await deps.store.readToken(runId, '1'))!;
+    const { dueAtMs = 0 } = (await deps.store.tokens.read(runId, '1'))!;
     clock.moveTo(dueAtMs);
     const claimedUntilMs = dueAtMs + 60_000;
-    await deps.store.claimPoll(runId, '1', { seenDueAtMs: dueAtMs, dueAtMs: claimedUntilMs });
+    await deps.store.polls.claim(runId, '1', { seenDueAtMs: dueAtMs, dueAtMs: claimedUntilMs });
     const sent: { readonly delayMs: number; readonly dueAtMs?: number | undefined }[] = [];
     const queues: typeof deps.queues = {
       ...deps.queues,

@@ -239,7 +239,7 @@ describe('a remote task that asks (GB-02)', () => {
     await run.app.pass({ hours: 5 });
     expect(server.readAtMs.length).toBeGreaterThan(100);
     expect((await eventTypes(run)).filter((type) => type === 'RemoteQuestionAsked')).toHaveLength(64);
-    expect((await run.app.deps.store.readToken(run.runId, '1'))?.questions).toMatchObject({ recorded: 64 });
+    expect((await run.app.deps.store.tokens.read(run.runId, '1'))?.questions).toMatchObject({ recorded: 64 });
   });
 
   it('is noted as taken in once, however often its run goes on while it is open', async () => {
@@ -249,9 +249,9 @@ describe('a remote task that asks (GB-02)', () => {
     });
     const run = await asking(flow, { asks: [approval] });
     const { store } = run.app.deps;
-    const takeQuestions = store.takeQuestions.bind(store);
+    const takeQuestions = store.questions.take.bind(store.questions);
     let notes = 0;
-    store.takeQuestions = async (...given) => {
+    store.questions.take = async (...given) => {
       notes++;
       await takeQuestions(...given);
     };

@@ -134,7 +134,7 @@ describe('a task that somebody else has started (GB-31)', () => {
     const run = await started(flow, { reports: having({ never: true }) });
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: message });
     expect(await eventTypes(run)).toEqual(['RunStarted', 'RunEnding', 'RunEnded']);
-    expect((await run.app.deps.store.readRun(run.runId))?.tokens).toEqual([]);
+    expect((await run.app.deps.store.runs.read(run.runId))?.tokens).toEqual([]);
   });
 
   it('takes an id of the longest length', async () => {
@@ -143,7 +143,7 @@ describe('a task that somebody else has started (GB-31)', () => {
     reports.begin(taskId, { never: true });
     const run = await started(attaching({ taskId }), { reports });
     await run.app.settleDown();
-    expect((await run.app.deps.store.readRun(run.runId))?.tokens[0]?.handle).toMatchObject({ taskId });
+    expect((await run.app.deps.store.runs.read(run.runId))?.tokens[0]?.handle).toMatchObject({ taskId });
   });
 
   it('is another call than one of another task: a changed id blocks the run (S0-124)', async () => {

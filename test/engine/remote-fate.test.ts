@@ -155,7 +155,7 @@ describe('a start without an answer, towards a server that can be asked for its 
     await app.pass({ minutes: 3 });
     expect((await app.show(runId)).status).toBe('cancelled');
     expect([reports.starts.length, reports.cancels]).toEqual([1, 1]);
-    expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await app.deps.store.tokens.read(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
   });
 
   it('is settled by nothing that the server may not find: its answer failing is no answer', async () => {
@@ -202,7 +202,7 @@ describe('a run that is cancelled while the fate of a start is unknown, towards 
     expect(reports.starts).toHaveLength(2);
     expect(new Set(reports.starts.map(({ key }) => key)).size).toBe(1);
     expect(reports.cancels).toBe(1);
-    expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await app.deps.store.tokens.read(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
   });
 
   it('starts nothing where every attempt is known to have been turned away', async () => {

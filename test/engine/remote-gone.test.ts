@@ -195,7 +195,7 @@ describe('a read that is refused, fails or is not for this task', () => {
   it('costs no write more when none fails: the item holds no count of sightings', async () => {
     const { app, runId } = await started(flow, { reports: new WatchedServer() });
     await app.pass({ hours: 1 });
-    const token = await app.deps.store.readToken(runId, '1');
+    const token = await app.deps.store.tokens.read(runId, '1');
     expect(token).not.toHaveProperty('sightings');
     expect(token).toMatchObject({ pollErrors: 0 });
   });

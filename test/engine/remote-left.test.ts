@@ -101,7 +101,7 @@ describe('a task whose wait ends first', () => {
     const run = await started(losing({}), { reports });
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed' });
     expect(reports.cancels).toBe(1);
-    expect(await run.app.deps.store.readToken(run.runId, '1')).toMatchObject({
+    expect(await run.app.deps.store.tokens.read(run.runId, '1')).toMatchObject({
       cancel: { kind: 'refused', atMs: startMs + 3_600_000 },
     });
     expect(await orphansOf(run)).toMatchObject([{ state: 'refused' }]);
@@ -139,11 +139,11 @@ describe('a task whose wait ends first', () => {
     for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
     // Another owner ends the run meanwhile.
     const { store } = run.app.deps;
-    await store.close(run.runId, '1', { writerId: 'w', atMs: startMs, outcome: 'run_ended' });
+    await store.tokens.close(run.runId, '1', { writerId: 'w', atMs: startMs, outcome: 'run_ended' });
     answer();
     await turn;
     // As the end effects of that owner do.
-    await store.clearTokenMarker(run.runId, '1', { dueAtMs: startMs, hasHandle: cancels === 0 });
+    await store.tokens.clearMarker(run.runId, '1', { dueAtMs: startMs, hasHandle: cancels === 0 });
     expect(reports.starts).toHaveLength(1);
     expect(reports.cancels).toBe(cancels);
     expect(await orphansOf(run)).toHaveLength(1 - cancels);
@@ -209,10 +209,10 @@ describe('a task that its server does not know yet', () => {
     await run.app.cancel(run.runId);
     await run.app.pass({ seconds: 10 });
     expect(reports.cancels).toBeGreaterThan(0);
-    expect(await run.app.deps.store.readToken(run.runId, '1')).not.toHaveProperty('cancel');
+    expect(await run.app.deps.store.tokens.read(run.runId, '1')).not.toHaveProperty('cancel');
     await run.app.pass({ minutes: 3 });
     expect(await isCancelled(reports)).toBe(true);
-    expect(await run.app.deps.store.readToken(run.runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
+    expect(await run.app.deps.store.tokens.read(run.runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
     expect(await orphansOf(run)).toEqual([]);
     const { cancels } = reports;
     await run.app.pass({ hours: 1 });
@@ -274,11 +274,11 @@ describe('a task that its server does not know yet', () => {
     for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
     // Another owner has ended the run long before this one, which was frozen, hears of its task.
     const close = { writerId: 'w', atMs: startMs - 600_000, outcome: 'run_ended' } as const;
-    await run.app.deps.store.close(run.runId, '1', close);
+    await run.app.deps.store.tokens.close(run.runId, '1', close);
     answer();
     await turn;
     expect(reports.cancels).toBe(1);
-    const token = (await run.app.deps.store.readToken(run.runId, '1'))!;
+    const token = (await run.app.deps.store.tokens.read(run.runId, '1'))!;
     expect(token.handle?.taskId).toBe('task-1');
     const unknown = { kind: 'gone', error: { code: 'REMOTE_UNREACHABLE', message: 'no' } } as const;
     reports.cancel = async () => unknown;
@@ -323,7 +323,7 @@ describe('an operator', () => {
     expect(await cancelRemoteTask(run.app.deps, run.runId, '1')).toEqual({ cancelled: true });
     expect(reports.cancels).toBe(1);
     expect(await orphansOf(run)).toEqual([]);
-    expect((await run.app.deps.store.listOrphans(10)).rows).toEqual([]);
+    expect((await run.app.deps.store.lists.orphans(10)).rows).toEqual([]);
   });
 
   it('is told when the server refuses, and the task stays on the list', async () => {

@@ -104,7 +104,7 @@ describe('a key of the author (GB-30)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'rows' });
     expect(await app.runToEnd(second)).toEqual({ status: 'completed', result: 'rows' });
     expect(reports.starts.map(({ key }) => key)).toEqual(['export/2026-10', 'export/2026-10']);
-    const [first, other] = await Promise.all([runId, second].map(async (id) => app.deps.store.readToken(id, '1')));
+    const [first, other] = await Promise.all([runId, second].map(async (id) => app.deps.store.tokens.read(id, '1')));
     expect(first?.handle?.taskId).toBe('task-1');
     expect(other?.handle?.taskId).toBe('task-1');
   });

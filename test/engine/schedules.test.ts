@@ -141,11 +141,11 @@ describe('a schedule (EN 22)', () => {
       await app.pass({ minutes: 19 });
       // The run of 00:15 ends at 00:20, and what it goes on as cannot be made before the tick of 00:30.
       const { store } = app.deps;
-      const createRun = store.createRun.bind(store);
-      store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+      const createRun = store.heads.create.bind(store.heads);
+      store.heads.create = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
       await expect(app.pass({ minutes: 2 })).rejects.toThrow('throttled');
       app.clock.moveTo(Date.UTC(2026, 0, 1, 0, 30));
-      store.createRun = createRun;
+      store.heads.create = createRun;
       expect(await withTimePassing(app, tickSchedules(app.deps))).toEqual({ started: 0 });
       const [first] = (await listRuns(app.deps, { limit: 1 })).runs;
       await runTurn(app.deps, { runId: first!.runId }, { remainingMs: () => 60_000 });
@@ -184,9 +184,9 @@ describe('a schedule (EN 22)', () => {
     const runId = first?.runId ?? '';
     app.clock.moveTo(app.clock.nowMs() + 6 * 60_000);
     const { store } = app.deps;
-    const readHead = store.readHead.bind(store);
+    const readHead = store.heads.read.bind(store.heads);
     let looks = 0;
-    store.readHead = async (id) => {
+    store.heads.read = async (id) => {
       if (++looks === 2) {
         await requestStop(app.deps, { runId, kind: 'terminate' });
         await runTurn(app.deps, { runId }, { remainingMs: () => 60_000 });
@@ -228,11 +228,11 @@ describe('a schedule (EN 22)', () => {
   it('starts a tick whose sweep died between its decision and the start, and once', async () => {
     const app = scheduled({ name: 'quarterly' });
     const { store } = app.deps;
-    const createRun = store.createRun.bind(store);
-    store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'gone'));
+    const createRun = store.heads.create.bind(store.heads);
+    store.heads.create = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'gone'));
     await app.pass({ minutes: 15 });
     expect(await runs(app)).toEqual([]);
-    store.createRun = createRun;
+    store.heads.create = createRun;
     await app.pass({ minutes: 3 });
     expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z completed']);
   });
@@ -240,10 +240,10 @@ describe('a schedule (EN 22)', () => {
   it('gives up a tick that cannot be started after its catch-up time, and goes on with the next', async () => {
     const app = scheduled({ name: 'quarterly', catchUp: { minutes: 5 } });
     const { store } = app.deps;
-    const createRun = store.createRun.bind(store);
-    store.createRun = async () => Promise.reject(new EngineError('INPUT_INVALID', 'no'));
+    const createRun = store.heads.create.bind(store.heads);
+    store.heads.create = async () => Promise.reject(new EngineError('INPUT_INVALID', 'no'));
     await app.pass({ minutes: 25 });
-    store.createRun = createRun;
+    store.heads.create = createRun;
     await app.pass({ minutes: 10 });
     expect(await runs(app)).toEqual(['2026-01-01T00:30:00.000Z completed']);
   });
@@ -251,10 +251,10 @@ describe('a schedule (EN 22)', () => {
   it('F86 keeps a tick that the table would not take, for however long', async () => {
     const app = scheduled({ name: 'hourly', every: { hours: 1 } });
     const { store } = app.deps;
-    const createRun = store.createRun.bind(store);
-    store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+    const createRun = store.heads.create.bind(store.heads);
+    store.heads.create = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
     await app.pass({ hours: 1, minutes: 30 });
-    store.createRun = createRun;
+    store.heads.create = createRun;
     await app.pass({ minutes: 5 });
     expect(await runs(app)).toEqual(['2026-01-01T01:00:00.000Z completed']);
   });
@@ -317,9 +317,9 @@ describe('a schedule (EN 22)', () => {
     await app.pass({ minutes: 14 });
     app.clock.moveTo(app.clock.nowMs() + 60_000);
     const { store } = app.deps;
-    const readSchedule = store.readSchedule.bind(store);
+    const readSchedule = store.schedules.read.bind(store.schedules);
     let isFirst = true;
-    store.readSchedule = async (name) => {
+    store.schedules.read = async (name) => {
       const state = await readSchedule(name);
       if (!isFirst) return state;
       isFirst = false;

@@ -99,7 +99,7 @@ describe('a read on a server that is left alone', () => {
     const readBefore = reports.reads;
     await app.pass({ seconds: 20 });
     expect(reports.reads).toBe(readBefore);
-    const tokens = await Promise.all(runIds.map((id) => app.deps.store.readToken(id, '1')));
+    const tokens = await Promise.all(runIds.map((id) => app.deps.store.tokens.read(id, '1')));
     expect(tokens.map((token) => token?.pollErrors ?? -1).every((errors) => errors <= 1)).toBe(true);
     reads.isBack = true;
     // Before the next sweep.

@@ -183,7 +183,7 @@ describe('a signal (EN-7)', () => {
       expect(await app.show(runId)).toMatchObject({ status: 'terminated', unreadSignals: names });
       // Nor does one of them bring the run back.
       const shards = await Promise.all(
-        Array.from({ length: 16 }, (_, shard) => app.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 10)),
+        Array.from({ length: 16 }, (_, shard) => app.deps.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 10)),
       );
       expect(shards.flatMap(({ rows }) => rows)).toEqual([]);
     },

@@ -56,9 +56,9 @@ describe('of two workers that read one task', () => {
     const run = await waiting();
     const [first, second] = [await begin(run), await begin(run)];
     expect(await second(completed('second'))).toBe('settled');
-    const settled = await run.app.deps.store.readToken(run.runId, '1');
+    const settled = await run.app.deps.store.tokens.read(run.runId, '1');
     expect(await first({ kind: 'working', state: 'working', pollAfterMs: 7_000 })).toBe('working');
-    expect(await run.app.deps.store.readToken(run.runId, '1')).toEqual(settled);
+    expect(await run.app.deps.store.tokens.read(run.runId, '1')).toEqual(settled);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'second' });
   });
 });

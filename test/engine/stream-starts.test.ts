@@ -206,7 +206,7 @@ async function played(
   const { runId } = await startRun(calm, { workflow: 'flow', input: null });
   const beganAtMs = clock.nowMs();
   let sweptAtMs = beganAtMs;
-  const isOver = async (): Promise<boolean> => (await calm.store.readHead(runId))?.endedAtMs !== undefined;
+  const isOver = async (): Promise<boolean> => (await calm.store.heads.read(runId))?.endedAtMs !== undefined;
   while (!(await isOver()) && clock.nowMs() < beganAtMs + giveUpMs) {
     const handled =
       (await handleOne(
@@ -227,7 +227,7 @@ async function played(
     sweptAtMs = clock.nowMs();
     await process((one) => fanOutDue(one));
   }
-  const commits = (await calm.store.readRun(runId))?.commits ?? [];
+  const commits = (await calm.store.runs.read(runId))?.commits ?? [];
   const ending = commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding');
   return { calls, outcome: ending?.outcome, tasks: agent.tasks.size };
 }

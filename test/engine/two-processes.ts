@@ -53,7 +53,7 @@ export class TwoProcesses {
   }
 
   async log(key = 'run'): Promise<readonly HistoryEvent[]> {
-    const records = await this.a.store.readRun(this.#id(key));
+    const records = await this.a.store.runs.read(this.#id(key));
     return (records?.commits ?? []).flatMap(({ events }) => events);
   }
 

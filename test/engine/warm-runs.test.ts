@@ -132,7 +132,7 @@ describe('a run that its process remembers', () => {
       await runTurn(scene.a, { runId }, { remainingMs: () => (asked++ < 2 ? turnTimeoutMs : 0) });
       items.push(scene.table.take().items);
     }
-    expect((await scene.a.store.readHead(runId))?.status).toBe('running');
+    expect((await scene.a.store.heads.read(runId))?.status).toBe('running');
     // The head alone each time.
     expect(items).toEqual([1, 1, 1]);
   });

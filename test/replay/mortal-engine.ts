@@ -190,12 +190,12 @@ export class MortalEngine {
   }
 
   async commits(runId: RunId): Promise<readonly Commit[]> {
-    return (await this.#deps.store.readRun(runId))?.commits ?? [];
+    return (await this.#deps.store.runs.read(runId))?.commits ?? [];
   }
 
   /** What the workflow's code makes of the recorded history. */
   async replay(runId: RunId): Promise<ExecutionStatus> {
-    const records = await this.#deps.store.readRun(runId);
+    const records = await this.#deps.store.runs.read(runId);
     if (records === undefined) throw new Error('the run is gone');
     return (await replayRecords(this.#deps, records)).status;
   }

@@ -41,7 +41,7 @@ async function record(program: Program, seed: number, cancelAfter: number | unde
     await act();
   }
   const outcome = await app.runToEnd(runId, { allowDropped: true });
-  const records = await app.deps.store.readRun(runId);
+  const records = await app.deps.store.runs.read(runId);
   if (records === undefined) throw new Error('the run is gone');
   expect(new Set(server.starts.map(({ key }) => key)).size).toBe(server.starts.length);
   return {

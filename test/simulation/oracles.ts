@@ -327,7 +327,7 @@ async function divergenceOf(world: World, app: App, runId: string): Promise<stri
 }
 
 export async function recordsOf(world: World, runId: string): Promise<RunRecords> {
-  const records = await new RunStore(world.table).readRun(runId);
+  const records = await new RunStore(world.table).runs.read(runId);
   if (records === undefined) throw new Error('the run is gone');
   return records;
 }

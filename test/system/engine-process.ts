@@ -145,7 +145,7 @@ async function handleMessages(engine: Engine): Promise<number> {
 
 /** The run has ended and nothing of it is left to do. */
 async function isOver({ store }: Engine): Promise<boolean> {
-  const records = await store.readRun(reportRunId);
+  const records = await store.runs.read(reportRunId);
   if (records === undefined || ['running', 'ending'].includes(records.head.status)) return false;
   return [records.head, ...records.tokens].every(({ dueAtMs }) => dueAtMs === undefined);
 }

@@ -121,9 +121,9 @@ async function runToEnd(protocol: Protocol, url: string, http: HttpClient): Prom
       await handleWork(deps, JSON.parse(body) as WorkMessage);
       work.deleteMessage(receiptHandle);
     }
-    const head = await deps.store.readHead(runId);
+    const head = await deps.store.heads.read(runId);
     if (head?.endedAtMs !== undefined) {
-      const { commits } = (await deps.store.readRun(runId))!;
+      const { commits } = (await deps.store.runs.read(runId))!;
       const ending = commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding');
       return ending?.type === 'RunEnding' ? ending.outcome : undefined;
     }

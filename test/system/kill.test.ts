@@ -116,7 +116,7 @@ describeWithDynoxide('an engine killed at any instant', () => {
         else if (code !== 0) throw new Error(`the engine ended with ${code}: ${stderr}`);
       }
       const operations = JSON.parse(printed) as string[];
-      const records = (await new RunStore(table).readRun(reportRunId))!;
+      const records = (await new RunStore(table).runs.read(reportRunId))!;
       return { killedAt, operations, requests: [...requests], records, stats: server.stats() };
     } finally {
       client.destroy();

@@ -45,7 +45,7 @@ describeWithDynoxide('a worker of a long step that is killed', () => {
       http: new GuardedHttpClient(),
     });
     const runId = tokens.keyedRunId('import', 'k');
-    const token = await deps.store.readToken(runId, '1');
+    const token = await deps.store.tokens.read(runId, '1');
     expect(token?.step).toMatchObject({ strikes: 1, failedAttempts: 0, progress: { row: 7 } });
     // The end of the lease.
     nowMs = token?.dueAtMs ?? 0;
@@ -54,7 +54,7 @@ describeWithDynoxide('a worker of a long step that is killed', () => {
     expect(await runLongStep(deps, JSON.parse(step!.body) as StepMessage, limits)).toBe('settled');
     const [turn] = deps.queues.turn.receive(1);
     await runTurn(deps, JSON.parse(turn!.body) as TurnMessage, limits);
-    const records = await deps.store.readRun(runId);
+    const records = await deps.store.runs.read(runId);
     expect(records?.commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding')).toMatchObject({
       outcome: { status: 'completed', result: { attempt: 1, progress: { row: 7 } } },
     });

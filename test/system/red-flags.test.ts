@@ -51,7 +51,7 @@ describe('red flag (S2-25)', () => {
     expect(server.received.length).toBeGreaterThan(5);
     const [start] = server.received;
     expect(start?.body.params).toMatchObject({ configuration: { returnImmediately: true } });
-    expect((await deps.store.readHead(runId))?.status).toBe('running');
+    expect((await deps.store.heads.read(runId))?.status).toBe('running');
   });
 
   it('input-required as failure: a question is answered and the same task goes on', async () => {
@@ -144,7 +144,7 @@ describe('red flag (S2-25)', () => {
     }
 
     expect((await app.show(runId)).status).toBe('running');
-    expect((await app.deps.store.readToken(runId, '1'))?.settlement).toBeUndefined();
+    expect((await app.deps.store.tokens.read(runId, '1'))?.settlement).toBeUndefined();
     expect(await app.settle(token, 'paid')).toBe(true);
   });
 });

@@ -324,7 +324,7 @@ describe('K7: of a whole run', () => {
     await cli('servers');
     await cli('list');
     const store = new RunStore(table);
-    const records = await Promise.all(runIds.map((runId) => store.readRun(runId)));
+    const records = await Promise.all(runIds.map((runId) => store.runs.read(runId)));
     const all = [...lines, ...printed, JSON.stringify([...table.items()]), JSON.stringify(records)];
     expect([refusing, failing, unwell].map(({ received }) => received.length > 0)).toEqual([true, true, true]);
     expect(JSON.stringify(records)).toContain('[redacted]');

@@ -159,7 +159,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
   }
 
   async function settlementOf(runId: string): Promise<Settlement> {
-    const { settlement } = (await depsAt(startMs).store.readToken(runId, waitId))!;
+    const { settlement } = (await depsAt(startMs).store.tokens.read(runId, waitId))!;
     return settlement!;
   }
 
@@ -168,7 +168,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
     const settlement = await settlementOf(runId);
     await turnAt(deadlineMs + minuteMs, runId);
     for (let replay = 1; replay <= 3; replay++) {
-      const records = (await depsAt(deadlineMs).store.readRun(runId))!;
+      const records = (await depsAt(deadlineMs).store.runs.read(runId))!;
       const events = records.commits.flatMap((commit) => commit.events);
       expect(events.filter(({ type }) => type === 'TokenSettled')).toHaveLength(1);
       expect(events.find(({ type }) => type === 'RunEnding')).toMatchObject({ outcome });
@@ -286,9 +286,9 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       ],
     ])('S0-90, S0-92: %s: nothing is settled and nothing written', async (_name, workflow, status, reason, end) => {
       const runId = await aWaitingRun(workflow);
-      const seenDueAtMs = (await depsAt(startMs).store.readToken(runId, waitId))!.dueAtMs!;
+      const seenDueAtMs = (await depsAt(startMs).store.tokens.read(runId, waitId))!.dueAtMs!;
       await end(runId);
-      expect((await depsAt(startMs).store.readHead(runId))!.status).toBe(status);
+      expect((await depsAt(startMs).store.heads.read(runId))!.status).toBe(status);
       const before = await dump();
 
       const late = [depsAt(startMs + minuteMs), depsAt(deadlineMs), depsAt(deadlineMs + minuteMs)];

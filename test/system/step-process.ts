@@ -32,8 +32,8 @@ const engine = createEngineDeps({
   clock: { nowMs: () => Math.floor(startMs + (performance.now() - begunMs) * speed) },
   http: new GuardedHttpClient(),
 });
-const beatStep = engine.store.beatStep.bind(engine.store);
-engine.store.beatStep = async (...beat) => {
+const beatStep = engine.store.longSteps.beat.bind(engine.store.longSteps);
+engine.store.longSteps.beat = async (...beat) => {
   const stands = await beatStep(...beat);
   process.stdout.write('saved\n');
   return stands;

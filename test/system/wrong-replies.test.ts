@@ -104,10 +104,10 @@ async function aRun(protocol: Protocol, { dedupes = false } = {}): Promise<World
       for (const { receiptHandle } of queues.work.receive(10)) queues.work.deleteMessage(receiptHandle);
       return pollTask(deps, { kind: 'poll', runId, waitId, dueAtMs: startMs + dueSinceStartMs });
     },
-    token: () => store.readToken(runId, waitId),
-    head: async () => (await store.readHead(runId))!,
+    token: () => store.tokens.read(runId, waitId),
+    head: async () => (await store.heads.read(runId))!,
     history: async () => {
-      const { commits } = (await store.readRun(runId))!;
+      const { commits } = (await store.runs.read(runId))!;
       return commits.flatMap(({ events }) =>
         events.map((event) => ({
           type: event.type,

@@ -95,7 +95,7 @@ async function takeQuestions(
     return failStart(attempt, storedError('REMOTE_START_REFUSED', message, { server }));
   }
   const questions = { list: boundedQuestions(asked), round, ...defined({ state }) };
-  const record = () => deps.store.recordStartQuestions(runId, wait.waitId, { attempt: number, questions });
+  const record = () => deps.store.questions.recordOfStart(runId, wait.waitId, { attempt: number, questions });
   const now = await persist(record);
   return askedAgain({ ...attempt, token: now ?? token });
 }

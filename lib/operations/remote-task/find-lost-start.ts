@@ -34,7 +34,7 @@ export async function lostStartOf(
   const transport = deps.transports.get(server);
   const { dedupes, finds } = await traitsOf(deps, transport);
   if (!dedupes && !finds) return 'none';
-  const records = await deps.store.readRun(runId);
+  const records = await deps.store.runs.read(runId);
   if (records === undefined || !mayHaveStarted(records.commits, token)) return 'none';
   const command = await commandOf(deps, records, waitId);
   if (command === undefined) return 'unknown';
@@ -64,7 +64,11 @@ export async function findLostStart(
   deps.log.info('wait was closed with a start of unknown fate', { runId, server, found: typeof handle === 'object' });
   if (typeof handle !== 'object') return handle;
   const forCancel = { atMs: deps.clock.nowMs(), forCancel: true };
-  const left = await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries);
+  const left = await persist(
+    () => deps.store.unwantedTasks.leaveHandle(runId, waitId, handle, forCancel),
+    turnReserveMs,
+    lastTries,
+  );
   return { ...(left ?? token), handle };
 }
 

@@ -59,7 +59,7 @@ export async function makeRemoteStart(deps: Deps, message: StartMessage, limits:
 }
 
 async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StartMessage): Promise<DueStart | undefined> {
-  const token = await deps.store.readToken(runId, waitId);
+  const token = await deps.store.tokens.read(runId, waitId);
   if (token?.dueAtMs === undefined || token.deadlineAtMs === undefined || token.handle !== undefined) return undefined;
   // Consumed settlements have no marker. This one may have lost its wake, or what came of the start has.
   const isNews = token.settlement !== undefined || (isDue(token) && token.workerStart?.came !== undefined);
@@ -74,7 +74,7 @@ async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StartMessage): Pr
 async function attend(deps: Deps, token: DueStart, limits: TurnLimits): Promise<MadeStart> {
   const { runId, waitId } = token;
   const nowMs = deps.clock.nowMs();
-  const records = await deps.store.readRun(runId);
+  const records = await deps.store.runs.read(runId);
   const isAsked = (wait: OpenWait): wait is OpenRemoteTask =>
     wait.kind === 'remoteTask' && wait.look === undefined && wait.failedAttempts + 1 === token.attempt;
   const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isAsked, nowMs);
@@ -137,7 +137,7 @@ async function makeAttempt(
   const tried = await whenAdmitted(deps, call, () => callUnderClaim(attempt, ours, leave));
   if (tried.kind === 'done') return tried.result;
   const move = { seenDueAtMs: token.dueAtMs, dueAtMs: Math.min(tried.untilMs, deadlineAtMs), held: tried.error };
-  await deps.store.moveStart(runId, wait.waitId, move);
+  await deps.store.workerStarts.move(runId, wait.waitId, move);
   return 'put off';
 }
 
@@ -145,11 +145,11 @@ type Leave = (result: StartResult, claim: string) => Promise<MadeStart>;
 
 async function callUnderClaim(
   { deps, start, number, target }: StartAttempt,
-  claim: Parameters<Deps['store']['claimStart']>[2],
+  claim: Parameters<Deps['store']['workerStarts']['claim']>[2],
   leave: Leave,
 ): Promise<MadeStart> {
   const { runId, wait, persist } = start;
-  const mine = await persist(() => deps.store.claimStart(runId, wait.waitId, claim));
+  const mine = await persist(() => deps.store.workerStarts.claim(runId, wait.waitId, claim));
   if (!mine.claimed || mine.token === undefined) return 'stale';
   const attempt = { deps, start, number, target, token: mine.token };
   // The store may have taken its time. Without a word of it the claim would look like that of a worker that died.
@@ -186,7 +186,7 @@ async function leaveToTurn(
   const { waitId } = wait;
   if (attempted !== undefined) {
     const left = { claim, came: attempted, dueAtMs: deps.clock.nowMs() };
-    await persist(() => deps.store.recordStart(runId, waitId, left));
+    await persist(() => deps.store.workerStarts.record(runId, waitId, left));
     await wakeRunFor(deps, runId, { waitId });
     return 'told';
   }
@@ -202,6 +202,6 @@ async function putOff(
   { runId, waitId, dueAtMs, deadlineAtMs }: DueStart,
   untilMs: EpochMs,
 ): Promise<MadeStart> {
-  await deps.store.moveStart(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: Math.min(untilMs, deadlineAtMs) });
+  await deps.store.workerStarts.move(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: Math.min(untilMs, deadlineAtMs) });
   return 'put off';
 }

@@ -81,7 +81,7 @@ async function takeQuestions(
   if (questions !== undefined && recorded <= questionsMax) {
     const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
     const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
-    if (await deps.store.recordQuestions(runId, waitId, asked)) {
+    if (await deps.store.questions.record(runId, waitId, asked)) {
       await wakeRunFor(deps, runId, { waitId });
       await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
     }
@@ -107,7 +107,7 @@ async function readOn(
   const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
   // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
   if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0) || newTtlMs !== undefined) {
-    const recorded = await deps.store.recordPoll(runId, waitId, {
+    const recorded = await deps.store.polls.record(runId, waitId, {
       claimedDueAtMs,
       dueAtMs: nextAtMs,
       pollErrors: 0,
@@ -150,7 +150,7 @@ async function takeTrouble(
     reason: reply.error.message,
   });
   const { sightings } = sighted;
-  const recorded = await deps.store.recordPoll(runId, waitId, {
+  const recorded = await deps.store.polls.record(runId, waitId, {
     claimedDueAtMs,
     dueAtMs: nextAtMs,
     pollErrors,

@@ -20,7 +20,7 @@ export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
  */
 export async function pollTask(deps: Deps, message: PollMessage): Promise<PollResult> {
   const { runId, waitId } = message;
-  const token = await skipUnreadable(deps, 'wait', { runId, waitId }, () => deps.store.readToken(runId, waitId));
+  const token = await skipUnreadable(deps, 'wait', { runId, waitId }, () => deps.store.tokens.read(runId, waitId));
   if (token === undefined) return 'stale';
   if (token.settlement !== undefined) {
     // Consumed settlements have no marker. This one may have lost its wake.
@@ -60,7 +60,7 @@ async function passOn(
 async function putOff(deps: Deps, token: StartedToken, seenDueAtMs: EpochMs, { untilMs }: Held): Promise<void> {
   const { runId, waitId, handle, deadlineAtMs } = token;
   const dueAtMs = Math.min(untilMs, deadlineAtMs);
-  const { claimed } = await deps.store.claimPoll(runId, waitId, { seenDueAtMs, dueAtMs });
+  const { claimed } = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
   if (claimed) await pollAt(deps, { kind: 'poll', runId, waitId, server: handle.server, dueAtMs }, dueAtMs);
 }
 
@@ -88,7 +88,7 @@ function isFor(message: PollMessage, dueAtMs: number): boolean {
 async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<number | undefined> {
   const { runId, waitId } = token;
   const dueAtMs = claimUntilMs(token, deps.clock.nowMs());
-  const result = await deps.store.claimPoll(runId, waitId, { seenDueAtMs, dueAtMs });
+  const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
   if (result.claimed) return dueAtMs;
   if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });
   return undefined;

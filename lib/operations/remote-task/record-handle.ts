@@ -75,11 +75,11 @@ export async function recordHandle(
 async function storeHandle(
   deps: Deps,
   { runId, wait, command, transport, isFoundAgain, persist }: KnownTask,
-  started: Parameters<Deps['store']['storeHandle']>[2],
-): ReturnType<Deps['store']['storeHandle']> {
+  started: Parameters<Deps['store']['starts']['storeHandle']>[2],
+): ReturnType<Deps['store']['starts']['storeHandle']> {
   try {
     const needsMs = isFoundAgain ? turnReserveMs : turnReserveMs + sideRequestTimeoutMs;
-    return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);
+    return await persist(() => deps.store.starts.storeHandle(runId, wait.waitId, started), needsMs, lastTries);
   } catch (error) {
     const isLost = !(isFoundAgain && isStoreTrouble(error));
     const reply = isLost && command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
@@ -110,9 +110,9 @@ async function dropUnwanted(
   if (reply?.kind === 'done') {
     const sent = { kind: 'sent', atMs: deps.clock.nowMs() } as const;
     if (byWorker === true)
-      await persist(() => deps.store.recordCancel(runId, wait.waitId, sent), turnReserveMs, lastTries);
+      await persist(() => deps.store.unwantedTasks.recordCancel(runId, wait.waitId, sent), turnReserveMs, lastTries);
     return;
   }
   const left = { atMs: deps.clock.nowMs(), forCancel: policy === 'cancel' };
-  await persist(() => deps.store.leaveHandle(runId, wait.waitId, handle, left), turnReserveMs, lastTries);
+  await persist(() => deps.store.unwantedTasks.leaveHandle(runId, wait.waitId, handle, left), turnReserveMs, lastTries);
 }

@@ -72,15 +72,15 @@ export type MadeStart =
 export async function settleStart(
   { deps, start: { runId, wait, persist }, token }: Pick<ClaimedAttempt, 'deps' | 'start' | 'token'>,
   end: Pick<Settlement, 'by' | 'outcome'>,
-  guard: { readonly onlyWithoutHandle?: boolean } = {},
+  unless?: 'handle',
 ): Promise<StartResult> {
   const settlement = newSettlement(deps, end);
   // No wake: the turn that called takes it in with its next commit.
   const { waitId } = wait;
   const { token: now } = await persist(() =>
     end.by === 'timeout'
-      ? deps.store.settle(runId, waitId, settlement, guard)
-      : settleInTime(deps, { runId, waitId }, settlement, guard),
+      ? deps.store.tokens.settle(runId, waitId, settlement)
+      : settleInTime(deps, { runId, waitId }, settlement, unless),
   );
   return { token: now ?? token };
 }
@@ -89,16 +89,16 @@ export async function settleStart(
 export async function failStart(
   attempt: Pick<ClaimedAttempt, 'deps' | 'start' | 'token'>,
   error: StoredError,
-  guard: { readonly onlyWithoutHandle?: boolean } = {},
+  unless?: 'handle',
 ): Promise<StartResult> {
-  return settleStart(attempt, { by: 'start', outcome: { kind: 'failed', error } }, guard);
+  return settleStart(attempt, { by: 'start', outcome: { kind: 'failed', error } }, unless);
 }
 
 /** Ends the wait of a start that may have left a task. `cause` goes on in brackets. */
 export async function failAsAmbiguous(attempt: ClaimedAttempt, cause: string): Promise<StartResult> {
   const { server } = attempt.start.command;
   const message = `a task on "${server}" may have been started and its id is not known (${cause}.`;
-  return failStart(attempt, storedError('REMOTE_START_AMBIGUOUS', message, { server }), { onlyWithoutHandle: true });
+  return failStart(attempt, storedError('REMOTE_START_AMBIGUOUS', message, { server }), 'handle');
 }
 
 /** The attempt is claimed, and nothing was sent. */

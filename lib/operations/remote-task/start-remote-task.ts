@@ -84,7 +84,7 @@ function putOff(attempt: StartAttempt): StartResult {
 /** No attempt is claimed: the item says that none was made. */
 async function timeOut(deps: Deps, start: RemoteStart, number: number): Promise<StartResult> {
   const fresh = { ...freshToken(deps, start), attempt: number - 1 };
-  const { token } = await start.persist(() => deps.store.putToken(fresh));
+  const { token } = await start.persist(() => deps.store.tokens.put(fresh));
   return settleStart({ deps, start, token }, { by: 'timeout', outcome: startTimedOut(start.wait, token) });
 }
 
@@ -103,11 +103,11 @@ async function claimAttempt(
     ...defined({ workerStart: workerDueAtMs === undefined ? undefined : { attempt }, dueAtMs: workerDueAtMs }),
   };
   if (attempt === 1) {
-    const { put, token } = await persist(() => deps.store.putToken(fresh), startCallMs);
+    const { put, token } = await persist(() => deps.store.tokens.put(fresh), startCallMs);
     return { claimed: put, token };
   }
   const claim = { attempt, writerId, ...defined({ workerDueAtMs }) };
-  const claiming = () => deps.store.claimStartAttempt(runId, wait.waitId, claim);
+  const claiming = () => deps.store.starts.claim(runId, wait.waitId, claim);
   const { claimed, token } = await persist(claiming, startCallMs);
   return { claimed, token: token ?? fresh };
 }

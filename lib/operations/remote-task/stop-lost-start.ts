@@ -22,7 +22,7 @@ export async function stopLostStart(
   { runId, waitId, dueAtMs }: StartMessage,
   limits: TurnLimits,
 ): Promise<MadeStart> {
-  const token = await deps.store.readToken(runId, waitId);
+  const token = await deps.store.tokens.read(runId, waitId);
   if (token?.settlement === undefined || token.handle !== undefined || token.dueAtMs !== dueAtMs) return 'stale';
   const { server } = token;
   if (server === undefined || !Object.hasOwn(deps.app.servers, server)) return 'stale';
@@ -36,7 +36,7 @@ export async function stopLostStart(
   const call = { server, purpose: 'longStart', untilMs: callUntilMs } as const;
   const tried = await whenAdmitted(deps, call, () => lookUnderClaim(deps, token, look));
   if (tried.kind === 'done') return tried.result;
-  await deps.store.claimLook(runId, waitId, { seenDueAtMs: dueAtMs, untilMs: tried.untilMs });
+  await deps.store.unwantedTasks.claimLook(runId, waitId, { seenDueAtMs: dueAtMs, untilMs: tried.untilMs });
   return 'put off';
 }
 
@@ -54,15 +54,16 @@ async function lookUnderClaim(
 ): Promise<MadeStart> {
   const { runId, waitId } = token;
   const claimedUntilMs = callUntilMs + startTakeMs;
-  if (!(await deps.store.claimLook(runId, waitId, { seenDueAtMs, untilMs: claimedUntilMs }))) return 'stale';
+  if (!(await deps.store.unwantedTasks.claimLook(runId, waitId, { seenDueAtMs, untilMs: claimedUntilMs })))
+    return 'stale';
   const found = await orUnknown(deps, token, () => findLostStart(deps, token, lost, { persist, untilMs: callUntilMs }));
   if (found === 'unknown' || found === 'not found') {
     const untilMs = deps.clock.nowMs() + sweepIntervalMs;
-    await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));
+    await persist(() => deps.store.unwantedTasks.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));
     return 'put off';
   }
   const claimed = { dueAtMs: claimedUntilMs, hasHandle: false };
-  if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));
+  if (found === 'none') await persist(() => deps.store.tokens.clearMarker(runId, waitId, claimed));
   await wakeRunFor(deps, runId, { waitId });
   return found === 'none' ? 'done' : 'told';
 }

@@ -27,7 +27,7 @@ export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId)
     return { cancelled: false, reason: 'unanswered', error: reply.error };
   const isRefused = reply.kind === 'refused';
   if (token.settlement !== undefined)
-    await deps.store.recordCancel(runId, waitId, { kind: isRefused ? 'refused' : 'sent', atMs });
+    await deps.store.unwantedTasks.recordCancel(runId, waitId, { kind: isRefused ? 'refused' : 'sent', atMs });
   if (isRefused) return { cancelled: false, reason: 'refused', error: reply.error };
   if (token.settlement === undefined) await pollRemoteTask(deps, runId, waitId);
   return { cancelled: true };

@@ -26,7 +26,7 @@ export async function heartbeatToken(
       `a heartbeat extends by 1 s to ${heartbeatMaxMs / 1000} s, got ${extendByMs / 1000} s`,
     );
   }
-  const known = await deps.store.readToken(runId, waitId);
+  const known = await deps.store.tokens.read(runId, waitId);
   if (known === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (known.settlement !== undefined) return { settled: true, reason: refusalOf(known) };
   if (
@@ -40,7 +40,7 @@ export async function heartbeatToken(
   for (;;) {
     const nowMs = deps.clock.nowMs();
     const deadlineAtMs = nowMs + extendByMs;
-    const { moved, token } = await deps.store.moveDeadline(runId, waitId, { deadlineAtMs, nowMs });
+    const { moved, token } = await deps.store.tokens.moveDeadline(runId, waitId, { deadlineAtMs, nowMs });
     if (moved) return { settled: false, deadlineAtMs };
     if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
     if (!isOverdue(token, nowMs)) return { settled: true, reason: refusalOf(token) };

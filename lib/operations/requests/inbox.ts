@@ -56,7 +56,7 @@ export async function putInInbox(
   const untilMs = deps.clock.nowMs() + nextRunPatienceMs;
   let isWoken = false;
   for (let { runId } = record, before: RunId | undefined; ;) {
-    const head = await deps.store.glanceAtRun(runId);
+    const head = await deps.store.heads.glance(runId);
     if (head === undefined) {
       if (before === undefined) return 'run_not_found';
       if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
@@ -65,7 +65,7 @@ export async function putInInbox(
       isWoken = true;
       await deps.delay(nextRunLookMs);
     } else if (head.status === 'running') {
-      const answer = await deps.store.putInbox({ ...record, runId, position: head.inboxCount });
+      const answer = await deps.store.inbox.put({ ...record, runId, position: head.inboxCount });
       if (answer === 'reused') throw keyReused(record);
       if (answer === 'accepted' || answer === 'known') {
         await wakeRunFor(deps, runId, { inboxId: record.inboxId });
@@ -73,7 +73,7 @@ export async function putInInbox(
       }
       // It has ended since: look again what it goes on as.
     } else {
-      const known = await deps.store.knownRequest({ ...record, runId });
+      const known = await deps.store.inbox.known({ ...record, runId });
       if (known === 'reused') throw keyReused(record);
       if (known === 'known') return 'accepted';
       if (head.nextRunId === undefined) return 'run_ended';

@@ -25,7 +25,7 @@ export async function readRemoteTask(
   runId: RunId,
   waitId: WaitId,
 ): Promise<{ readonly token: TokenRecord; readonly handle: RemoteTaskHandle }> {
-  const token = isRunId(runId) && isWaitId(waitId) ? await deps.store.readToken(runId, waitId) : undefined;
+  const token = isRunId(runId) && isWaitId(waitId) ? await deps.store.tokens.read(runId, waitId) : undefined;
   if (token?.handle === undefined)
     throw new EngineError('REMOTE_TASK_NOT_FOUND', 'no remote task is known for this wait of this run');
   return { token, handle: token.handle };

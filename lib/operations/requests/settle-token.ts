@@ -30,9 +30,9 @@ export async function settleToken(
 ): Promise<SettleResult> {
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
-  const guard = { onlyWithoutForm: outcome.kind === 'completed' };
+  const unless = outcome.kind === 'completed' ? 'form' : undefined;
   const settlement = newSettlement(deps, { by, outcome });
-  const { settled, timedOut, token } = await settleInTime(deps, { runId, waitId }, settlement, guard);
+  const { settled, timedOut, token } = await settleInTime(deps, { runId, waitId }, settlement, unless);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)
     throw new EngineError('INPUT_INVALID', 'this wait is a question: it takes an answer, not a result');

@@ -43,7 +43,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
   // A digest: ids may be long, and hold what is no business of whoever reads keys of the table.
   const nameKey = deps.digest(`${workflow}\n${id}`);
   for (let attempt = 0; attempt < tries; attempt++) {
-    const pointer = await deps.store.readRunName(nameKey);
+    const pointer = await deps.store.names.read(nameKey);
     const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
     if (chain !== undefined) {
       const policy = chain.isUnderWay ? whenRunning : whenEnded;
@@ -57,7 +57,9 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       runId: deps.random.hex(16),
       ...defined({ afterRunId: replacedRunId }),
     });
-    if (await deps.store.createNamedRun(head, deps.random.hex(16), { nameKey, generation: pointer?.generation ?? 0 })) {
+    if (
+      await deps.store.names.createRun(head, deps.random.hex(16), { nameKey, generation: pointer?.generation ?? 0 })
+    ) {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);
       await wakeRun(deps, head.runId);
       return { runId: head.runId, deduplicated: false };
@@ -68,7 +70,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
 
 /** The run that an id points to now: where the run has gone on as others, the last of them. @throws EngineError `RUN_NOT_FOUND` */
 export async function findNamedRun(deps: Deps, workflow: string, id: string): Promise<RunId> {
-  const pointer = await deps.store.readRunName(deps.digest(`${workflow}\n${id}`));
+  const pointer = await deps.store.names.read(deps.digest(`${workflow}\n${id}`));
   const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
   if (chain === undefined) throw runNotFound();
   return chain.head.runId;

@@ -64,10 +64,10 @@ export async function startUnderOwnKey(
 }
 
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
-  const known = request.key === undefined ? undefined : await deps.store.readHead(runId);
+  const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
   const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
-  const { created, head: found } = await deps.store.createRun(head, deps.random.hex(16));
+  const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
   if (!created) return sameStart(found, sentDigest);
   await wakeRun(deps, runId);
   return { runId, deduplicated: false };
@@ -86,10 +86,10 @@ export async function startOrSignal(
   const runId = deps.tokens.keyedRunId(request.workflow, request.key);
   const sentDigest = startDigest(deps, request);
   const signal = signalRecord(deps, runId, request.signal);
-  let known = await deps.store.readHead(runId);
+  let known = await deps.store.heads.read(runId);
   if (known === undefined) {
     const head = await newHead(deps, { ...request, runId, sentDigest });
-    const { created, head: found } = await deps.store.createRunWithSignal(head, deps.random.hex(16), signal);
+    const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
     if (created) {
       await wakeRun(deps, runId);
       return { runId, deduplicated: false };

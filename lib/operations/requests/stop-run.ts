@@ -39,7 +39,7 @@ export async function askToStop(
 /** A cancel and a terminate of one id are two requests. @throws EngineError `KEY_REUSED` */
 async function checkOtherKind(deps: Deps, runId: RunId, kind: StopRequest['kind'], id: string): Promise<void> {
   const other = kind === 'cancel' ? 'terminate' : 'cancel';
-  const isUsed = await deps.store.isInInbox(checkRunId(runId), `${other}-${id}`);
+  const isUsed = await deps.store.inbox.has(checkRunId(runId), `${other}-${id}`);
   if (isUsed)
     throw new EngineError('KEY_REUSED', `the request id was used before to ${other} this run`, { details: { runId } });
 }

@@ -5,7 +5,7 @@ import { toScheduleView, type ScheduleView } from './schedule-view.js';
 export async function listSchedules(deps: Deps): Promise<readonly ScheduleView[]> {
   return Promise.all(
     deps.app.schedules.map(async (schedule) =>
-      toScheduleView(deps, schedule, await deps.store.readSchedule(schedule.name)),
+      toScheduleView(deps, schedule, await deps.store.schedules.read(schedule.name)),
     ),
   );
 }

@@ -40,9 +40,9 @@ async function change(
     throw new EngineError('SCHEDULE_NOT_FOUND', `no schedule has this name; there is ${known}`);
   }
   for (let attempt = 0; attempt < tries; attempt++) {
-    const state = await deps.store.readSchedule(name);
+    const state = await deps.store.schedules.read(name);
     const wanted = next(state);
-    const saved = wanted === undefined ? state : await deps.store.saveSchedule(name, wanted);
+    const saved = wanted === undefined ? state : await deps.store.schedules.save(name, wanted);
     if (saved !== undefined) return toScheduleView(deps, schedule, saved);
   }
   throw new EngineError('STORE_UNAVAILABLE', 'the schedule is being changed by others');

@@ -24,7 +24,7 @@ export async function tickSchedules(deps: Deps): Promise<{ readonly started: num
   let started = 0;
   for (const schedule of deps.app.schedules) {
     try {
-      started += await new Sweep(deps, schedule, await deps.store.readSchedule(schedule.name)).run();
+      started += await new Sweep(deps, schedule, await deps.store.schedules.read(schedule.name)).run();
     } catch (error) {
       // One schedule whose input is refused must not stop the others.
       if (error instanceof OtherSweep) deps.log.info('schedule is being swept', { schedule: schedule.name });
@@ -36,7 +36,7 @@ export async function tickSchedules(deps: Deps): Promise<{ readonly started: num
 
 /** A schedule has something to start that is not for a tick to come. */
 export async function isScheduleWaiting(deps: Deps, schedule: Schedule): Promise<boolean> {
-  const state = await deps.store.readSchedule(schedule.name);
+  const state = await deps.store.schedules.read(schedule.name);
   if (state.starting !== undefined) return true;
   if (state.waitingTickAtMs === undefined || state.pausedAtMs !== undefined) return false;
   return (await runUnderWay(deps, state.runId)) === undefined;
@@ -156,7 +156,7 @@ class Sweep {
   }
 
   async #save(change: Change): Promise<void> {
-    const next = await this.#deps.store.saveSchedule(this.#schedule.name, changed(this.#state, change));
+    const next = await this.#deps.store.schedules.save(this.#schedule.name, changed(this.#state, change));
     if (next === undefined) throw new OtherSweep('the schedule has been changed');
     this.#state = next;
   }

@@ -33,7 +33,7 @@ export async function requestLongStep(
     pollErrors: 0,
     dueAtMs,
   };
-  const { token } = await persist(() => deps.store.putToken(fresh));
+  const { token } = await persist(() => deps.store.tokens.put(fresh));
   // A worker acts upon the instant that the item has, whenever the message comes.
   if (token.writerId === writerId) await stepAt(deps, { runId, waitId, dueAtMs }, nowMs);
   return token;
@@ -49,13 +49,13 @@ export async function hastenLongStep(
   askedAtMs: EpochMs,
   persist: Persist,
 ): Promise<TokenRecord | undefined> {
-  const token = await persist(() => deps.store.readToken(runId, waitId));
+  const token = await persist(() => deps.store.tokens.read(runId, waitId));
   const nowMs = deps.clock.nowMs();
   if (token?.step === undefined || token.settlement !== undefined || token.dueAtMs === undefined) return token;
   const { strikes, sinceMs } = token.step;
   if (strikes > 0 || sinceMs > askedAtMs || token.dueAtMs <= nowMs) return token;
   const move = { seenDueAtMs: token.dueAtMs, dueAtMs: nowMs };
-  const moved = await persist(() => deps.store.moveStep(runId, waitId, move));
+  const moved = await persist(() => deps.store.longSteps.move(runId, waitId, move));
   if (moved) await stepAt(deps, { runId, waitId, dueAtMs: nowMs }, nowMs);
   return moved ? { ...token, dueAtMs: nowMs } : token;
 }

@@ -24,6 +24,7 @@ import { skipUnreadable } from '../skip-unreadable.js';
 import { runStep, type StepEvent } from './run-step.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { stepAt, wakeRunFor } from '../wake.js';
+import type { SettleGuard } from '../../store/run-store.js';
 
 export type LongStepResult =
   | 'settled'
@@ -80,7 +81,7 @@ export async function runLongStep(deps: Deps, message: StepMessage, limits: Turn
 
 async function readDue(deps: Deps, message: StepMessage): Promise<StepToken | undefined> {
   const { runId, waitId, dueAtMs, unharmed } = message;
-  const token = await deps.store.readToken(runId, waitId);
+  const token = await deps.store.tokens.read(runId, waitId);
   if (token?.step === undefined) return undefined;
   if (token.settlement !== undefined) {
     // Consumed settlements have no marker. This one may have lost its wake.
@@ -102,9 +103,9 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   const work: StepWork = { token, persist: persistWithin(deps, limits) };
   const nowMs = deps.clock.nowMs();
   if (token.deadlineAtMs !== undefined && token.deadlineAtMs <= nowMs)
-    return settleStep(deps, work, timeout, { onlyIfDeadlineIs: token.deadlineAtMs });
+    return settleStep(deps, work, timeout, { kind: 'deadlineIs', deadlineAtMs: token.deadlineAtMs });
 
-  const records = await deps.store.readRun(runId);
+  const records = await deps.store.runs.read(runId);
   const asked = records === undefined ? undefined : askedOfWorker(records, waitId, isLongStep, nowMs);
   if (records === undefined || asked === undefined) return 'stale';
   if (asked === 'ends') return 'put off';
@@ -123,7 +124,7 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   // Not at most once: what such an attempt gave is lost, but it was made.
   const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
   const error = interruption(command, strikes);
-  if (error !== undefined) return settleStep(deps, work, failed(error), { onlyIfDueIs: token.dueAtMs });
+  if (error !== undefined) return settleStep(deps, work, failed(error), { kind: 'dueIs', dueAtMs: token.dueAtMs });
   const begun = { ...token, step: { ...token.step, strikes } };
   return attempt(deps, { ...work, token: begun }, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command);
 }
@@ -134,7 +135,7 @@ function isLongStep(wait: OpenWait): wait is OpenLongStep {
 
 /** No message: the sweep sends one when it is time. */
 async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs: EpochMs): Promise<LongStepResult> {
-  await deps.store.moveStep(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: untilMs });
+  await deps.store.longSteps.move(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: untilMs });
   return 'put off';
 }
 
@@ -156,7 +157,7 @@ async function attempt(
     leaseUntilMs: nowMs + longStepLeaseMs,
   };
   const needsMs = command.policy.timeoutMs + longStepReserveMs;
-  const isClaimed = await persist(() => deps.store.claimStep(runId, waitId, claiming), needsMs);
+  const isClaimed = await persist(() => deps.store.longSteps.claim(runId, waitId, claiming), needsMs);
   if (!isClaimed) return 'stale';
   // The store may have taken its time.
   if (isPast(runEndsAtMs, deps.clock.nowMs())) return 'put off';
@@ -201,7 +202,7 @@ async function keepClaim(
     if (done.aborted) return 'lost';
     const progress = reported();
     try {
-      const stands = await deps.store.beatStep(runId, waitId, {
+      const stands = await deps.store.longSteps.beat(runId, waitId, {
         writerId: claim,
         leaseUntilMs: deps.clock.nowMs() + longStepLeaseMs,
         ...defined({ progress: progress === undefined || progress === saved ? undefined : progress }),
@@ -220,7 +221,7 @@ async function record(deps: Deps, work: StepWork, claim: string, event: StepEven
     case 'StepCompleted':
       return settleStep(deps, work, completed(event.result));
     case 'StepFailed':
-      return settleStep(deps, work, failed(event.error), { onlyIfWriterIs: claim });
+      return settleStep(deps, work, failed(event.error), { kind: 'writerIs', writerId: claim });
     case 'StepAttemptFailed': {
       const { runId, waitId } = work.token;
       const failure = {
@@ -235,7 +236,7 @@ async function record(deps: Deps, work: StepWork, claim: string, event: StepEven
         },
         dueAtMs: event.retryAtMs,
       };
-      if (!(await work.persist(() => deps.store.recordStepFailure(runId, waitId, failure)))) return 'lost';
+      if (!(await work.persist(() => deps.store.longSteps.recordFailure(runId, waitId, failure)))) return 'lost';
       await stepAt(deps, { runId, waitId, dueAtMs: event.retryAtMs }, event.retryAtMs);
       return 'failed';
     }
@@ -260,14 +261,10 @@ async function settleStep(
   deps: Deps,
   { token: { runId, waitId }, persist }: StepWork,
   end: StepEnd,
-  guard: {
-    readonly onlyIfDeadlineIs?: EpochMs;
-    readonly onlyIfWriterIs?: string;
-    readonly onlyIfDueIs?: EpochMs;
-  } = {},
+  guard?: SettleGuard,
 ): Promise<LongStepResult> {
   const settlement = newSettlement(deps, end);
-  const { settled } = await persist(() => deps.store.settle(runId, waitId, settlement, guard));
+  const { settled } = await persist(() => deps.store.tokens.settle(runId, waitId, settlement, guard));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';

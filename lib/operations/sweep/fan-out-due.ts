@@ -33,7 +33,7 @@ export async function fanOutDue(deps: Deps, options: { readonly atBoot?: boolean
   return together([
     sweepShards(deps, { from: 0, until: own, atBoot }, nowMs),
     // Markers of processes that spread them further, now or at some time.
-    deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),
+    deps.store.lists.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),
   ]);
 }
 
@@ -72,7 +72,7 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
   let cursor: string | undefined;
   const untilMs = nowMs + (atBoot ? Math.max(sweepIntervalMs, startPatienceMs + startTakeMs) : sweepIntervalMs);
   do {
-    const page = await deps.store.listDue(shard, untilMs, pageSize, cursor);
+    const page = await deps.store.lists.due(shard, untilMs, pageSize, cursor);
     // Side by side, so that the queues can carry many in one request.
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {

@@ -139,8 +139,8 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
   if (deadlineAtMs === undefined || deadlineAtMs > pass.nowMs() || !run.tokens.has(waitId)) return false;
   pass.carryOut(wait, async () => {
     const settlement = newSettlement(deps, { by: 'timeout', outcome: { kind: 'timed_out' } });
-    const options = { onlyIfDeadlineIs: deadlineAtMs };
-    const { token } = await persist(() => deps.store.settle(run.head.runId, waitId, settlement, options));
+    const options = { kind: 'deadlineIs', deadlineAtMs } as const;
+    const { token } = await persist(() => deps.store.tokens.settle(run.head.runId, waitId, settlement, options));
     run.noteToken(token);
     return undefined;
   });
@@ -153,7 +153,7 @@ function letGo(pass: PassContext, wait: OpenWait): void {
   if (!run.state.openTokens.has(wait.waitId) || run.isSettled(wait)) return;
   pass.carryOut(wait, async () => {
     const close = { writerId: deps.random.hex(16), atMs: pass.nowMs(), outcome: 'abandoned' } as const;
-    run.noteToken(await persist(() => deps.store.close(run.head.runId, wait.waitId, close)));
+    run.noteToken(await persist(() => deps.store.tokens.close(run.head.runId, wait.waitId, close)));
     return undefined;
   });
 }

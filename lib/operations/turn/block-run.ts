@@ -30,7 +30,7 @@ export async function blockRun(deps: Deps, head: RunHead, { seq, error, outbox }
   const isBlockPublished =
     number === undefined ||
     (await tryToPublish(deps, [runBlocked(head, { seq, atMs: sinceMs, number, code: error.code })]));
-  return deps.store.setBlocked(runId, {
+  return deps.store.headMarkers.block(runId, {
     seq,
     dueAtMs: isLogPublished && isBlockPublished ? blockedRetryAtMs(sinceMs, nowMs, head) : dueSince(head, nowMs),
     publishedSeq: outbox?.publishedSeq,

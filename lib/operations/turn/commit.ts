@@ -13,7 +13,7 @@ export async function commit(pass: PassContext, events: readonly HistoryEvent[])
   const { deps, run, effects, outbox } = pass;
   const seq = run.state.seq + 1;
   const commit = { seq, writerId: deps.random.hex(16), events };
-  if (!(await decide(pass, () => deps.store.commit(run.head.runId, commit), events))) return false;
+  if (!(await decide(pass, () => deps.store.log.commit(run.head.runId, commit), events))) return false;
   outbox?.add(lifecycleEventsOf(run.head, run.state, { seq, events }, (waitId) => run.settlementOf(waitId)));
   run.applyCommit(seq, events);
   effects.committed(events, run.state);
@@ -44,7 +44,7 @@ export async function commitEnd(
   const hasOpenTokens = [...run.state.openTokens.keys()].some((waitId) => run.settlementOf(waitId) === undefined);
   if (hasOpenTokens) {
     const commit = { seq, writerId, events: ending };
-    const write = () => deps.store.commitEnding(runId, commit, inboxCount, outcome);
+    const write = () => deps.store.log.commitEnding(runId, commit, inboxCount, outcome);
     if (!(await decide(pass, write, events))) return false;
     effects.abandonSteps();
     await finishRun(deps, runId, limits);
@@ -58,7 +58,7 @@ export async function commitEnd(
     // Another marker that stands brings the run back just as well, which saves a write.
     ...defined({ markAtMs: run.hasStandingMarker() ? undefined : atMs }),
   } as const;
-  if (!(await decide(pass, () => deps.store.commitEnd(run.head, commit, end), events))) return false;
+  if (!(await decide(pass, () => deps.store.log.commitEnd(run.head, commit, end), events))) return false;
   effects.abandonSteps();
   deps.warmRuns?.noteEnded(runId);
   await afterEnd(deps, runId, limits);

@@ -21,7 +21,7 @@ export async function finishRun(
   deps: Deps,
   runId: RunId,
   limits: TurnLimits,
-  read: ReadRun = () => deps.store.readRun(runId),
+  read: ReadRun = () => deps.store.runs.read(runId),
 ): Promise<void> {
   for (let attempt = 0; attempt < closeAttempts; attempt++) {
     const records = await read();
@@ -50,7 +50,7 @@ async function closeWaits(
   await Promise.all(
     open.map((waitId) =>
       evenIfUnreadable(
-        deps.store.close(runId, waitId, {
+        deps.store.tokens.close(runId, waitId, {
           writerId: deps.random.hex(16),
           atMs: deps.clock.nowMs(),
           outcome: 'run_ended',
@@ -62,7 +62,7 @@ async function closeWaits(
 
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
   const atMs = deps.clock.nowMs();
-  return deps.store.commitEnd(
+  return deps.store.log.commitEnd(
     records.head,
     { seq, writerId: deps.random.hex(16), events: [{ type: 'RunEnded', atMs, status: outcome.status }] },
     // The closed waits have markers of their own, but this turn has not read them back.
@@ -79,7 +79,7 @@ export async function afterEnd(
   deps: Deps,
   runId: RunId,
   limits: TurnLimits,
-  read: ReadRun = () => deps.store.readRun(runId),
+  read: ReadRun = () => deps.store.runs.read(runId),
 ): Promise<void> {
   const records = await read();
   if (records === undefined) return;
@@ -95,14 +95,14 @@ export async function afterEnd(
   const isPublished = (await outbox?.publish()) ?? true;
   // The markers that go now may be all that would bring the run back.
   const nowMs = deps.clock.nowMs();
-  if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.markEndedHead(runId, nowMs);
+  if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.headMarkers.markEnded(runId, nowMs);
 
   const marked = records.tokens.filter((token) => token.dueAtMs !== undefined);
   const areReleased = await releaseTokens(deps, marked, limits);
   if (!(await releaseInbox(deps, runId, records.inbox, limits))) return wakeRun(deps, runId);
   if (head.dueAtMs !== undefined && areReleased && isPublished)
-    await deps.store.clearHeadMarker(runId, head.dueAtMs, outbox?.publishedSeq);
-  else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);
+    await deps.store.headMarkers.clear(runId, head.dueAtMs, outbox?.publishedSeq);
+  else if (outbox?.publishedSeq !== undefined) await deps.store.headMarkers.setPublished(runId, outbox.publishedSeq);
 }
 
 /** Something of the run is still to be looked at. End effects come before their markers go, so without one they are done. */

@@ -20,9 +20,9 @@ const tries = 8;
  */
 export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
   for (let attempt = 0; attempt < tries; attempt++) {
-    const head = await deps.store.glanceAtRun(runId);
+    const head = await deps.store.heads.glance(runId);
     if (head === undefined) return false;
-    const read = () => deps.store.readWhatCanBe(runId);
+    const read = () => deps.store.runs.readWhatCanBe(runId);
     if (head.status === 'ending') {
       // By a turn of before that did not come to the end of this.
       const records = await read();
@@ -32,14 +32,14 @@ export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): 
     }
     if (head.status !== 'running') return false;
     // After the head, so it shows all that the head counts.
-    const inbox = await deps.store.readInboxKinds(runId);
+    const inbox = await deps.store.inbox.readKinds(runId);
     const stop = terminateIn(inbox, deps.clock.nowMs()) ?? timeoutOf(head, deps.clock.nowMs());
     if (stop === undefined) return false;
     const { outcome, events } = stop;
-    const seq = (await deps.store.readLastSeq(runId)) + 1;
+    const seq = (await deps.store.log.readLastSeq(runId)) + 1;
     const ending = { type: 'RunEnding', atMs: deps.clock.nowMs(), outcome } as const;
     const commit = { seq, writerId: deps.random.hex(16), events: [...events, ending] };
-    if (!(await isCommitted(() => deps.store.commitEnding(runId, commit, head.inboxCount, outcome)))) continue;
+    if (!(await isCommitted(() => deps.store.log.commitEnding(runId, commit, head.inboxCount, outcome)))) continue;
     deps.log.warn('run stopped: its turn could not go on', { runId, status: outcome.status });
     await finishRun(deps, runId, limits, read);
     return true;

@@ -35,7 +35,7 @@ export async function failedTurn(deps: Deps, runId: RunId, error: unknown, limit
   if (await isStopped(deps, runId, limits)) return;
   if (isEngineError(error) && isOfTheRun.has(error.code))
     return block(deps, runId, storedError(error.code, error.message), limits);
-  const head = await deps.store.glanceAtRun(runId);
+  const head = await deps.store.heads.glance(runId);
   // What fails after the end is tried again for as long as a marker stands.
   if (head === undefined || (head.status !== 'running' && head.status !== 'ending')) throw error;
   const seen = readable(error);
@@ -61,7 +61,7 @@ async function countFailure(deps: Deps, { runId, failedTurns: last }: RunGlance,
   const atMs = deps.clock.nowMs();
   const isSame = last?.cause === cause && atMs - last.atMs < failedTurnsWindowMs;
   const count = isSame ? last.count + 1 : 1;
-  await deps.store.noteFailedTurn(runId, { cause, count, atMs });
+  await deps.store.headMarkers.noteFailedTurn(runId, { cause, count, atMs });
   return count;
 }
 
@@ -84,11 +84,11 @@ function failure({ name, message, stack = '' }: Error, count: number): StoredErr
  * head that cannot be read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
  */
 async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnLimits): Promise<void> {
-  const head = await skipUnreadable(deps, 'run', { runId }, () => deps.store.readHead(runId));
+  const head = await skipUnreadable(deps, 'run', { runId }, () => deps.store.heads.read(runId));
   if (head === undefined) return;
   if (!(await blockRun(deps, head, { seq: head.dueSeq, error }))) return;
   try {
-    await releaseInbox(deps, runId, await deps.store.readInboxKinds(runId), limits);
+    await releaseInbox(deps, runId, await deps.store.inbox.readKinds(runId), limits);
   } catch (unreadable) {
     // Markers that nobody here understands stay.
     if (!isUnreadable(unreadable)) throw unreadable;

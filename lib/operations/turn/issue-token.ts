@@ -23,7 +23,7 @@ export async function issueToken(
     ...defined({ deadlineAtMs, form }),
     pollErrors: 0,
   };
-  const { token } = await persist(() => deps.store.putToken(fresh));
+  const { token } = await persist(() => deps.store.tokens.put(fresh));
   return {
     token,
     issued: { type: 'ExternalWaitIssued', atMs: deps.clock.nowMs(), waitId, keyId: deps.tokens.currentKeyId },

@@ -51,7 +51,7 @@ export async function startNextRun(
     ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
     dueAtMs: nowMs,
   };
-  const { created } = await deps.store.createRun(next, deps.random.hex(16));
+  const { created } = await deps.store.heads.create(next, deps.random.hex(16));
   if (created) await wakeRun(deps, nextRunId);
   return true;
 }
@@ -66,10 +66,10 @@ async function seedInbox(
   const there =
     items.length <= writesInParallel
       ? new Set<string>()
-      : new Set((await deps.store.readInboxKinds(runId)).map(({ inboxId }) => inboxId));
+      : new Set((await deps.store.inbox.readKinds(runId)).map(({ inboxId }) => inboxId));
   const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
   return whileThereIsTime(limits, left, async ([position, item]) => {
-    await deps.store.seedInbox({ ...item, runId, position });
+    await deps.store.inbox.seed({ ...item, runId, position });
   });
 }
 

@@ -111,7 +111,7 @@ export class Pass {
   async #stopOfParent(): Promise<RunOutcome | undefined> {
     const { deps, run } = this.#pass;
     const { parent } = run.head;
-    const wait = parent === undefined ? undefined : await deps.store.readToken(parent.runId, parent.waitId);
+    const wait = parent === undefined ? undefined : await deps.store.tokens.read(parent.runId, parent.waitId);
     if (wait?.child === undefined || wait.child.parentClose === 'abandon' || !needsStop(wait)) return undefined;
     // Whichever its policy: none of its code has run, so there is nothing to clean up.
     return { status: 'terminated', reason: parentGone };
@@ -163,7 +163,9 @@ export class Pass {
     execution: Execution,
   ): Promise<'lost' | 'no time' | 'more' | 'all'> {
     const { run, effects } = this.#pass;
-    const asked = execution.newCommands(requestsPerCommit).map((command) => toRequestEvent(command, this.#pass.nowMs()));
+    const asked = execution
+      .newCommands(requestsPerCommit)
+      .map((command) => toRequestEvent(command, this.#pass.nowMs()));
     const requested = asked.slice(0, fittingCount(asked));
     const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
     const all = [...events, ...requested, ...derived];
@@ -228,7 +230,7 @@ export class Pass {
     if (nowMs - this.#lastInboxReadMs < inboxCheckMs) return;
     this.#lastInboxReadMs = nowMs;
     try {
-      run.addToInbox(await deps.store.readInbox(run.head.runId));
+      run.addToInbox(await deps.store.inbox.readAll(run.head.runId));
     } catch (error) {
       // Looked at again in a moment; what has come has a marker of its own.
       if (!isStoreTrouble(error)) this.#pass.failWith(error, 'inbox not read');

@@ -24,7 +24,7 @@ export async function releaseInbox(
 ): Promise<boolean> {
   const marked = inbox.flatMap(({ inboxId, dueAtMs }) => (dueAtMs === undefined ? [] : [{ inboxId, dueAtMs }]));
   return whileThereIsTime(limits, marked, ({ inboxId, dueAtMs }) =>
-    evenIfUnreadable(deps.store.clearInboxMarker(runId, inboxId, dueAtMs)),
+    evenIfUnreadable(deps.store.inbox.clearMarker(runId, inboxId, dueAtMs)),
   );
 }
 
@@ -57,7 +57,7 @@ async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}
   const { runId, waitId, dueAtMs, handle } = token;
   if (dueAtMs === undefined) return true;
   try {
-    return await deps.store.clearTokenMarker(runId, waitId, { dueAtMs, hasHandle: handle !== undefined }, stopped);
+    return await deps.store.tokens.clearMarker(runId, waitId, { dueAtMs, hasHandle: handle !== undefined }, stopped);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     return true;

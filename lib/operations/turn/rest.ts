@@ -26,7 +26,7 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   // A marker that stays must be of the log as it is now, or a stale owner could take it away.
   const isOlder = marker.dueAtMs !== undefined && run.head.dueSeq < run.state.seq;
   if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
-    const isSet = await deps.store.setHeadMarker(runId, { seq: run.state.seq, blocks, ...marker });
+    const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
     if (!isSet) await wakeRun(deps, runId);
   }
   if (dueAtMs !== undefined && dueAtMs - deps.clock.nowMs() <= delayedMessageMaxMs)
@@ -44,7 +44,7 @@ export async function yieldTurn({ deps, run, effects, outbox }: PassContext): Pr
   const { runId } = run.head;
   await wakeForRest(deps, runId, effects.unharmed());
   await outbox?.publish();
-  if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);
+  if (outbox?.publishedSeq !== undefined) await deps.store.headMarkers.setPublished(runId, outbox.publishedSeq);
 }
 
 /** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
@@ -56,7 +56,7 @@ export async function restUntil(
   const { deps, run } = pass;
   const { runId, blocks } = run.head;
   const marker = await publish(pass, Math.min(untilMs, deadlineAtMs));
-  const isSet = await deps.store.setHeadMarker(runId, { seq: run.state.seq, blocks, ...marker });
+  const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
   if (!isSet) await wakeRun(deps, runId);
   await clearAllMarkers(pass);
 }
@@ -99,7 +99,7 @@ async function takeQuestions({ deps, run }: PassContext): Promise<void> {
   for (const token of run.tokens.values()) {
     const { runId, waitId, questions } = token;
     if (questions === undefined || questions.recorded <= questions.taken) continue;
-    await deps.store.takeQuestions(runId, waitId, questions.recorded);
+    await deps.store.questions.take(runId, waitId, questions.recorded);
     run.noteToken({ ...token, questions: { ...questions, taken: questions.recorded } });
   }
 }

@@ -22,14 +22,14 @@ export async function resumeRun(
   const warm = deps.warmRuns?.take(runId);
   if (warm === undefined) return undefined;
   const { state, tokens, inbox, execution } = warm;
-  const newer = await deps.store.readRunAfter(runId, state.seq, news);
+  const newer = await deps.store.runs.readAfter(runId, state.seq, news);
   if (newer !== undefined && news !== undefined && isDone(newer.head)) return 'done';
   if (newer === undefined || !isAsLeft(deps, warm, newer)) return undefined;
   for (const token of newer.tokens) tokens.set(token.waitId, token);
   for (const item of newer.inbox) inbox.set(item.inboxId, item);
   // The head counts what was accepted, so nothing that came without its news is overlooked.
   if (newer.head.inboxCount > state.takenInbox.size + newRequests(inbox, state).length) {
-    for (const item of await deps.store.readInbox(runId)) inbox.set(item.inboxId, item);
+    for (const item of await deps.store.inbox.readAll(runId)) inbox.set(item.inboxId, item);
   }
   const { publishedSeq = 0 } = newer.head;
   // Somebody else may have published them.

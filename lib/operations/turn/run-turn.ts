@@ -85,7 +85,7 @@ async function giveUp(deps: Deps, runId: RunId, effects: Effects, error: Error):
 async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
   // Of others that would be one read more for each turn.
   if (news === undefined || deps.warmRuns?.hasEnded(runId) !== true) return false;
-  const head = await deps.store.glanceAtRun(runId);
+  const head = await deps.store.heads.glance(runId);
   return head !== undefined && isDone(head);
 }
 
@@ -100,7 +100,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
   const warm = await read(() => resumeRun(deps, runId, options.news));
   if (warm === 'done') return true;
   if (warm !== undefined) return goOn(deps, warm, options);
-  const records = await read(() => deps.store.readRun(runId));
+  const records = await read(() => deps.store.runs.read(runId));
   if (records === undefined) {
     deps.log.warn('turn for an unknown run', { runId });
     return true;

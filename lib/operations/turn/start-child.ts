@@ -43,7 +43,7 @@ export async function startChild(
     child: { runId: wait.childRunId, parentClose: wait.parentClose },
     pollErrors: 0,
   };
-  const { token } = await persist(() => deps.store.putToken(fresh));
+  const { token } = await persist(() => deps.store.tokens.put(fresh));
   if (token.settlement !== undefined) return { token };
   let head: RunHead;
   try {
@@ -66,7 +66,7 @@ export async function startChild(
     return { token: settled.token ?? token };
   }
   const writerId = deps.random.hex(16);
-  await persist(() => deps.store.createRun(head, writerId));
+  await persist(() => deps.store.heads.create(head, writerId));
   // Also a child that is there already: the process that put it may have died before its wake.
   await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };

@@ -62,10 +62,10 @@ export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 
     const sinceMs = deps.clock.nowMs();
     for (;;) {
       await deps.delay(Math.max(0, Math.min(followIntervalMs, sinceMs + waitMs - deps.clock.nowMs())));
-      let newer = await deps.store.readRunAfter(runId, first.nextAfter);
+      let newer = await deps.store.runs.readAfter(runId, first.nextAfter);
       // The head is read beside the commits and may be the newer one: then the last of them are missing.
       if (newer !== undefined && hasEnded(newer.head.status))
-        newer = await deps.store.readRunAfter(runId, first.nextAfter);
+        newer = await deps.store.runs.readAfter(runId, first.nextAfter);
       if (newer === undefined) return { ...first, progress };
       const news = newsOf(newer, first.nextAfter, progress);
       if (news.events.length > 0 || hasEnded(news.status)) return news;

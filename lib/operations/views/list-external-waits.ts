@@ -60,7 +60,7 @@ export async function listExternalWaits(deps: Deps, after?: string): Promise<Ext
 }
 
 async function readableWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
-  const records = await skipUnreadable(deps, 'run', { runId }, () => deps.store.readRun(runId));
+  const records = await skipUnreadable(deps, 'run', { runId }, () => deps.store.runs.read(runId));
   return records === undefined ? [] : openWaits(deps, records);
 }
 

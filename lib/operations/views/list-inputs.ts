@@ -18,10 +18,10 @@ export async function listInputs(
   let bytes = 0;
   let next = cursor;
   for (let left = limit; left > 0 && bytes < historyPageBytes; left -= inputsReadInParallel) {
-    const page = await deps.store.listInputs(Math.min(left, inputsReadInParallel), next);
+    const page = await deps.store.lists.inputs(Math.min(left, inputsReadInParallel), next);
     const tokens = await Promise.all(
       page.rows.map(({ runId, waitId }) =>
-        skipUnreadable(deps, 'question', { runId, waitId }, () => deps.store.readToken(runId, waitId)),
+        skipUnreadable(deps, 'question', { runId, waitId }, () => deps.store.tokens.read(runId, waitId)),
       ),
     );
     const read = tokens.flatMap(toInputViews);

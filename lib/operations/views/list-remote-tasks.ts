@@ -61,11 +61,11 @@ interface TokenPage {
 }
 
 async function readOrphans(deps: Deps, { limit, after }: RemoteTaskQuery): Promise<TokenPage> {
-  const { rows, cursor } = await deps.store.listOrphans(limit, after);
+  const { rows, cursor } = await deps.store.lists.orphans(limit, after);
   const reads = pLimit(runsReadInParallel);
   const tokens = await Promise.all(
     rows.map(({ runId, waitId }) =>
-      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.readToken(runId, waitId))),
+      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.tokens.read(runId, waitId))),
     ),
   );
   return {
@@ -83,7 +83,7 @@ async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPa
   const reads = pLimit(runsReadInParallel);
   const tokens = await Promise.all(
     page.runs.map(({ runId }) =>
-      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.readTokens(runId))),
+      reads(() => skipUnreadable(deps, 'run', { runId }, () => deps.store.tokens.readAll(runId))),
     ),
   );
   return {

@@ -68,7 +68,7 @@ async function readNewest(
   before: RunPosition | undefined,
 ): Promise<{ readonly rows: readonly RunSummary[]; readonly statuses: readonly ListStatus[] }> {
   const pages = await Promise.all(
-    statuses.map(async (status) => ({ status, ...(await deps.store.listRuns(status, limit, before)) })),
+    statuses.map(async (status) => ({ status, ...(await deps.store.lists.runs(status, limit, before)) })),
   );
   const unfinished = pages.filter((page) => page.cursor !== undefined);
   // Beyond the end of a page that has more, runs of its status may be missing between those of others.

@@ -21,14 +21,14 @@ describeWithDynoxide('what a run costs on DynamoDB', () => {
       writes: { requests: 11, tableUnits: 14, indexUnits: 9 },
       reads: { requests: 4, tableUnits: 4, indexUnits: 0 },
       writesByMethod: {
-        createRun: { requests: 1, tableUnits: 1, indexUnits: 2 },
-        commit: { requests: 4, tableUnits: 4, indexUnits: 0 },
-        putToken: { requests: 1, tableUnits: 1, indexUnits: 0 },
-        storeHandle: { requests: 1, tableUnits: 1, indexUnits: 1 },
-        setHeadMarker: { requests: 1, tableUnits: 1, indexUnits: 1 },
-        settle: { requests: 1, tableUnits: 1, indexUnits: 2 },
-        commitEnd: { requests: 1, tableUnits: 4, indexUnits: 2 },
-        clearTokenMarker: { requests: 1, tableUnits: 1, indexUnits: 1 },
+        'heads.create': { requests: 1, tableUnits: 1, indexUnits: 2 },
+        'log.commit': { requests: 4, tableUnits: 4, indexUnits: 0 },
+        'tokens.put': { requests: 1, tableUnits: 1, indexUnits: 0 },
+        'starts.storeHandle': { requests: 1, tableUnits: 1, indexUnits: 1 },
+        'headMarkers.set': { requests: 1, tableUnits: 1, indexUnits: 1 },
+        'tokens.settle': { requests: 1, tableUnits: 1, indexUnits: 2 },
+        'log.commitEnd': { requests: 1, tableUnits: 4, indexUnits: 2 },
+        'tokens.clearMarker': { requests: 1, tableUnits: 1, indexUnits: 1 },
       },
       turnInvocations: 2,
       // Sent with the start, and found stale: the token was settled before it came.
@@ -44,7 +44,10 @@ describeWithDynoxide('what a run costs on DynamoDB', () => {
 
     expect(cost).toMatchObject({ turnInvocations: 2, busEvents: 4, busRequests: 2 });
     expect(cost.writes).toEqual({ requests: 13, tableUnits: 16, indexUnits: 9 });
-    expect(cost.writesByMethod).toMatchObject({ commit: { requests: 5 }, setPublished: { requests: 1 } });
+    expect(cost.writesByMethod).toMatchObject({
+      'log.commit': { requests: 5 },
+      'headMarkers.setPublished': { requests: 1 },
+    });
   });
 
   it('each further sequential step is one write request of one unit, and no turn', async () => {
@@ -59,8 +62,8 @@ describeWithDynoxide('what a run costs on DynamoDB', () => {
 
     expect(cost.remoteReads).toBe(100);
     expect(cost.writesByMethod).toMatchObject({
-      claimPoll: { requests: 72, tableUnits: 72, indexUnits: 144 },
-      settle: { requests: 1, tableUnits: 1, indexUnits: 2 },
+      'polls.claim': { requests: 72, tableUnits: 72, indexUnits: 144 },
+      'tokens.settle': { requests: 1, tableUnits: 1, indexUnits: 2 },
     });
     expect(cost.writes).toEqual({ requests: 83, tableUnits: 86, indexUnits: 153 });
     expect(cost.turnInvocations).toBe(2);

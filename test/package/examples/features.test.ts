@@ -87,7 +87,7 @@ describe('the examples of docs/workflows.md', () => {
     const runId = await app.start(nightlyIndex);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'not done yet' });
     expect(reports.cancels).toBe(0);
-    expect((await app.deps.store.listOrphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
+    expect((await app.deps.store.lists.orphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
   });
 
   example('remote-attach', 'waits for a task that it has not started', async () => {

@@ -27,7 +27,7 @@ export const clausesMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'await settleInTime(deps, head.parent, settlement);',
-        replace: '{ timedOut: false, ...(await deps.store.settle(runId, waitId, settlement)) };',
+        replace: '{ timedOut: false, ...(await deps.store.tokens.settle(runId, waitId, settlement)) };',
       },
     ],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} that completes`),
@@ -55,7 +55,7 @@ export const clausesMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'settleInTime(deps, { runId: parent.runId, waitId }, settlement)',
-        replace: 'deps.store.settle(parent.runId, waitId, settlement)',
+        replace: 'deps.store.tokens.settle(parent.runId, waitId, settlement)',
       },
     ],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} whose input is refused`),

@@ -19,7 +19,7 @@ export const freshMutants: readonly Mutant[] = [
     name: 'failure-of-lost-claim-settles',
     rule: 'the failure of an attempt settles the step only under its claim',
     file: 'lib/operations/steps/run-long-step.ts',
-    edits: [{ find: 'failed(event.error), { onlyIfWriterIs: claim })', replace: 'failed(event.error))' }],
+    edits: [{ find: `failed(event.error), { kind: 'writerIs', writerId: claim })`, replace: 'failed(event.error))' }],
     caughtBy: rules('long-step-attempts', 'failure of an attempt whose worker was taken for dead'),
   },
   {
@@ -119,8 +119,8 @@ export const freshMutants: readonly Mutant[] = [
     file: 'lib/operations/turn/next-run.ts',
     edits: [
       {
-        find: 'store.seedInbox({ ...item, runId, position });',
-        replace: 'store.seedInbox({ ...item, runId, position: 0 * position });',
+        find: 'store.inbox.seed({ ...item, runId, position });',
+        replace: 'store.inbox.seed({ ...item, runId, position: 0 * position });',
       },
     ],
     caughtBy: rules('requests', 'handing on: unread signals stay in the order'),

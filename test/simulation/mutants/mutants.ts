@@ -106,8 +106,8 @@ export const mutants: readonly Mutant[] = [
     file: commits,
     edits: [
       {
-        find: 'const write = () => deps.store.commitEnding(runId, commit, inboxCount, outcome); if (!(await decide(pass, write, events))) return false; effects.abandonSteps(); await finishRun(deps, runId, limits); return true;',
-        replace: `await Promise.all([...run.state.openTokens.keys()].map((waitId) => deps.store.close(runId, waitId, { writerId: deps.random.hex(16), atMs, outcome: 'run_ended' })));`,
+        find: 'const write = () => deps.store.log.commitEnding(runId, commit, inboxCount, outcome); if (!(await decide(pass, write, events))) return false; effects.abandonSteps(); await finishRun(deps, runId, limits); return true;',
+        replace: `await Promise.all([...run.state.openTokens.keys()].map((waitId) => deps.store.tokens.close(runId, waitId, { writerId: deps.random.hex(16), atMs, outcome: 'run_ended' })));`,
       },
     ],
     caughtBy: rules('ending', 'ending event'),
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'unread signals go on with the run',
     file: nextRun,
     edits: [
-      { find: 'await deps.store.seedInbox({ ...item, runId, position });', replace: 'void position; void item;' },
+      { find: 'await deps.store.inbox.seed({ ...item, runId, position });', replace: 'void position; void item;' },
     ],
     caughtBy: simulation('continue as new with signals', 20),
   },
@@ -356,7 +356,7 @@ export const mutants: readonly Mutant[] = [
       {
         find: 'run.applyCommit(seq, events);',
         replace:
-          'run.applyCommit(seq, events); const due = run.dueInstants((waitId) => effects.has(waitId)); await deps.store.setHeadMarker(run.head.runId, { seq, dueAtMs: due.length === 0 ? undefined : Math.min(...due), publishedSeq: undefined, blocks: run.head.blocks });',
+          'run.applyCommit(seq, events); const due = run.dueInstants((waitId) => effects.has(waitId)); await deps.store.headMarkers.set(run.head.runId, { seq, dueAtMs: due.length === 0 ? undefined : Math.min(...due), publishedSeq: undefined, blocks: run.head.blocks });',
       },
     ],
     caughtBy: rules('markers', 'head marker kept until quiet'),
@@ -417,7 +417,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         find: 'const claim = await claimAttempt(deps, start, number, writerId);',
-        replace: `const known = await deps.store.readToken(start.runId, wait.waitId); const early = known === undefined && found.kind === 'target' ? await callServer({ deps, start, number, token: freshToken(deps, start), target: found.target }) : undefined; const claim = await claimAttempt(deps, start, number, writerId);`,
+        replace: `const known = await deps.store.tokens.read(start.runId, wait.waitId); const early = known === undefined && found.kind === 'target' ? await callServer({ deps, start, number, token: freshToken(deps, start), target: found.target }) : undefined; const claim = await claimAttempt(deps, start, number, writerId);`,
       },
       {
         find: 'takeReply(attempt, await callServer(attempt))',
@@ -492,7 +492,7 @@ export const mutants: readonly Mutant[] = [
     name: 'ambiguous-despite-handle',
     rule: 'RemoteStartAmbiguous only if there is no handle',
     file: startAttempt,
-    edits: [{ find: '{ onlyWithoutHandle: true }', replace: '{}' }],
+    edits: [{ find: `{ server }), 'handle');`, replace: '{ server }));' }],
     caughtBy: rules('starting', 'ambiguous only without handle'),
   },
   {
@@ -524,8 +524,8 @@ export const mutants: readonly Mutant[] = [
     file: recordHandle,
     edits: [
       {
-        find: 'return await persist(() => deps.store.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
-        replace: 'return await deps.store.storeHandle(runId, wait.waitId, started);',
+        find: 'return await persist(() => deps.store.starts.storeHandle(runId, wait.waitId, started), needsMs, lastTries);',
+        replace: 'return await deps.store.starts.storeHandle(runId, wait.waitId, started);',
       },
     ],
     caughtBy: rules('starting', 'handle in hand'),
@@ -888,7 +888,7 @@ export const mutants: readonly Mutant[] = [
       {
         find: 'const isPublished = (await outbox?.publish()) ?? true;',
         replace:
-          'if (outbox !== undefined) await deps.store.setPublished(run.head.runId, run.state.seq); const isPublished = (await outbox?.publish()) ?? true;',
+          'if (outbox !== undefined) await deps.store.headMarkers.setPublished(run.head.runId, run.state.seq); const isPublished = (await outbox?.publish()) ?? true;',
       },
     ],
     caughtBy: rules('publishing', 'marker after publishing'),
@@ -920,7 +920,7 @@ export const mutants: readonly Mutant[] = [
     file: endRun,
     edits: [
       {
-        find: 'if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.markEndedHead(runId, nowMs);',
+        find: 'if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.headMarkers.markEnded(runId, nowMs);',
         replace: '',
       },
     ],
@@ -953,7 +953,7 @@ export const mutants: readonly Mutant[] = [
     file: endRun,
     edits: [
       {
-        find: 'else if (outbox?.publishedSeq !== undefined) await deps.store.setPublished(runId, outbox.publishedSeq);',
+        find: 'else if (outbox?.publishedSeq !== undefined) await deps.store.headMarkers.setPublished(runId, outbox.publishedSeq);',
         replace: '',
       },
     ],
@@ -1014,7 +1014,7 @@ export const mutants: readonly Mutant[] = [
     file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [
       {
-        find: 'deps.store.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),',
+        find: 'deps.store.lists.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),',
         replace: '',
       },
     ],

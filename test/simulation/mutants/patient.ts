@@ -237,7 +237,7 @@ export const patientMutants: readonly Mutant[] = [
     file: 'lib/operations/remote-task/stop-lost-start.ts',
     edits: [
       {
-        find: 'await persist(() => deps.store.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));',
+        find: 'await persist(() => deps.store.unwantedTasks.claimLook(runId, waitId, { seenDueAtMs: claimedUntilMs, untilMs }));',
         replace: 'void untilMs;',
       },
     ],
@@ -249,7 +249,7 @@ export const patientMutants: readonly Mutant[] = [
     file: 'lib/operations/remote-task/stop-lost-start.ts',
     edits: [
       {
-        find: "if (found === 'none') await persist(() => deps.store.clearTokenMarker(runId, waitId, claimed));",
+        find: "if (found === 'none') await persist(() => deps.store.tokens.clearMarker(runId, waitId, claimed));",
         replace: '',
       },
     ],
@@ -276,9 +276,9 @@ export const patientMutants: readonly Mutant[] = [
     file: findLostStart,
     edits: [
       {
-        find: 'await persist(() => deps.store.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',
+        find: 'await persist(() => deps.store.unwantedTasks.leaveHandle(runId, waitId, handle, forCancel), turnReserveMs, lastTries)',
         replace:
-          'await deps.store.leaveHandle(runId, waitId, handle, forCancel); void [persist, turnReserveMs, lastTries]',
+          'await deps.store.unwantedTasks.leaveHandle(runId, waitId, handle, forCancel); void [persist, turnReserveMs, lastTries]',
       },
     ],
     caughtBy: rules('patient', 'F62 lost start of a closed wait: a store that'),

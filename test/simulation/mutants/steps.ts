@@ -122,7 +122,9 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'effect-tried-once',
     rule: 'F88: an effect that the store turns away is tried again beside the others',
     file: 'lib/operations/turn/issue-token.ts',
-    edits: [{ find: 'await persist(() => deps.store.putToken(fresh));', replace: 'await deps.store.putToken(fresh);' }],
+    edits: [
+      { find: 'await persist(() => deps.store.tokens.put(fresh));', replace: 'await deps.store.tokens.put(fresh);' },
+    ],
     caughtBy: inHand('F88 an effect that the store turns away is tried again'),
   },
   {

@@ -39,14 +39,14 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'poll-times-out-regardless',
     rule: 'a poll ends a wait only if its deadline is the one that was read',
     file: 'lib/operations/settle-in-time.ts',
-    edits: [{ find: 'settlement, { onlyIfDeadlineIs: deadlineAtMs }', replace: 'settlement, {}' }],
+    edits: [{ find: `settlement, { kind: 'deadlineIs', deadlineAtMs }`, replace: 'settlement, {}' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
     name: 'turn-times-out-regardless',
     rule: '... and so does a turn',
     file: begin,
-    edits: [{ find: 'const options = { onlyIfDeadlineIs: deadlineAtMs };', replace: 'const options = {};' }],
+    edits: [{ find: `const options = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const options = {};' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {
@@ -104,7 +104,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'interrupted-regardless',
     rule: 'an interrupted long step ends only at the due instant that was read',
     file: runLongStep,
-    edits: [{ find: 'failed(error), { onlyIfDueIs: token.dueAtMs }', replace: 'failed(error), {}' }],
+    edits: [{ find: `failed(error), { kind: 'dueIs', dueAtMs: token.dueAtMs }`, replace: 'failed(error), {}' }],
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
   {
@@ -246,8 +246,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: 'if (await deps.store.recordQuestions(runId, waitId, asked)) {',
-        replace: 'await deps.store.recordQuestions(runId, waitId, asked); {',
+        find: 'if (await deps.store.questions.record(runId, waitId, asked)) {',
+        replace: 'await deps.store.questions.record(runId, waitId, asked); {',
       },
     ],
     caughtBy: rules('polling', 'questions are recorded within the claim'),

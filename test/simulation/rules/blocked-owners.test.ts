@@ -71,12 +71,12 @@ test('wake after a refused marker: an owner of a delayed run that was blocked me
   const app = createTestApp(anApp(aFlow(async (ctx) => ctx.now() - startMs)));
   const { store } = app.deps;
   const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', delayMs: 600_000 });
-  const setHeadMarker = store.setHeadMarker.bind(store);
+  const setHeadMarker = store.headMarkers.set.bind(store.headMarkers);
   let isFirst = true;
-  store.setHeadMarker = async (id, marker) => {
+  store.headMarkers.set = async (id, marker) => {
     // Another process, which could not read the run, has come before.
     if (isFirst)
-      await store.setBlocked(runId, {
+      await store.headMarkers.block(runId, {
         seq: 0,
         dueAtMs: startMs + 3_600_000,
         publishedSeq: undefined,

@@ -5,6 +5,7 @@ import type { Deps } from '../../../lib/operations/deps.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
 import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startedIn, type Started, withTimePassing } from '../../engine/support.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 // What the end of a child does to its parent.
 
@@ -73,12 +74,12 @@ test.each(policies)('start of a child whose parent has let go of it: %s', async 
   const { deps, clock } = run.app;
   // The head of the child is put only when its parent no longer waits.
   let put: (() => Promise<unknown>) | undefined;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return async (...given: unknown[]): Promise<unknown> => {
-        if (name !== 'createRun') return Reflect.apply(value, target, given) as unknown;
+        if (name !== 'heads.create') return Reflect.apply(value, target, given) as unknown;
         put = async () => Reflect.apply(value, target, given) as unknown;
         throw new EngineError('STORE_UNAVAILABLE', 'throttled');
       };
@@ -91,7 +92,7 @@ test.each(policies)('start of a child whose parent has let go of it: %s', async 
     runTurn({ ...deps, store }, { runId: run.runId }, limits).catch(() => undefined),
   );
   const { childRunId = '' } = (await run.app.show(run.runId)).waits[0]!;
-  await deps.store.close(run.runId, '1', { writerId: 'w', atMs: clock.nowMs(), outcome: 'abandoned' });
+  await deps.store.tokens.close(run.runId, '1', { writerId: 'w', atMs: clock.nowMs(), outcome: 'abandoned' });
   await put?.();
   await runTurn(deps, { runId: childRunId }, { remainingMs: () => 60_000 });
   expect((await run.app.show(childRunId)).status).toBe(status);

@@ -5,6 +5,7 @@ import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { WarmRuns } from '../../../lib/operations/warm-runs.js';
 import { aFlow, started, startMs } from '../../engine/support.js';
 import { call, play, type Line, type Scene } from './scene.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 // The log: what is in it was decided once, and whoever thinks otherwise reads it again.
 
@@ -68,12 +69,12 @@ test('writer id: a turn does not take what another has committed for its own', a
   await runTurn(deps, { runId }, limits);
   app.clock.moveTo(startMs + 1_000);
   let isFirst = true;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return async (...args: unknown[]): Promise<unknown> => {
-        if (name === 'commit' && isFirst) {
+        if (name === 'log.commit' && isFirst) {
           isFirst = false;
           await signalRun(deps, runId, { name: 'go' });
           await runTurn({ ...deps, warmRuns: new WarmRuns() }, { runId }, limits);

@@ -8,6 +8,7 @@ import { SealedTable } from '../../../lib/store/sealed-table.js';
 import { aFlow, started, startedIn, startMs, WatchedServer, type Started } from '../../engine/support.js';
 import type { World } from '../world.js';
 import { play, type Line } from './scene.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 // Deadlines: a wait ends at the one that it has, and only whoever works on it can move it.
 
@@ -62,12 +63,14 @@ test('settled in time after all: a deadline that is moved just before the wait w
   const { store } = app.deps;
   // A heartbeat of a replica whose clock is a second behind.
   const moved = { deadlineAtMs: startMs + 600_000, nowMs: startMs + 299_000 };
-  const crossed = new Proxy(store, {
+  const crossed = storeProxy(store, {
     get: (target, name) => {
-      if (name !== 'settle') return Reflect.get(target, name, target) as unknown;
-      return async (...args: Parameters<RunStore['settle']>) => {
-        if (args[3]?.onlyIfDeadlineIs === startMs + 300_000) await store.moveDeadline(runId, '1', moved);
-        return store.settle(...args);
+      if (name !== 'tokens.settle') return Reflect.get(target, name, target) as unknown;
+      return async (...args: Parameters<RunStore['tokens']['settle']>) => {
+        const guard = args[3];
+        if (guard?.kind === 'deadlineIs' && guard.deadlineAtMs === startMs + 300_000)
+          await store.tokens.moveDeadline(runId, '1', moved);
+        return store.tokens.settle(...args);
       };
     },
   });
@@ -75,7 +78,7 @@ test('settled in time after all: a deadline that is moved just before the wait w
   const token = app.deps.tokens.settleToken({ runId, waitId: '1' });
   const settling = settleToken({ ...app.deps, store: crossed }, { token, outcome });
   expect(await settling.catch((error: unknown) => String(error))).toEqual({ settled: true });
-  expect((await store.readToken(runId, '1'))?.settlement).toMatchObject({ by: 'relay', outcome });
+  expect((await store.tokens.read(runId, '1'))?.settlement).toMatchObject({ by: 'relay', outcome });
 });
 
 /** What a heartbeat with the token of wait 1 comes to. */
@@ -96,7 +99,7 @@ test('no heartbeat for a child: its deadline is its parent’s', async () => {
   const scene = await startedIn([parent, child]);
   await scene.app.settleDown();
   expect(await heartbeat(scene)).toBe('INPUT_INVALID');
-  expect((await scene.app.deps.store.readToken(scene.runId, '1'))?.deadlineAtMs).toBe(startMs + 300_000);
+  expect((await scene.app.deps.store.tokens.read(scene.runId, '1'))?.deadlineAtMs).toBe(startMs + 300_000);
 });
 
 test('no heartbeat for a remote task: its deadline is that of the call', async () => {

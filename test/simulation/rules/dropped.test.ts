@@ -34,7 +34,7 @@ test('step that is dropped in the turn that asks for it: closed in the log with 
     }),
   );
   await app.settleDown();
-  const { commits } = (await app.deps.store.readRun(runId)) ?? { commits: [] };
+  const { commits } = (await app.deps.store.runs.read(runId)) ?? { commits: [] };
   expect([...foldHistory(commits).open.values()].map(({ kind }) => kind)).toEqual(['timer']);
   expect(ran).toBe(0);
 });

@@ -78,7 +78,7 @@ test('policy: a task that its call leaves is not cancelled, and is on the list o
   const { app, runId } = await calling(reports, { onTimeout: 'leave' });
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' });
   expect(reports.cancels).toBe(0);
-  expect((await app.deps.store.listOrphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
+  expect((await app.deps.store.lists.orphans(10)).rows).toEqual([{ runId, waitId: '1' }]);
 });
 
 test('found only without handle: a task that is found does not replace the one that the reply to the start named', async () => {
@@ -87,7 +87,7 @@ test('found only without handle: a task that is found does not replace the one t
     override async find(): Promise<FindReply> {
       const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 'task-1' } as const;
       const nowMs = app.clock.nowMs();
-      await app.deps.store.storeHandle(runId, '1', { handle, startedAtMs: nowMs, dueAtMs: nowMs + 5_000 });
+      await app.deps.store.starts.storeHandle(runId, '1', { handle, startedAtMs: nowMs, dueAtMs: nowMs + 5_000 });
       return { kind: 'found', handle: { ...handle, taskId: 'task-of-another-call' } };
     }
   }
@@ -142,21 +142,24 @@ async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
   const turn = runTurn(app.deps, { runId }, limits);
   await reports.frozen;
   await requestStop(app.deps, { runId, kind: 'terminate' });
-  const clearTokenMarker = store.clearTokenMarker.bind(store);
-  store.clearTokenMarker = async (...given) => {
-    store.clearTokenMarker = clearTokenMarker;
+  const clearTokenMarker = store.tokens.clearMarker.bind(store.tokens);
+  store.tokens.clearMarker = async (...given) => {
+    store.tokens.clearMarker = clearTokenMarker;
     app.clock.moveTo(app.clock.nowMs() + laterMs);
     reports.thaw();
     await turn;
     return clearTokenMarker(...given);
   };
   await runTurn(app.deps, { runId }, limits);
-  expect(await store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' }, dueAtMs: app.clock.nowMs() });
+  expect(await store.tokens.read(runId, '1')).toMatchObject({
+    handle: { taskId: 'task-1' },
+    dueAtMs: app.clock.nowMs(),
+  });
 
   await app.pass({ minutes: 5 });
   expect(reports.cancels).toBe(2);
-  expect((await store.readToken(runId, '1'))?.dueAtMs).toBeUndefined();
-  expect((await store.readHead(runId))?.dueAtMs).toBeUndefined();
+  expect((await store.tokens.read(runId, '1'))?.dueAtMs).toBeUndefined();
+  expect((await store.heads.read(runId))?.dueAtMs).toBeUndefined();
   expect((await listRemoteTasks(app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
 }
 
@@ -173,7 +176,7 @@ test('handle that is left after the call was told to be ambiguous: its task is c
   await app.pass({ minutes: 5 });
   expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
   expect(reports.cancels).toBe(2);
-  expect((await app.deps.store.readToken(runId, '1'))?.dueAtMs).toBeUndefined();
+  expect((await app.deps.store.tokens.read(runId, '1'))?.dueAtMs).toBeUndefined();
 });
 
 const ends = ['terminated', 'open'] as const;
@@ -184,7 +187,8 @@ test.each(ends)('F06 handle of a start that was frozen beyond its time is tried 
   const { app, runId } = await calling(reports, { onCancel: 'leave' });
   const refused: string[] = [];
   const deps = throttled(app.deps, ({ method }) => {
-    const isFirst = (method === 'leaveHandle' || method === 'storeHandle') && !refused.includes(method);
+    const isFirst =
+      (method === 'unwantedTasks.leaveHandle' || method === 'starts.storeHandle') && !refused.includes(method);
     if (isFirst) refused.push(method);
     return isFirst;
   });
@@ -198,5 +202,5 @@ test.each(ends)('F06 handle of a start that was frozen beyond its time is tried 
   reports.thaw();
   await withTimePassing(app, turn);
   expect(refused).not.toEqual([]);
-  expect(await app.deps.store.readToken(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' } });
+  expect(await app.deps.store.tokens.read(runId, '1')).toMatchObject({ handle: { taskId: 'task-1' } });
 });

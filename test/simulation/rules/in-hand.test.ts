@@ -15,6 +15,7 @@ import {
   withTimePassing,
   type Started,
 } from '../../engine/support.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 const S = 1_000;
 const codeOf = (error: unknown): string => (error as { code: string }).code;
@@ -59,7 +60,7 @@ test('F02 with half of the commits refused no step is poisoned and none runs twi
     }),
   );
   let calls = 0;
-  const deps = throttled(run.app.deps, ({ method }) => method.startsWith('commit') && ++calls % 2 === 1);
+  const deps = throttled(run.app.deps, ({ method }) => method.startsWith('log.commit') && ++calls % 2 === 1);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 20 });
   expect(ran).toBe(20);
@@ -157,7 +158,7 @@ test('F88 an effect that the store turns away is tried again: the step at most o
     }),
   );
   let refused = 0;
-  const deps = throttled(run.app.deps, ({ method }) => method === 'putToken' && ++refused <= 6);
+  const deps = throttled(run.app.deps, ({ method }) => method === 'tokens.put' && ++refused <= 6);
   const host = new Host(run, deps);
   await host.toEnd();
   // The second is for the end of the token.
@@ -186,7 +187,7 @@ test('F88 an effect that cannot be done in this turn is left to the next one, an
       return [await once, await outcome.then(() => 'settled', codeOf)];
     }),
   );
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'putToken' && atS < 150);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'tokens.put' && atS < 150);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toMatchObject({
     status: 'completed',
@@ -206,7 +207,7 @@ test('F88 a look for a cancel that fails ends nothing', async () => {
       }),
     ),
   );
-  const deps = throttled(run.app.deps, ({ method }) => method === 'readInbox');
+  const deps = throttled(run.app.deps, ({ method }) => method === 'inbox.readAll');
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 1 });
   expect(await endedAfterMs(run)).toBe(9 * S);
@@ -227,11 +228,11 @@ test('F88 what an effect breaks on does not drop what a step beside it ends with
   );
   const { deps } = run.app;
   let broken = true;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      if (name !== 'putToken' || !broken) return value.bind(target) as unknown;
+      if (name !== 'tokens.put' || !broken) return value.bind(target) as unknown;
       return async () => Promise.reject(new TypeError('a bug'));
     },
   });
@@ -260,19 +261,19 @@ test('F02 a pass whose commit was lost hands what it has on: the step under way 
   );
   const { deps } = run.app;
   let lost = false;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      if (name !== 'commit') return value.bind(target) as unknown;
-      return async (...args: Parameters<typeof deps.store.commit>) => {
+      if (name !== 'log.commit') return value.bind(target) as unknown;
+      return async (...args: Parameters<typeof deps.store.log.commit>) => {
         const [runId, commit] = args;
         const isTimer = commit.events.some(({ type }) => type === 'TimerFired');
-        if (!isTimer || lost) return deps.store.commit(...args);
+        if (!isTimer || lost) return deps.store.log.commit(...args);
         // Another owner commits the same, first.
         lost = true;
-        await deps.store.commit(runId, { ...commit, writerId: 'another' });
-        return deps.store.commit(runId, commit);
+        await deps.store.log.commit(runId, { ...commit, writerId: 'another' });
+        return deps.store.log.commit(runId, commit);
       };
     },
   });
@@ -287,17 +288,17 @@ test('result that another owner has recorded: dropped, and the run goes on from 
   const run = await started(aFlow(async (ctx) => ctx.step('one', () => 1).then(async () => ctx.step('two', () => 2))));
   const { deps } = run.app;
   let lost = false;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      if (name !== 'commit') return value.bind(target) as unknown;
-      return async (...args: Parameters<typeof deps.store.commit>) => {
+      if (name !== 'log.commit') return value.bind(target) as unknown;
+      return async (...args: Parameters<typeof deps.store.log.commit>) => {
         const [runId, commit] = args;
-        if (lost || !commit.events.some(({ type }) => type === 'StepCompleted')) return deps.store.commit(...args);
+        if (lost || !commit.events.some(({ type }) => type === 'StepCompleted')) return deps.store.log.commit(...args);
         lost = true;
-        await deps.store.commit(runId, { ...commit, writerId: 'another' });
-        return deps.store.commit(runId, commit);
+        await deps.store.log.commit(runId, { ...commit, writerId: 'another' });
+        return deps.store.log.commit(runId, commit);
       };
     },
   });
@@ -318,9 +319,9 @@ test('pass after pass without a commit: the next ones come after a pause, as lon
       return false;
     };
     const { deps } = run.app;
-    const store = new Proxy(deps.store, {
+    const store = storeProxy(deps.store, {
       get(target, name) {
-        const value: unknown = name === 'commit' ? commit : Reflect.get(target, name, target);
+        const value: unknown = name === 'log.commit' ? commit : Reflect.get(target, name, target);
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
     });
@@ -362,7 +363,7 @@ const longStep = async (work: (step: StepContext) => unknown, options = {}): Pro
 test('F02 for 6 minutes: it ran once, and is settled then', async () => {
   let ran = 0;
   const run = await longStep(() => ++ran);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'settle' && atS < 360);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'tokens.settle' && atS < 360);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 1 });
   expect(ran).toBe(1);
@@ -372,12 +373,12 @@ test('F02 for 6 minutes: it ran once, and is settled then', async () => {
 test('F02 for longer than its worker has time: handed over without a strike', async () => {
   let ran = 0;
   const run = await longStep(() => ++ran);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'settle' && atS < 3_000);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'tokens.settle' && atS < 3_000);
   await new Host(run, deps).toEnd(4_000);
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: ran });
   // Each worker has 900 s.
   expect(ran).toBe(4);
-  expect((await run.app.deps.store.readToken(run.runId, '1'))?.step?.strikes).toBe(1);
+  expect((await run.app.deps.store.tokens.read(run.runId, '1'))?.step?.strikes).toBe(1);
 });
 
 test('F02 and that may run at most once is not run again', async () => {
@@ -385,7 +386,7 @@ test('F02 and that may run at most once is not run again', async () => {
   const run = await longStep(() => ++ran, { atMostOnce: true });
   const deps = throttled(
     run.app.deps,
-    ({ method, args, atS }) => method === 'settle' && atS < 1_000 && JSON.stringify(args).includes('completed'),
+    ({ method, args, atS }) => method === 'tokens.settle' && atS < 1_000 && JSON.stringify(args).includes('completed'),
   );
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'STEP_INTERRUPTED' });
@@ -399,7 +400,7 @@ test('F02 a failure that is turned away is an attempt, and no strike', async () 
     if (attempt === 1) throw new Error('no');
     return attempt;
   });
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'recordStepFailure' && atS < 360);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'longSteps.recordFailure' && atS < 360);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 2 });
   expect(ran).toBe(2);
@@ -412,7 +413,7 @@ test('message of a worker that lives: sent again in a minute when the store cann
     sent.push([message, delayMs]);
   };
   const deps = {
-    ...throttled(run.app.deps, ({ method }) => method === 'readToken'),
+    ...throttled(run.app.deps, ({ method }) => method === 'tokens.read'),
     queues: { sendStep } as unknown as typeof run.app.deps.queues,
   };
   const message = { runId: run.runId, waitId: '1', dueAtMs: startMs };
@@ -433,7 +434,7 @@ test.each([true, false])(
   async (dedupes) => {
     const server = new WatchedServer({ task: aTask, dedupes });
     const run = await call(server);
-    const deps = throttled(run.app.deps, ({ method, atS }) => method === 'storeHandle' && atS < 7);
+    const deps = throttled(run.app.deps, ({ method, atS }) => method === 'starts.storeHandle' && atS < 7);
     await new Host(run, deps).toEnd();
     expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'done' });
     expect([server.startedAtMs.length, server.cancels]).toEqual([1, 0]);
@@ -443,7 +444,7 @@ test.each([true, false])(
 test('F03 for longer than a turn has time, by a server that dedupes: the task is found again and not cancelled', async () => {
   const server = new WatchedServer({ task: aTask, dedupes: true });
   const run = await call(server);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'storeHandle' && atS < 200);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'starts.storeHandle' && atS < 200);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'done' });
   expect(server.cancels).toBe(0);
@@ -452,7 +453,7 @@ test('F03 for longer than a turn has time, by a server that dedupes: the task is
 test('F03 for longer than a turn has time, by one that does not: the task is cancelled, and the call is ambiguous', async () => {
   const server = new WatchedServer({ task: aTask, dedupes: false });
   const run = await call(server);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'storeHandle' && atS < 200);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'starts.storeHandle' && atS < 200);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'REMOTE_START_AMBIGUOUS' });
   expect([server.startedAtMs.length, server.cancels]).toEqual([1, 1]);
@@ -461,7 +462,7 @@ test('F03 for longer than a turn has time, by one that does not: the task is can
 test('F03 the settlement of a start that had ended at once is tried as long: nothing is started again', async () => {
   const server = new WatchedServer({ task: { result: 'at once' }, dedupes: false });
   const run = await call(server);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'settle' && atS < 20);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'tokens.settle' && atS < 20);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toMatchObject({ status: 'completed' });
   expect((await run.app.show(run.runId)).outcome).not.toMatchObject({ result: 'REMOTE_START_AMBIGUOUS' });

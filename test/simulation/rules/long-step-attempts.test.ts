@@ -65,19 +65,19 @@ class Asked {
   }
 
   async commit(...events: readonly HistoryEvent[]): Promise<void> {
-    const seq = ((await this.store.readRun(this.runId))?.commits.length ?? 0) + 1;
-    await this.store.commit(this.runId, { seq, writerId: `w${seq}`, events });
+    const seq = ((await this.store.runs.read(this.runId))?.commits.length ?? 0) + 1;
+    await this.store.log.commit(this.runId, { seq, writerId: `w${seq}`, events });
   }
 
   /** Another worker claims the step. */
   async takeOver(): Promise<void> {
-    const dueAtMs = (await this.store.readToken(this.runId, '1'))?.dueAtMs ?? 0;
+    const dueAtMs = (await this.store.tokens.read(this.runId, '1'))?.dueAtMs ?? 0;
     const claim = { writerId: 'another', strikes: 2, atMs: dueAtMs, leaseUntilMs: dueAtMs + 60_000 };
-    await this.store.claimStep(this.runId, '1', { seenDueAtMs: dueAtMs, ...claim });
+    await this.store.longSteps.claim(this.runId, '1', { seenDueAtMs: dueAtMs, ...claim });
   }
 
   async attempt(remainingMs = (): number => 900_000): Promise<string> {
-    const dueAtMs = (await this.store.readToken(this.runId, '1'))?.dueAtMs ?? 0;
+    const dueAtMs = (await this.store.tokens.read(this.runId, '1'))?.dueAtMs ?? 0;
     const message = { runId: this.runId, waitId: '1', dueAtMs };
     return runLongStep(this.#deps, message, { remainingMs }).catch((error: unknown) => (error as EngineError).code);
   }
@@ -95,7 +95,7 @@ test('attempt of a run whose deadline has passed, or that is to be terminated: i
   late.nowMs = startMs + 10_000;
   expect([await late.attempt(), late.ran]).toEqual(['put off', 0]);
   // The sweep comes back to it until the run has ended.
-  expect((await late.store.readToken(late.runId, '1'))?.dueAtMs).toBeDefined();
+  expect((await late.store.tokens.read(late.runId, '1'))?.dueAtMs).toBeDefined();
   late.nowMs = startMs + 9_999;
   expect([await late.attempt(), late.ran]).toEqual(['settled', 1]);
 
@@ -130,13 +130,13 @@ test('failure of an attempt whose worker was taken for dead: another has the ste
     }),
   );
   expect(await scene.attempt()).toBe('lost');
-  expect((await scene.store.readToken(scene.runId, '1'))?.settlement).toBeUndefined();
+  expect((await scene.store.tokens.read(scene.runId, '1'))?.settlement).toBeUndefined();
 });
 
 test('attempt that there is too little time for: it is put off, and none is counted', async () => {
   const scene = await Asked.by(async (ctx, work) => ctx.step('l', work, { long: true, timeout: { minutes: 5 } }));
   expect([await scene.attempt(() => 329_999), scene.ran]).toEqual(['put off', 0]);
-  expect((await scene.store.readToken(scene.runId, '1'))?.step?.strikes).toBe(0);
+  expect((await scene.store.tokens.read(scene.runId, '1'))?.step?.strikes).toBe(0);
   expect([await scene.attempt(() => 330_000), scene.ran]).toEqual(['settled', 1]);
 });
 

@@ -136,9 +136,9 @@ test('long step beat: none is sent once the end of the attempt is recorded', asy
     }),
   );
   const { store } = app.deps;
-  const beatStep = store.beatStep.bind(store);
+  const beatStep = store.longSteps.beat.bind(store.longSteps);
   let beats = 0;
-  store.beatStep = async (...beat) => {
+  store.longSteps.beat = async (...beat) => {
     beats++;
     return beatStep(...beat);
   };

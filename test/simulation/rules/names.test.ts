@@ -68,7 +68,7 @@ test('F11 a next run that is still to come is under way', async () => {
   const { runId } = await start();
   await kit.settleDown();
   const { store } = kit.deps;
-  store.createRun = async () => Promise.reject(new Error('died'));
+  store.heads.create = async () => Promise.reject(new Error('died'));
   await kit.signal(runId, 'next');
   await kit.settleDown().catch(() => undefined);
   expect(await statusOf(kit, runId)).toBe('continued');
@@ -80,10 +80,10 @@ test('F11 a run whose outcome is fixed and whose waits are still to be closed is
   const { runId } = await start({ input: { round: 2 } });
   await kit.settleDown();
   const { store } = kit.deps;
-  store.commitEnd = async () => Promise.reject(new Error('died'));
+  store.log.commitEnd = async () => Promise.reject(new Error('died'));
   await requestStop(kit.deps, { runId, kind: 'terminate' });
   await kit.settleDown().catch(() => undefined);
-  expect((await store.readHead(runId))?.status).toBe('ending');
+  expect((await store.heads.read(runId))?.status).toBe('ending');
   expect(await start()).toEqual({ runId, deduplicated: true });
 });
 
@@ -116,10 +116,10 @@ test('F13 the run that rests asks again', async () => {
   const old = await start();
   await kit.settleDown();
   const { store } = kit.deps;
-  const putInbox = store.putInbox.bind(store);
-  store.putInbox = async () => Promise.reject(new Error('died'));
+  const putInbox = store.inbox.put.bind(store.inbox);
+  store.inbox.put = async () => Promise.reject(new Error('died'));
   await start({ whenRunning: 'terminate' });
-  store.putInbox = putInbox;
+  store.inbox.put = putInbox;
   await kit.pass({ minutes: 2 });
   expect(await statusOf(kit, old.runId)).toBe('terminated');
 });
@@ -132,7 +132,7 @@ test('F13 a marker brings a resting run back', async () => {
   const next = await start({ whenRunning: 'terminate', timeoutMs: 1_000 });
   await kit.pass({ seconds: 30 });
   // Its own deadline has passed, and is not what it is looked at for: that would be overdue for as long as it rests.
-  expect((await kit.deps.store.readHead(next.runId))?.dueAtMs).toBeGreaterThan(kit.clock.nowMs());
+  expect((await kit.deps.store.heads.read(next.runId))?.dueAtMs).toBeGreaterThan(kit.clock.nowMs());
   letGo();
 });
 
@@ -196,14 +196,14 @@ test('F24 a tick of a schedule is found by its key alone', async () => {
     });
   const { kit } = newApp(app(1));
   const { store } = kit.deps;
-  const saveSchedule = store.saveSchedule.bind(store);
-  store.saveSchedule = async (name, state) =>
+  const saveSchedule = store.schedules.save.bind(store.schedules);
+  store.schedules.save = async (name, state) =>
     state.runId === undefined ? saveSchedule(name, state) : Promise.reject(new Error('died'));
   await kit.pass({ hours: 1, minutes: 1 });
-  store.saveSchedule = saveSchedule;
+  store.schedules.save = saveSchedule;
   kit.deploy(app(2));
   await kit.pass({ minutes: 3 });
-  expect((await store.readSchedule('s')).starting).toBeUndefined();
+  expect((await store.schedules.read('s')).starting).toBeUndefined();
 });
 
 test('F25 a name has nothing that cannot be seen', async () => {
@@ -285,12 +285,12 @@ test('F86 schedules go on when what is due cannot be read', async () => {
       schedules: [{ name: 's', workflow: holds, input: { round: 1 }, every: { minutes: 1 } }],
     }),
   );
-  kit.deps.store.listDue = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+  kit.deps.store.lists.due = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
   const event = { time: new Date(kit.clock.nowMs()).toISOString() } as Parameters<
     ReturnType<typeof scheduleHandler>
   >[0];
   expect(await codeOf(scheduleHandler(() => kit.deps)(event))).toBe('STORE_UNAVAILABLE');
-  expect((await kit.deps.store.readSchedule('s')).runId).toBeDefined();
+  expect((await kit.deps.store.schedules.read('s')).runId).toBeDefined();
 });
 
 test('F86 a tick is kept while the table is away', async () => {
@@ -301,7 +301,7 @@ test('F86 a tick is kept while the table is away', async () => {
     }),
   );
   const { store } = kit.deps;
-  store.createRun = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
+  store.heads.create = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
   await kit.pass({ hours: 1, minutes: 30 });
-  expect((await store.readSchedule('s')).starting).toBeDefined();
+  expect((await store.schedules.read('s')).starting).toBeDefined();
 });

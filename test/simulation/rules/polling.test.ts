@@ -65,12 +65,12 @@ class Task {
 
   static async known(more: Partial<TokenRecord> = {}, ttlMs?: number): Promise<Task> {
     const task = new Task();
-    await task.store.putToken({
+    await task.store.tokens.put({
       ...{ runId, waitId: '1', server: 'reports', attempt: 1, writerId: 'w', createdAtMs: startMs },
       ...{ deadlineAtMs: at(20_000), pollErrors: 0, ...more },
     });
     const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;
-    await task.store.storeHandle(runId, '1', {
+    await task.store.starts.storeHandle(runId, '1', {
       ...{ startedAtMs: startMs, dueAtMs: at(100) },
       handle: ttlMs === undefined ? handle : { ...handle, ttlMs },
     });
@@ -84,17 +84,17 @@ class Task {
 
   /** Another worker has moved the due instant. */
   async move(toS = 400): Promise<void> {
-    const seenDueAtMs = (await this.store.readToken(runId, '1'))?.dueAtMs ?? 0;
-    await this.store.claimPoll(runId, '1', { seenDueAtMs, dueAtMs: at(toS) });
+    const seenDueAtMs = (await this.store.tokens.read(runId, '1'))?.dueAtMs ?? 0;
+    await this.store.polls.claim(runId, '1', { seenDueAtMs, dueAtMs: at(toS) });
   }
 
   async settle(atS: number): Promise<void> {
     const outcome = { kind: 'completed', result: 1, isError: false } as const;
-    await this.store.settle(runId, '1', { writerId: 's', atMs: at(atS), by: 'relay', outcome });
+    await this.store.tokens.settle(runId, '1', { writerId: 's', atMs: at(atS), by: 'relay', outcome });
   }
 
   async token(): Promise<{ readonly dueS: number; readonly token: TokenRecord | undefined }> {
-    const token = await this.store.readToken(runId, '1');
+    const token = await this.store.tokens.read(runId, '1');
     return { dueS: ((token?.dueAtMs ?? 0) - startMs) / 1_000, token };
   }
 }
@@ -131,7 +131,7 @@ test('questions are taken in once: those that a turn has seen wake nobody again,
   task.reply = asking;
   expect(await task.poll()).toBe('working');
   expect(task.sent).toEqual(['wake', 'poll for 110']);
-  await task.store.takeQuestions(runId, '1', 1);
+  await task.store.questions.take(runId, '1', 1);
   task.sent.length = 0;
   task.nowS = 110;
   expect(await task.poll()).toBe('working');
@@ -214,7 +214,7 @@ test('poll of a settled wait: it reads nothing, and wakes the run only while its
   await task.settle(100);
   expect(await task.poll(hopTo(100))).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
-  await task.store.clearTokenMarker(runId, '1', { dueAtMs: at(100), hasHandle: true });
+  await task.store.tokens.clearMarker(runId, '1', { dueAtMs: at(100), hasHandle: true });
   expect(await task.poll()).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, ['wake']]);
 });
@@ -223,11 +223,11 @@ test('poll of what is no remote task: before its deadline nothing is done', asyn
   const task = new Task();
   expect(await task.poll()).toBe('stale');
   // A wait of which somebody has said that it goes on has a marker for its deadline.
-  await task.store.putToken({
+  await task.store.tokens.put({
     ...{ runId, waitId: '1', attempt: 1, writerId: 'w', createdAtMs: startMs },
     ...{ deadlineAtMs: at(200), pollErrors: 0 },
   });
-  await task.store.moveDeadline(runId, '1', { deadlineAtMs: at(300), nowMs: at(0) });
+  await task.store.tokens.moveDeadline(runId, '1', { deadlineAtMs: at(300), nowMs: at(0) });
   task.nowS = 299;
   expect(await task.poll({ ...poke, dueAtMs: at(300) })).toBe('stale');
   task.nowS = 300;

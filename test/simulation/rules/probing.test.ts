@@ -158,7 +158,7 @@ test('F62 not to be asked: the error names what would help', async () => {
 test('F03, F62 handle that the store turns away: its task is cancelled where nobody knows that it would be found again', async () => {
   const reports = new Asked({}, undefined, 0);
   const run = await calling(reports, true);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'storeHandle' && atS < 200);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'starts.storeHandle' && atS < 200);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'REMOTE_TASK_CANCELLED' });
   expect(reports.starts).toHaveLength(1);
@@ -168,7 +168,7 @@ test('F03, F62 handle that the store turns away: its task is cancelled where nob
 test('F03, F62 handle that the store turns away: a task that was found is found again, and goes on', async () => {
   const reports = new Asked({}, undefined, 1);
   const run = await calling(reports, true);
-  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'storeHandle' && atS < 200);
+  const deps = throttled(run.app.deps, ({ method, atS }) => method === 'starts.storeHandle' && atS < 200);
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 'rows' });
   expect([reports.starts.length, reports.cancels]).toEqual([1, 0]);

@@ -39,7 +39,7 @@ test('what did not get into the log is not remembered: a later look may order it
   await scene.turn(scene.a, { waitId: '2' }, 'run', 0);
   // Of an earlier instant, and seen only now.
   const outcome = { kind: 'completed', result: 'early', isError: false } as const;
-  await scene.a.store.settle(runId, '1', { writerId: 'relay', atMs: atMs - 1, by: 'relay', outcome });
+  await scene.a.store.tokens.settle(runId, '1', { writerId: 'relay', atMs: atMs - 1, by: 'relay', outcome });
   await scene.turn(scene.a);
   const steps = (await scene.log()).flatMap((event) => (event.type === 'StepRequested' ? [event.name] : []));
   expect(steps).toEqual(['after early']);

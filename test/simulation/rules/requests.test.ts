@@ -22,6 +22,7 @@ import { requestStop } from '../../../lib/operations/requests/stop-run.js';
 import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { aFlow, anApp, eventTypes, started, startMs, WatchedServer, withTimePassing } from '../../engine/support.js';
 import { call, play } from './scene.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 // Requests to a run: in which order they act, what a pause holds, what becomes of them when the run goes on as another.
 
@@ -66,9 +67,9 @@ test('F89 order of acceptance: requests of earlier versions come among the other
     ...{ runId, inboxId: `signal-1-n-${payload}`, kind: 'signal', name: 'n', payload, atMs },
     ...(position === undefined ? {} : { position }),
   });
-  await app.deps.store.putInbox(at(startMs - 3_000, 'first', 0));
-  await app.deps.store.putInbox(at(startMs - 2_000, 'old'));
-  await app.deps.store.putInbox(at(startMs - 1_000, 'last', 2));
+  await app.deps.store.inbox.put(at(startMs - 3_000, 'first', 0));
+  await app.deps.store.inbox.put(at(startMs - 2_000, 'old'));
+  await app.deps.store.inbox.put(at(startMs - 1_000, 'last', 2));
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: ['first', 'old', 'last'] });
 });
 
@@ -282,15 +283,18 @@ test('F82 between the ending of a run and the next one: a request waits for that
 test('F82 close of a parent: a child that is about to go on as another run is stopped when that is there', async () => {
   const { app, runId } = await started(aFlow(async (ctx) => ctx.sleep({ hours: 1 })));
   await app.settleDown();
-  const head = await app.deps.store.readHead(runId);
+  const head = await app.deps.store.heads.read(runId);
   if (head === undefined) throw new Error('no head');
   // The head of the next run is missing for as long as anybody waits.
-  const store = Object.create(app.deps.store) as RunStore;
-  store.glanceAtRun = async (id) =>
+  const glance = async (id: string) =>
     id === runId
       ? { runId, workflow: 'flow', status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) }
       : undefined;
-  store.knownRequest = async () => undefined;
+  const known = async () => undefined;
+  const methods: Record<string, unknown> = { 'heads.glance': glance, 'inbox.known': known };
+  const store = storeProxy(app.deps.store, {
+    get: (target, name) => methods[name] ?? (Reflect.get(target, name, target) as unknown),
+  });
   let waitedMs = 0;
   const deps: Deps = {
     ...app.deps,
@@ -348,13 +352,13 @@ test('F85 handing on: a run with many unread signals goes on with all of them, o
   const limits = { remainingMs: () => (++looks % 150 === 0 ? 0 : 60_000) };
   let next = '';
   let turns = 0;
-  for (; (await app.deps.store.glanceAtRun(next)) === undefined; turns++) {
+  for (; (await app.deps.store.heads.glance(next)) === undefined; turns++) {
     await runTurn(app.deps, { runId }, limits);
     next = (await app.show(runId)).nextRunId ?? '';
   }
   expect(turns).toBeGreaterThan(1);
-  expect(await app.deps.store.readInbox(next)).toHaveLength(count);
-  expect((await app.deps.store.readHead(next))?.inboxCount).toBe(count);
+  expect(await app.deps.store.inbox.readAll(next)).toHaveLength(count);
+  expect((await app.deps.store.heads.read(next))?.inboxCount).toBe(count);
   await app.settleDown();
   expect((await app.show(next)).unreadSignals).toHaveLength(count);
   await app.signal(next, 'go', 'again');
@@ -406,11 +410,11 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
   const app = createTestApp(anApp(aFlow(async (ctx) => ctx.signal('go'))));
   const deps: Deps = { ...app.deps, store: new RunStore(new SealedTable(table)), warmRuns: new WarmRuns() };
   const runId = 'a'.repeat(32);
-  await deps.store.createRun(await newHead(deps, { workflow: 'flow', input: null, runId }), 'w');
+  await deps.store.heads.create(await newHead(deps, { workflow: 'flow', input: null, runId }), 'w');
   for (let n = 0; n < 50; n++) await signalRun(deps, runId, { name: 'go', payload: n, key: String(n) });
   const limits = { remainingMs: () => 60_000 };
   await runTurn(deps, { runId, news: [{ inboxId: 'signal-2-go-0' }] }, limits);
-  expect((await deps.store.readHead(runId))?.status).toBe('completed');
+  expect((await deps.store.heads.read(runId))?.status).toBe('completed');
   table.take();
   for (let n = 1; n < 50; n++) await runTurn(deps, { runId, news: [{ inboxId: `signal-2-go-${n}` }] }, limits);
   expect(table.take()).toMatchObject({ reads: 49, items: 49 });
@@ -475,12 +479,12 @@ test('F21 a turn that throws the same way three times: the run is blocked with t
   expect(blocked?.message).toMatch(/^its turn has failed 3 times in a row in the same way: Error: cannot read/);
   expect(blocked?.details?.['stack']).toMatch(/requests\.test/);
   // Its markers back off, the one on the head is the only one left.
-  expect((await app.deps.store.readInbox(runId)).map(({ dueAtMs }) => dueAtMs)).toEqual([undefined]);
+  expect((await app.deps.store.inbox.readAll(runId)).map(({ dueAtMs }) => dueAtMs)).toEqual([undefined]);
   // Other code does better.
   fails = false;
   await runTurn(broken, { runId }, limits);
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 1 });
-  expect((await app.deps.store.readHead(runId))?.failedTurns).toBeUndefined();
+  expect((await app.deps.store.heads.read(runId))?.failedTurns).toBeUndefined();
 });
 
 test('F21 turns that throw: trouble of the table, or a good turn in between, is no row', async () => {
@@ -506,7 +510,7 @@ test('F21 turns that throw: trouble of the table, or a good turn in between, is 
     );
   };
   for (let n = 0; n < 5; n++) expect(await turn()).toBe(false);
-  expect((await app.deps.store.readHead(runId))?.failedTurns).toBeUndefined();
+  expect((await app.deps.store.heads.read(runId))?.failedTurns).toBeUndefined();
   fails = 'in the code';
   expect([await turn(), await turn()]).toEqual([false, false]);
   fails = 'not';
@@ -522,7 +526,7 @@ test('F21 a turn that throws the same way three times while its run ends: the ru
   });
   const { app, runId } = await started(flow);
   const { store } = app.deps;
-  store.commitEnd = async () => Promise.reject(new Error('no'));
+  store.log.commitEnd = async () => Promise.reject(new Error('no'));
   const turn = async () =>
     runTurn(app.deps, { runId }, { remainingMs: () => 60_000 }).then(
       () => 'acknowledged',
@@ -535,7 +539,7 @@ test('F21 a turn that throws the same way three times while its run ends: the ru
     'thrown',
     'acknowledged',
   ]);
-  expect(await store.readHead(runId)).toMatchObject({ status: 'ending', blocked: { code: 'INTERNAL' } });
+  expect(await store.heads.read(runId)).toMatchObject({ status: 'ending', blocked: { code: 'INTERNAL' } });
 });
 
 test('F21 turns that throw the same way, a day after the last one: a row begins anew', async () => {
@@ -551,7 +555,7 @@ test('F21 turns that throw the same way, a day after the last one: a row begins 
     await turn();
     app.clock.moveTo(app.clock.nowMs() + pauseMs);
     await turn();
-    expect((await app.deps.store.readHead(runId))?.blocked !== undefined).toBe(isBlocked);
+    expect((await app.deps.store.heads.read(runId))?.blocked !== undefined).toBe(isBlocked);
   }
 });
 
@@ -583,16 +587,16 @@ test('F85 terminate: ends a run of which nothing can be read but its keys', asyn
     warmRuns: new WarmRuns({ runs: 0 }),
   };
   const runId = 'c'.repeat(32);
-  await withKey.store.createRun(await newHead(withKey, { workflow: 'flow', input: 'secret', runId }), 'w');
+  await withKey.store.heads.create(await newHead(withKey, { workflow: 'flow', input: 'secret', runId }), 'w');
   const limits = { remainingMs: () => 60_000 };
   await runTurn(withKey, { runId }, limits);
   await signalRun(withKey, runId, { name: 'n', payload: 'secret' });
   await expect(runTurn(other, { runId }, limits)).resolves.toBeUndefined();
   expect(await requestStop(other, { runId, kind: 'terminate', reason: 'lost key' })).toEqual({ accepted: true });
   await runTurn(other, { runId }, limits);
-  const head = await other.store.glanceAtRun(runId);
+  const head = await other.store.heads.glance(runId);
   expect(head?.status).toBe('terminated');
-  const records = await other.store.readWhatCanBe(runId);
+  const records = await other.store.runs.readWhatCanBe(runId);
   expect(records?.commits.flatMap(({ events }) => events.map(({ type }) => type))).toEqual([
     ...['TerminateRequested', 'RunEnding', 'RunEnded'],
   ]);
@@ -648,7 +652,7 @@ test('F83 a client that throws at a start: nobody knows what became of it, and t
 async function dueOf(app: TestApp) {
   await fanOutDue(app.deps);
   const pages = await Promise.all(
-    Array.from({ length: 16 }, (_, shard) => app.deps.store.listDue(shard, Number.MAX_SAFE_INTEGER, 5)),
+    Array.from({ length: 16 }, (_, shard) => app.deps.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 5)),
   );
   return { rows: pages.flatMap((page) => page.rows) };
 }

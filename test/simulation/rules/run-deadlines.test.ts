@@ -50,7 +50,7 @@ async function unreadable() {
   const [good, other] = [withKey('one'), withKey('other')];
   const runId = 'd'.repeat(32);
   const head = await newHead(good, { workflow: 'flow', input: 'secret', runId, timeoutMs: 90 * minuteMs });
-  await good.store.createRun(head, 'w');
+  await good.store.heads.create(head, 'w');
   await runTurn(good, { runId }, limits);
   await signalRun(good, runId, { name: 'n', payload: 'secret' });
   return { other, runId, time };
@@ -60,11 +60,11 @@ test('run deadline: ends a run of which nothing can be read but its keys', async
   const { other, runId, time } = await unreadable();
   time.nowMs = startMs + 90 * minuteMs - 1;
   await runTurn(other, { runId }, limits);
-  expect((await other.store.glanceAtRun(runId))?.status).toBe('running');
+  expect((await other.store.heads.glance(runId))?.status).toBe('running');
   time.nowMs = startMs + 90 * minuteMs;
   await runTurn(other, { runId }, limits);
-  expect((await other.store.glanceAtRun(runId))?.status).toBe('failed');
-  const records = await other.store.readWhatCanBe(runId);
+  expect((await other.store.heads.glance(runId))?.status).toBe('failed');
+  const records = await other.store.runs.readWhatCanBe(runId);
   expect(records?.commits.flatMap(({ events }) => events)).toMatchObject([
     { type: 'RunEnding', outcome: timedOut },
     { type: 'RunEnded', status: 'failed' },
@@ -76,11 +76,11 @@ test('run deadline: a process that dies after it has ended an unreadable run is 
   const { other, runId, time } = await unreadable();
   time.nowMs = startMs + 90 * minuteMs;
   const { store } = other;
-  const commitEnd = store.commitEnd.bind(store);
-  store.commitEnd = async () => Promise.reject(new Error('dead'));
+  const commitEnd = store.log.commitEnd.bind(store.log);
+  store.log.commitEnd = async () => Promise.reject(new Error('dead'));
   await runTurn(other, { runId }, limits).catch(() => undefined);
-  expect((await store.glanceAtRun(runId))?.status).toBe('ending');
-  store.commitEnd = commitEnd;
+  expect((await store.heads.glance(runId))?.status).toBe('ending');
+  store.log.commitEnd = commitEnd;
   await runTurn(other, { runId }, limits);
-  expect((await store.glanceAtRun(runId))?.status).toBe('failed');
+  expect((await store.heads.glance(runId))?.status).toBe('failed');
 });

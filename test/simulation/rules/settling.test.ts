@@ -63,8 +63,8 @@ test('only what was requested: an item whose request is not in the commits read 
           deadlineAtMs: atMs + 3_600_000,
           pollErrors: 0,
         };
-        void store.putToken(token);
-        void store.settle(runId, '2', {
+        void store.tokens.put(token);
+        void store.tokens.settle(runId, '2', {
           writerId: 's',
           atMs,
           by: 'relay',

@@ -7,6 +7,7 @@ import { startRemoteTask } from '../../../lib/operations/remote-task/start-remot
 import type { Settlement, TokenRecord } from '../../../lib/history/records.js';
 import { aFlow, started, startMs, WatchedServer } from '../../engine/support.js';
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 // Starting a remote task: at most one towards a server that does not recognise a repeat, and none that nobody knows of.
 
@@ -68,7 +69,7 @@ test('old item: a handle on it means that a server which dedupes is not called e
   const { deps } = run.app;
   const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't' } as const;
   const putToken = async (token: TokenRecord) => ({ put: false, token: { ...token, handle } });
-  const store = new Proxy(deps.store, { get: (_, name) => (name === 'putToken' ? putToken : undefined) });
+  const store = storeProxy(deps.store, { get: (_, name) => (name === 'tokens.put' ? putToken : undefined) });
   const attempt = startRemoteTask({ ...deps, store }, anAttempt(run.runId)).catch(() => undefined);
   expect((await attempt)?.token.handle).toEqual(handle);
   expect(server.startedAtMs).toEqual([]);
@@ -117,7 +118,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
       nowMs = startMs + 10_000;
       return { put: true, token };
     };
-    const store = new Proxy(deps.store, { get: (_, name) => ({ putToken })[String(name)] });
+    const store = storeProxy(deps.store, { get: (_, name) => ({ 'tokens.put': putToken })[name] });
     const late = { ...deps, store, clock: { nowMs: () => nowMs } };
     const attempt = anAttempt(run.runId);
     const deadlineAtMs = startMs + 10_000;
@@ -182,15 +183,15 @@ test('numbered attempts: the one who called does not call again when it reads ag
   const { deps } = run.app;
   const settled: unknown[] = [];
   const methods: Record<string, unknown> = {
-    putToken: async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
+    'tokens.put': async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
     // Nobody learns of the task but its starter, who cancels it.
-    storeHandle: async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
-    settle: async (_: string, __: string, { outcome }: Settlement) => {
+    'starts.storeHandle': async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
+    'tokens.settle': async (_: string, __: string, { outcome }: Settlement) => {
       settled.push(outcome);
       return { settled: true };
     },
   };
-  const store = new Proxy(deps.store, { get: (_, name) => methods[String(name)] });
+  const store = storeProxy(deps.store, { get: (_, name) => methods[name] });
   const attempt = anAttempt(run.runId);
   await expect(startRemoteTask({ ...deps, store }, attempt)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await startRemoteTask({ ...deps, store }, attempt).catch(() => undefined);

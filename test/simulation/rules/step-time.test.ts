@@ -21,6 +21,7 @@ import {
   type Flow,
   type Started,
 } from '../../engine/support.js';
+import { storeProxy } from '../../support/store-proxy.js';
 
 const S = 1_000;
 const codeOf = (error: unknown): string => (error as { code: string }).code;
@@ -126,18 +127,16 @@ test('F15 aborts when the workflow ends without it', async () => {
 test('F15 does not abort before the log has that nobody waits: another owner may order it otherwise', async () => {
   const { seen, work } = aDeafStep();
   const run = (seen.run = await started(
-    aFlow(async (ctx) =>
-      ctx.race([(branch) => branch.step('work', work), (branch) => branch.sleep({ seconds: 1 })]),
-    ),
+    aFlow(async (ctx) => ctx.race([(branch) => branch.step('work', work), (branch) => branch.sleep({ seconds: 1 })])),
   ));
   const { deps } = run.app;
   const abortedAtCommit: unknown[] = [];
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
-        if (String(name).startsWith('commit')) abortedAtCommit.push(seen.abortedAtS);
+        if (name.startsWith('log.commit')) abortedAtCommit.push(seen.abortedAtS);
         return Reflect.apply(value, target, args);
       };
     },
@@ -371,13 +370,13 @@ async function slowStart(leftMs: number) {
     get: async (handle) => inner.get(handle),
     cancel: async (handle) => inner.cancel(handle),
   };
-  const slow = new Set(['putToken', 'storeHandle']);
-  const store = new Proxy(deps.store, {
+  const slow = new Set(['tokens.put', 'starts.storeHandle']);
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return async (...args: unknown[]): Promise<unknown> => {
-        if (slow.has(String(name))) await clock.delay(limits.storeWriteMs);
+        if (slow.has(name)) await clock.delay(limits.storeWriteMs);
         return Reflect.apply(value, target, args) as unknown;
       };
     },
@@ -395,7 +394,7 @@ async function slowStart(leftMs: number) {
 test('F91 a start that fits has its handle stored before the time is over, though each part takes as long as it may', async () => {
   const { run, server, endsAtMs } = await slowStart(limits.startReserveMs);
   expect(server.startedAtMs).toHaveLength(1);
-  const token = await run.app.deps.store.readToken(run.runId, '1');
+  const token = await run.app.deps.store.tokens.read(run.runId, '1');
   expect(token?.handle).toBeDefined();
   expect(run.app.clock.nowMs()).toBe(endsAtMs);
 });
@@ -403,7 +402,7 @@ test('F91 a start that fits has its handle stored before the time is over, thoug
 test('F91 a start that does not fit is not begun', async () => {
   const { run, server } = await slowStart(limits.startReserveMs - 1);
   expect(server.startedAtMs).toEqual([]);
-  expect(await run.app.deps.store.readToken(run.runId, '1')).toBeUndefined();
+  expect(await run.app.deps.store.tokens.read(run.runId, '1')).toBeUndefined();
 });
 
 test('F91 a claim that took longer than it may is given back: towards a server that must not be called twice the log says so', async () => {
@@ -414,12 +413,12 @@ test('F91 a claim that took longer than it may is given back: towards a server t
   );
   const { clock, deps } = run.app;
   let puts = 0;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return async (...args: unknown[]): Promise<unknown> => {
-        if (name === 'putToken' && ++puts === 1) await clock.delay(30 * S);
+        if (name === 'tokens.put' && ++puts === 1) await clock.delay(30 * S);
         return Reflect.apply(value, target, args) as unknown;
       };
     },
@@ -501,18 +500,18 @@ test('F02 a pass that lost its commit to a pause records what is under way first
   );
   const { deps } = run.app;
   let lost = false;
-  const store = new Proxy(deps.store, {
+  const store = storeProxy(deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      if (name !== 'commit') return value.bind(target) as unknown;
-      return async (...args: Parameters<typeof deps.store.commit>) => {
+      if (name !== 'log.commit') return value.bind(target) as unknown;
+      return async (...args: Parameters<typeof deps.store.log.commit>) => {
         const [runId, commit] = args;
-        if (lost || !commit.events.some(({ type }) => type === 'TimerFired')) return deps.store.commit(...args);
+        if (lost || !commit.events.some(({ type }) => type === 'TimerFired')) return deps.store.log.commit(...args);
         lost = true;
         await requestControl(deps, runId, 'pause');
-        await deps.store.commit(runId, { ...commit, writerId: 'another' });
-        return deps.store.commit(runId, commit);
+        await deps.store.log.commit(runId, { ...commit, writerId: 'another' });
+        return deps.store.log.commit(runId, commit);
       };
     },
   });

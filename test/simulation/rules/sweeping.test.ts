@@ -62,7 +62,7 @@ class Sweeping {
   }
 
   async head(runId: string, dueS: number): Promise<void> {
-    await this.store.createRun(
+    await this.store.heads.create(
       {
         ...{ runId, workflow: 'flow', version: '1', status: 'running', seed: 's', createdAtMs: 1 },
         ...{ inboxCount: 0, dueSeq: 0, blocks: 0, dueAtMs: seconds(dueS) },
@@ -73,12 +73,12 @@ class Sweeping {
 
   async token(runId: string, dueS: number, more: Partial<TokenRecord> = {}): Promise<void> {
     const token = { runId, waitId: '1', attempt: 1, writerId: 'w', createdAtMs: 1, pollErrors: 0 };
-    await this.store.putToken({ ...token, dueAtMs: seconds(dueS), ...more });
+    await this.store.tokens.put({ ...token, dueAtMs: seconds(dueS), ...more });
   }
 
   async settle(runId: string, atS: number): Promise<void> {
     const outcome = { kind: 'completed', result: 1, isError: false } as const;
-    await this.store.settle(runId, '1', { writerId: 's', atMs: seconds(atS), by: 'relay', outcome });
+    await this.store.tokens.settle(runId, '1', { writerId: 's', atMs: seconds(atS), by: 'relay', outcome });
   }
 
   async sweep() {
@@ -128,7 +128,7 @@ test('sweep wakes a run once, whatever of it is due', async () => {
   await scene.head(runOf(0), -1);
   await scene.token(runOf(0), 40);
   await scene.settle(runOf(0), -2);
-  await scene.store.putInbox({ runId: runOf(0), inboxId: 'i', kind: 'pause', atMs: 1, dueAtMs: seconds(-3) });
+  await scene.store.inbox.put({ runId: runOf(0), inboxId: 'i', kind: 'pause', atMs: 1, dueAtMs: seconds(-3) });
   expect(await scene.sweep()).toMatchObject({ wakes: 1 });
   expect(scene.sent).toHaveLength(1);
 });

@@ -46,10 +46,10 @@ class Taking {
 
   static async of(policies: Policies = {}, ended?: TokenOutcome['kind']): Promise<Taking> {
     const taking = new Taking(policies);
-    await taking.store.putToken(token);
+    await taking.store.tokens.put(token);
     const outcome = { kind: ended } as TokenOutcome;
     if (ended !== undefined)
-      await taking.store.settle(runId, '1', { writerId: 's', atMs: startMs, by: 'timeout', outcome });
+      await taking.store.tokens.settle(runId, '1', { writerId: 's', atMs: startMs, by: 'timeout', outcome });
     return taking;
   }
 
@@ -84,7 +84,7 @@ class Taking {
   }
 
   async orphans(): Promise<number> {
-    return (await this.store.listOrphans(10)).rows.length;
+    return (await this.store.lists.orphans(10)).rows.length;
   }
 }
 
@@ -127,14 +127,14 @@ test('task of a wait that was closed: a cancel that fails is left to the end eff
   const taking = await Taking.of({}, 'abandoned');
   taking.cancelReply = { kind: 'retry', error: { code: 'REMOTE_UNREACHABLE', message: 'busy' } };
   await taking.take();
-  expect((await taking.store.readToken(runId, '1'))?.handle).toEqual(handle);
+  expect((await taking.store.tokens.read(runId, '1'))?.handle).toEqual(handle);
   expect(await taking.orphans()).toBe(0);
 });
 
 test('task that was found: one that came meanwhile stands, and it is cancelled only if the wait was closed', async () => {
   const known = await Taking.of();
   const other = { ...handle, taskId: 't0' };
-  await known.store.storeHandle(runId, '1', { handle: other, startedAtMs: startMs, dueAtMs: startMs });
+  await known.store.starts.storeHandle(runId, '1', { handle: other, startedAtMs: startMs, dueAtMs: startMs });
   expect(await known.take({}, { found: true })).toMatchObject({ handle: other });
   expect(known.cancels).toEqual([]);
   const closed = await Taking.of({}, 'abandoned');

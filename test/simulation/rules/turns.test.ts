@@ -65,14 +65,14 @@ class Turns {
   }
 
   async types(): Promise<readonly HistoryEvent['type'][]> {
-    const records = await this.store.readRun(this.runId);
+    const records = await this.store.runs.read(this.runId);
     return (records?.commits ?? []).flatMap(({ events }) => events.map(({ type }) => type));
   }
 
   /** Markers of the run: whose they are and for when. */
   async due(): Promise<readonly string[]> {
     const shard = Number.parseInt(this.runId.slice(0, 4), 16) % 16;
-    const { rows } = await this.store.listDue(shard, Number.MAX_SAFE_INTEGER, 100);
+    const { rows } = await this.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 100);
     return rows.map(({ kind, dueAtMs }) => `${kind} ${(dueAtMs - startMs) / 1_000}`).sort();
   }
 }
@@ -194,7 +194,7 @@ test('paused: the head alone has a marker, and a turn that comes meanwhile takes
   await requestControl(scene.deps, scene.runId, 'pause');
   await signalRun(scene.deps, scene.runId, { name: 'go', key: 'k' });
   const outcome = { kind: 'completed', result: 1, isError: false } as const;
-  await scene.store.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
+  await scene.store.tokens.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
   await scene.turn();
   expect(await scene.due()).toEqual([`run ${24 * 3600}`]);
   const types = await scene.types();
@@ -215,7 +215,7 @@ test('blocked: the head alone has a marker, and what has come is taken in after 
   await scene.turn();
   await signalRun(scene.deps, scene.runId, { name: 'go', key: 'k' });
   const outcome = { kind: 'completed', result: 1, isError: false } as const;
-  await scene.store.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
+  await scene.store.tokens.settle(scene.runId, '1', { writerId: 's', atMs: startMs, by: 'relay', outcome });
   const other = { ...scene.deps, app: anApp(aFlow(async (ctx) => ctx.step('another', () => 1))) };
   await runTurn(other, { runId: scene.runId }, { remainingMs: () => 60_000 });
   expect(await scene.due()).toEqual(['run 60']);
@@ -253,7 +253,7 @@ async function blockedDuring(
     reports?.(blocked),
   );
   await scene.turn();
-  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  expect((await scene.store.heads.read(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
   return scene.types();
 }
 /** Its starts are answered with that, once the run is blocked. */
@@ -291,10 +291,10 @@ test('block that is over is taken off the head, though the marker stays where it
   await scene.turn();
   const other = { ...scene.deps, app: anApp(aFlow(async (ctx) => ctx.step('another', () => 1))) };
   await runTurn(other, { runId: scene.runId }, { remainingMs: () => 60_000 });
-  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('NONDETERMINISM');
+  expect((await scene.store.heads.read(scene.runId))?.blocked?.code).toBe('NONDETERMINISM');
   await scene.turn();
-  expect(await scene.store.readHead(scene.runId)).toMatchObject({ dueAtMs: startMs + 60_000 });
-  expect((await scene.store.readHead(scene.runId))?.blocked).toBeUndefined();
+  expect(await scene.store.heads.read(scene.runId)).toMatchObject({ dueAtMs: startMs + 60_000 });
+  expect((await scene.store.heads.read(scene.runId))?.blocked).toBeUndefined();
 });
 
 test('pause, resume and pause again before a turn: the run rests, however often it is looked at', async () => {
@@ -354,11 +354,11 @@ test('turn that is blocked during a start: it ends when that has, and the handle
   for (let round = 0; round < 20; round++) await eventLoop();
   expect(isOver).toBe(false);
   // What the start comes to is in the log before the head says that nothing goes on.
-  expect((await scene.store.readHead(scene.runId))?.blocked).toBeUndefined();
+  expect((await scene.store.heads.read(scene.runId))?.blocked).toBeUndefined();
   answer();
   await turn;
-  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
-  expect((await scene.store.readToken(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
+  expect((await scene.store.heads.read(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  expect((await scene.store.tokens.read(scene.runId, '1'))?.handle).toMatchObject({ server: 'reports' });
 });
 
 test('turn that is blocked during a step: what the step gives is in the log, and it is not run again', async () => {
@@ -376,8 +376,8 @@ test('turn that is blocked during a step: what the step gives is in the log, and
   for (let round = 0; round < 20; round++) await eventLoop();
   finish();
   await turn;
-  expect((await scene.store.readHead(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
-  const { commits = [] } = (await scene.store.readRun(scene.runId)) ?? {};
+  expect((await scene.store.heads.read(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
+  const { commits = [] } = (await scene.store.runs.read(scene.runId)) ?? {};
   expect(commits.flatMap(({ events }) => events)).toContainEqual(
     expect.objectContaining({ type: 'StepCompleted', waitId: '1', result: 'done' }),
   );

@@ -152,9 +152,9 @@ describe('the turn function', () => {
   it('gives back every message of a group that failed, and none of another', async () => {
     const world = aWorld();
     const [failing, fine] = [await aRun(world, 'echo'), await aRun(world, 'echo')];
-    const readRun = world.deps.store.readRun.bind(world.deps.store);
+    const readRun = world.deps.store.runs.read.bind(world.deps.store.runs);
     let turns = 0;
-    world.deps.store.readRun = async (runId) => {
+    world.deps.store.runs.read = async (runId) => {
       if (runId !== failing) return readRun(runId);
       turns += 1;
       throw new EngineError('STORE_UNAVAILABLE', 'throttled');
@@ -367,7 +367,7 @@ describe('the step function', () => {
       batchItemFailures: [],
     });
     await world.runTurns();
-    expect((await world.deps.store.readHead(runId))?.status).toBe('completed');
+    expect((await world.deps.store.heads.read(runId))?.status).toBe('completed');
   });
 
   it('begins no attempt that the time left does not cover, and leaves it to the sweep', async () => {
@@ -426,8 +426,8 @@ describe('the schedule function', () => {
       world.queues.turn.deleteMessage(sent.receiptHandle);
     const shardOf = (runId: string): number => Number.parseInt(runId.slice(0, 4), 16) % 16;
     const unreadable = shardOf(runs[0]!);
-    const listDue = world.deps.store.listDue.bind(world.deps.store);
-    world.deps.store.listDue = async (shard, ...rest) => {
+    const listDue = world.deps.store.lists.due.bind(world.deps.store.lists);
+    world.deps.store.lists.due = async (shard, ...rest) => {
       if (shard === unreadable) throw new EngineError('STORE_UNAVAILABLE', 'throttled');
       // Later than the one that fails.
       await new Promise((resolve) => setImmediate(resolve));
@@ -450,7 +450,7 @@ describe('the schedule function', () => {
       schedules: [{ name: 'each-minute', workflow: nightly, every: { minutes: 1 } }],
     });
     const deps = { ...world.deps, app };
-    world.deps.store.listDue = async () => {
+    world.deps.store.lists.due = async () => {
       throw new EngineError('STORE_UNAVAILABLE', 'throttled');
     };
     await expect(scheduleHandler(() => deps)(scheduled)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -465,7 +465,7 @@ describe('the schedule function', () => {
     const nightly = defineWorkflow({ name: 'nightly', run: async () => null });
     const schedules = [{ name: 'each-minute', workflow: nightly, every: { minutes: 1 } }];
     const deps = { ...world.deps, app: defineApp({ workflows: [nightly], schedules }) };
-    world.deps.store.readSchedule = async () => {
+    world.deps.store.schedules.read = async () => {
       throw new EngineError('STORE_UNAVAILABLE', 'throttled');
     };
     await scheduleHandler(() => deps)(scheduled);

@@ -51,14 +51,14 @@ async function runToEnd(tool: string, args: JsonObject, meanwhile: (handle: Remo
   const turn = () => runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
   const { runId } = await startRun(deps, { workflow: 'calls' });
   await turn();
-  const token = await deps.store.readToken(runId, '1');
+  const token = await deps.store.tokens.read(runId, '1');
   if (token?.handle !== undefined) {
     await meanwhile(token.handle);
     nowMs = token.dueAtMs!;
     expect(await pollTask(deps, { kind: 'poll', runId, waitId: '1', dueAtMs: nowMs })).toBe('settled');
     await turn();
   }
-  const { commits } = (await deps.store.readRun(runId))!;
+  const { commits } = (await deps.store.runs.read(runId))!;
   return commits.flatMap(({ events }) => events).find(({ type }) => type === 'RunEnding');
 }
 
@@ -224,7 +224,7 @@ describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain
     const deps = createEngineDeps({ app, table: new MemoryTable(), clock: { nowMs: () => nowMs }, http: httpClient() });
     const { runId } = await startRun(deps, { workflow: 'exports' });
     const turn = () => runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
-    const token = async () => deps.store.readToken(runId, '1');
+    const token = async () => deps.store.tokens.read(runId, '1');
     await turn();
     return {
       ...{ deps, runId, turn },
@@ -234,7 +234,7 @@ describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain
         return pollTask(deps, { kind: 'poll', runId, waitId: '1', dueAtMs: nowMs });
       },
       outcome: async () => {
-        const { commits } = (await deps.store.readRun(runId))!;
+        const { commits } = (await deps.store.runs.read(runId))!;
         return commits.flatMap(({ events }) => events).find((event) => event.type === 'RunEnding')?.outcome;
       },
     };
@@ -281,7 +281,7 @@ describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain
       await run.turn();
       expect(await run.outcome()).toMatchObject({ status: 'cancelled' });
       expect(await asked('export_status', { job_id: run.taskId })).toEqual({ status: 'cancelled' });
-      expect((await run.deps.store.readToken(run.runId, '1'))?.cancel).toMatchObject({ kind: 'sent' });
+      expect((await run.deps.store.tokens.read(run.runId, '1'))?.cancel).toMatchObject({ kind: 'sent' });
     });
 
     it(`${protocolVersion}: that the server does not know is missing; no error of a tool, and no wrong argument, is a job`, async () => {

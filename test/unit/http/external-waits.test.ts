@@ -71,8 +71,8 @@ describe('GET /activities/external without a run (EN-5, S0-66)', () => {
     const client = aClient();
     const broken = await startedRun(client, 'waits');
     const fine = await startedRun(client, 'waits');
-    const readRun = client.world.deps.store.readRun.bind(client.world.deps.store);
-    client.world.deps.store.readRun = async (runId) => {
+    const readRun = client.world.deps.store.runs.read.bind(client.world.deps.store.runs);
+    client.world.deps.store.runs.read = async (runId) => {
       if (runId === broken) throw new EngineError('PAYLOAD_UNREADABLE', 'a stored payload cannot be read: no key');
       return readRun(runId);
     };

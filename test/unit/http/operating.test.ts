@@ -312,9 +312,9 @@ describe('GET /runs, filtered', () => {
       await client.ask('POST', '/runs', { body: { workflow: 'talks' } });
     }
     let pages = 0;
-    const listRuns = client.world.deps.store.listRuns.bind(client.world.deps.store);
+    const listRuns = client.world.deps.store.lists.runs.bind(client.world.deps.store.lists);
     // Of one row each.
-    client.world.deps.store.listRuns = (status, _limit, before) => {
+    client.world.deps.store.lists.runs = (status, _limit, before) => {
       pages += 1;
       return listRuns(status, 1, before);
     };
