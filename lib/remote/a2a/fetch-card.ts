@@ -8,7 +8,8 @@ import type { PlainCall, Send } from '../endpoint/endpoint.js';
 import { httpError, notJson, type Exchange } from '../rpc/exchange.js';
 import type { HttpReply } from '../http/http.js';
 import { remoteError, violationError } from '../rpc/remote-error.js';
-import { isTransient, redirectSaid, type Trouble } from '../rpc/failed-exchange.js';
+import { redirectSaid, type Trouble } from '../rpc/failed-exchange.js';
+import { isTransient } from '../rpc/transient.js';
 import { agentCardTimeoutMs } from './limits.js';
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */

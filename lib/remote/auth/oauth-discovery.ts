@@ -2,7 +2,7 @@ import type { StoredError } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { HttpClient } from '../http/http.js';
 import { remoteError } from '../rpc/remote-error.js';
-import { isTransient } from '../rpc/failed-exchange.js';
+import { isTransient } from '../rpc/transient.js';
 import { jsonDocument } from './json-document.js';
 import { oauthRequestTimeoutMs } from './limits.js';
 

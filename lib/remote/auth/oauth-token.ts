@@ -7,7 +7,7 @@ import type { Clock, EpochMs } from '../../base/time.js';
 import type { OAuthClient, PrivateKey } from '../../workflow/server-auth.js';
 import type { HttpClient } from '../http/http.js';
 import { remoteError } from '../rpc/remote-error.js';
-import { isTransient } from '../rpc/failed-exchange.js';
+import { isTransient } from '../rpc/transient.js';
 import { jsonDocument } from './json-document.js';
 import type { TokenSource } from './oauth-discovery.js';
 import { Secret } from '../../secrets/secret.js';

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/time.js';
 import { effectiveLimits, type ServerLimits } from '../../workflow/server-limits.js';
 import { type GuardDeps, ServerGuard } from './server-guard.js';
 import type { RemoteTaskTransport, RemoteTransports, StartReply, StartRequest } from '../transport.js';
-import { isTransient } from '../rpc/failed-exchange.js';
+import { isTransient } from '../rpc/transient.js';
 
 /**
  * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and

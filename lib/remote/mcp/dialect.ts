@@ -7,7 +7,8 @@ import type { Exchange } from '../rpc/exchange.js';
 import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
 import { unknown } from '../rpc/remote-error.js';
-import { isTransient, pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
+import { pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
+import { isTransient } from '../rpc/transient.js';
 
 /** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
 export interface CalledOver {

@@ -2,6 +2,7 @@ import type { StoredError } from '../../base/errors.js';
 import { cutUtf8 } from '../../base/json.js';
 import type { Exchange } from './exchange.js';
 import { remoteError } from './remote-error.js';
+import { isTransient } from './transient.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 
 /** Every exchange that brought no result. */
@@ -156,9 +157,4 @@ export function saysNothing(status: number): boolean {
 /** Whoever answers so has not begun with the request (RFC 9110 sections 15.5.9 and 15.6.4, RFC 8470, RFC 6585). */
 function isUnprocessed(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status === 503;
-}
-
-/** Trouble that may pass: what may be repeated, a read above all, is. */
-export function isTransient(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
 }

@@ -1,6 +1,7 @@
 import type * as Sdk from '@aws-sdk/client-kms';
 import { EngineError } from '../../base/errors.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
+import { standIn } from '../../sdk/stand-in.js';
 
 /** Makes data keys and opens wrapped ones. */
 export interface KeyService {
@@ -73,9 +74,7 @@ async function openKms({ endpoint }: KmsOptions): Promise<Kms> {
   const { KMSClient, GenerateDataKeyCommand, DecryptCommand, KMSServiceException } =
     await import('../../sdk/kms-client.js');
   const client = new KMSClient({
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...standIn(endpoint),
     maxAttempts: storeRequestAttempts,
     requestHandler: {
       connectionTimeout: storeConnectTimeoutMs,
