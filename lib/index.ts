@@ -14,17 +14,15 @@ export type {
   ExternalWait,
   FormSchema,
   Parsed,
-  RetryPolicy,
   Saga,
   ScopeHandle,
   SignalOptions,
-  StepContext,
-  StepOptions,
   TokenOptions,
   TypedAnswer,
   TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
+export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
 // Calling remote tasks, and reading what came of them.
 export type {

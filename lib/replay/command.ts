@@ -3,7 +3,7 @@ import type { JsonValue } from '../base/json.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
-import type { StepContext } from '../workflow/context.js';
+import type { StepContext } from '../workflow/step-options.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
 
 export interface StepPolicy {

@@ -47,7 +47,7 @@ import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
-import type { StepContext } from '../../lib/workflow/context.js';
+import type { StepContext } from '../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 

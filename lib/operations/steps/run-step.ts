@@ -8,7 +8,7 @@ import type { EpochMs } from '../../base/time.js';
 import { stepRetryDelayMs } from '../../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../../history/event.js';
 import type { RunStep } from '../../replay/command.js';
-import type { StepContext } from '../../workflow/context.js';
+import type { StepContext } from '../../workflow/step-options.js';
 import type { Deps } from '../deps.js';
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { propertyOf } from '../../base/errors.js';
 import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../../base/limits.js';
-import type { RetryPolicy, StepOptions } from '../../workflow/context.js';
+import type { RetryPolicy, StepOptions } from '../../workflow/step-options.js';
 import { invalid, toMs } from './arguments.js';
 import type { StepPolicy } from '../command.js';
 

@@ -1,4 +1,5 @@
-import type { StepContext, StepOptions, WorkflowContext } from '../../workflow/context.js';
+import type { WorkflowContext } from '../../workflow/context.js';
+import type { StepContext, StepOptions } from '../../workflow/step-options.js';
 import type { Scope } from '../waits/scope.js';
 import { checkName, invalid } from './arguments.js';
 import { handled } from './handled.js';

@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { standIn } from '../../sdk/stand-in.js';
 import { awsRequestHandler } from '../../sdk/aws-request-handler.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 
@@ -17,10 +18,8 @@ export interface DynamoDbClientOptions {
 export function createDynamoDbClient(options: DynamoDbClientOptions = {}): DynamoDBClient {
   const { endpoint, region } = options;
   return new DynamoDBClient({
-    ...defined({ region }),
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, region: region ?? 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...standIn(endpoint),
+    ...defined({ region: region ?? (endpoint === undefined ? undefined : 'local') }),
     maxAttempts: options.maxAttempts ?? storeRequestAttempts,
     requestHandler: awsRequestHandler({
       connectMs: storeConnectTimeoutMs,

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../../lib/base/json.js';
 import type { Duration } from '../../../lib/base/time.js';
-import type { StepContext, WorkflowContext } from '../../../lib/workflow/context.js';
+import type { WorkflowContext } from '../../../lib/workflow/context.js';
+import type { StepContext } from '../../../lib/workflow/step-options.js';
 import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import type { Telling } from './telling.js';
 import type { Flow, Program, StepProgram } from './program.js';

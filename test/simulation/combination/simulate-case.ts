@@ -14,7 +14,7 @@ import { settleToken } from '../../../lib/operations/requests/settle-token.js';
 import { startNamedRun } from '../../../lib/operations/requests/start-named-run.js';
 import { startOrSignal, startRun } from '../../../lib/operations/requests/start-run.js';
 import type { Item } from '../../../lib/store/table.js';
-import type { StepContext } from '../../../lib/workflow/context.js';
+import type { StepContext } from '../../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { recordsOf, replay } from '../oracles.js';
 import { World, type Deviation } from '../world.js';
