@@ -1,10 +1,31 @@
-// What the tests of a workflow author import.
+// What the tests of a workflow's author import from `outwait/testing`.
 
-export { createTestApp, TestApp } from './testing/test-app.js';
+// An app on a clock that skips time.
+export { createTestApp } from './testing/test-app.js';
+export type { RunEnd, RunToEndOptions, StartedRun, TestApp } from './testing/test-app.js';
 export type { TestAppOptions } from './testing/test-deps.js';
-export { scriptedServer, ScriptedServer } from './testing/scripted-server.js';
-export type { ScriptedServerOptions } from './testing/scripted-server.js';
+export type { VirtualClock } from './testing/virtual-clock.js';
+
+// Servers that do what a test tells them.
+export { scriptedServer } from './testing/scripted-server.js';
+export type { ScriptedServerHandle as ScriptedServer, ScriptedServerOptions } from './testing/scripted-server.js';
 export type { ScriptedQuestion, ScriptedTask } from './testing/scripted-task.js';
+
+// Replaying recorded histories against the code of now.
 export { replayHistory } from './testing/replay.js';
 export type { ReplayedHistory } from './operations/views/replay-history.js';
-export type { HistoryView } from './operations/views/read-history.js';
+export type { ExportedEvent, HistoryView } from './operations/views/read-history.js';
+
+// Runs as they are shown; what else the types name is exported by `outwait`.
+export type * from './history/event.js';
+export type { WaitKind } from './history/open-wait.js';
+export type { Sightings } from './history/remote-end.js';
+export type { AskedQuestion } from './history/remote-question.js';
+export type { Settlement, TokenOutcome } from './history/settlement.js';
+export type { StoredError } from './base/errors.js';
+export type { Clock } from './base/time.js';
+export type { ParentWait, RunStatus } from './history/records.js';
+export type { InputView } from './operations/views/input-view.js';
+export type { RunView } from './operations/views/show-run.js';
+export type { WaitView } from './operations/views/wait-view.js';
+export type { RemoteRequest } from './workflow/remote-request.js';

@@ -45,7 +45,8 @@ export type RemoteClosePolicy = 'cancel' | 'leave';
 /** What happens to a child when its parent no longer waits for it. */
 export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
 
-interface At {
+/** When it happened. */
+export interface At {
   /** When it happened, by the clock of whoever recorded it. */
   readonly atMs: EpochMs;
 }

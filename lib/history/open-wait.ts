@@ -81,6 +81,9 @@ export type OpenChild = {
 } & Open &
   MayTimeOut;
 
+/** What a wait waits for. */
+export type WaitKind = 'step' | 'longStep' | 'timer' | 'signal' | 'remoteTask' | 'remoteAnswer' | 'external' | 'child';
+
 /** A wait that the log asked for and that has no end in the log. */
 export type OpenWait =
   OpenRemoteAnswer | OpenStep | OpenLongStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;

@@ -31,6 +31,23 @@ export interface ScriptedServerOptions {
   readonly task: (request: RemoteRequest) => ScriptedTask;
 }
 
+/** A remote server of a test: what it was asked so far, and tasks that somebody else begins there. */
+export interface ScriptedServerHandle {
+  readonly protocol: 'mcp' | 'a2a';
+  /** Start calls in order, each with its idempotency key. */
+  readonly starts: readonly { readonly key: string; readonly request: RemoteRequest }[];
+  /** Answers that were taken, in order. */
+  readonly answers: readonly { readonly key: string; readonly answer: RemoteAnswer }[];
+  /** The keys of every delivery of an answer, also of those that were not taken. */
+  readonly delivered: readonly string[];
+  readonly reads: number;
+  readonly cancels: number;
+  /** How often it was asked for the task of a start without an answer. */
+  readonly looks: number;
+  /** Begins a task that no workflow has asked for, to be attached to: now, or with the test app. */
+  begin(taskId: string, script: ScriptedTask): void;
+}
+
 /** A clock on which a server can wait, where servers are to answer late. */
 type TestClock = Clock & Partial<Pick<VirtualClock, 'delay'>>;
 
@@ -44,7 +61,7 @@ const noAnswer = storedError('REMOTE_UNREACHABLE', 'no answer');
 const noSuchTask = storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task');
 
 /** A remote server for tests, on the clock of the test: it speaks the engine's port, not the wire. */
-export class ScriptedServer implements RemoteTaskTransport {
+export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle {
   readonly protocol: 'mcp' | 'a2a';
   readonly dedupes: boolean;
   /** Start calls in order, each with its idempotency key. */
@@ -231,6 +248,6 @@ export class ScriptedServer implements RemoteTaskTransport {
   }
 }
 
-export function scriptedServer(options: ScriptedServerOptions): ScriptedServer {
+export function scriptedServer(options: ScriptedServerOptions): ScriptedServerHandle {
   return new ScriptedServer(options);
 }

@@ -19,11 +19,28 @@ import { queryRun } from '../operations/views/query-run.js';
 import { readHistory, type HistoryView } from '../operations/views/read-history.js';
 import { showRun, type RunView } from '../operations/views/show-run.js';
 import type { App } from '../workflow/app.js';
-import type { AnyWorkflow } from '../workflow/define-workflow.js';
+import type { AnyValue, Workflow } from '../workflow/define-workflow.js';
+import type { Jsonify } from 'type-fest';
 import { EngineLoop } from './engine-loop.js';
 import { expectCleanReplay } from './expect-clean-replay.js';
 import { createTestDeps, type TestAppOptions } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
+
+export interface RunToEndOptions {
+  /** Of virtual time; default 400 days. */
+  readonly within?: Duration;
+  readonly replay?: boolean;
+  readonly follow?: boolean;
+  readonly allowDropped?: boolean;
+}
+
+declare const outputOf: unique symbol;
+/** Id of a run that a test has started, with the type of what its workflow gives. */
+export type StartedRun<Output> = RunId & { readonly [outputOf]?: Output };
+/** How a run ended, with what is left of its result in JSON. */
+export type RunEnd<Output> =
+  | { readonly status: 'completed'; readonly result: Jsonify<Output> }
+  | Exclude<RunOutcome, { readonly status: 'completed' }>;
 
 /**
  * The engine in memory, on a clock that skips whatever nobody does anything in: a sleep of 30 days takes milliseconds.
@@ -31,6 +48,7 @@ import type { VirtualClock } from './virtual-clock.js';
  */
 export class TestApp {
   readonly clock: VirtualClock;
+  /** @internal */
   readonly deps: Deps;
   readonly #bus: MemoryBus | undefined;
   readonly #loop: EngineLoop;
@@ -46,13 +64,14 @@ export class TestApp {
   }
 
   /** Starts a run; nothing of it runs yet. */
-  async start(workflow: AnyWorkflow, input?: JsonValue, options: { readonly key?: string } = {}): Promise<RunId> {
-    const started = await startRun(this.deps, {
-      workflow: workflow.name,
-      ...defined({ input }),
-      ...options,
-    });
-    return started.runId;
+  async start<Output, Given>(
+    workflow: Workflow<AnyValue, Output, Given>,
+    input?: NoInfer<Given>,
+    options: { readonly key?: string } = {},
+  ): Promise<StartedRun<Output>> {
+    const given = input as JsonValue | undefined;
+    const { runId } = await startRun(this.deps, { workflow: workflow.name, ...defined({ input: given }), ...options });
+    return runId;
   }
 
   async cancel(runId: RunId, reason?: string): Promise<boolean> {
@@ -85,15 +104,9 @@ export class TestApp {
    * leaves that out).
    * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
    */
-  async runToEnd(
-    runId: RunId,
-    options: {
-      readonly within?: Duration;
-      readonly replay?: boolean;
-      readonly follow?: boolean;
-      readonly allowDropped?: boolean;
-    } = {},
-  ): Promise<RunOutcome> {
+  runToEnd<Output>(runId: StartedRun<Output>, options?: RunToEndOptions): Promise<RunEnd<Output>>;
+  runToEnd(runId: RunId, options?: RunToEndOptions): Promise<RunOutcome>;
+  async runToEnd(runId: RunId, options: RunToEndOptions = {}): Promise<RunOutcome> {
     let current = runId;
     const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
     for (;;) {

@@ -19,17 +19,17 @@ import { SealedTable } from '../store/sealed-table.js';
 import { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import { Changes } from './changes.js';
-import type { ScriptedServer } from './scripted-server.js';
+import type { ScriptedServer, ScriptedServerHandle } from './scripted-server.js';
 import { VirtualClock } from './virtual-clock.js';
 
 export interface TestAppOptions {
   /** In place of the servers of the app's configuration, by name. */
-  readonly servers?: Readonly<Record<string, ScriptedServer>>;
+  readonly servers?: Readonly<Record<string, ScriptedServerHandle>>;
   /** Default: 2026-01-01T00:00:00Z. */
   readonly startAtMs?: EpochMs;
   /** Seed of all ids and random numbers. Default 1. */
   readonly seed?: number;
-  /** Encrypts payloads, as a deployment would. Default: none. */
+  /** @internal Encrypts payloads, as a deployment would. Default: none. */
   readonly cipher?: PayloadCipher;
   /** There is a bus, which keeps what it is told for `lifecycleEvents`. Default: false. */
   readonly bus?: boolean;
@@ -65,7 +65,8 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     store,
     queues,
     transports: protectTransports(
-      scriptedTransports(options.servers ?? {}, clock),
+      // What a test holds of a scripted server is less than it is.
+      scriptedTransports((options.servers ?? {}) as Readonly<Record<string, ScriptedServer>>, clock),
       (name) => deployed().servers[name]?.limits,
       {
         states: store.servers,

@@ -1,4 +1,5 @@
 import { scriptedServer } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { describe, expect, it } from 'vitest';
 import { followRun } from '../../lib/operations/views/follow-run.js';
 import type { RemoteTaskTransport, WatchEvent } from '../../lib/remote/transport.js';
@@ -118,7 +119,7 @@ describe('following a run (GB-07, S2-20)', () => {
   });
 
   it('does not wait for a read that hangs', async () => {
-    const server = scriptedServer({ protocol: 'mcp', task: () => ({ never: true }) });
+    const server = new ScriptedServer({ protocol: 'mcp', task: () => ({ never: true }) });
     const { app, runId } = await started(waits(true), { reports: server });
     await app.settleDown();
     const { nextAfter } = await followRun(app.deps, runId, {});

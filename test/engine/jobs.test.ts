@@ -1,5 +1,6 @@
 import { defineApp, hasCode, mcpServer, textOf, type McpServerConfig, type ServerJob } from 'outwait';
-import { createTestApp, ScriptedServer } from 'outwait/testing';
+import { createTestApp } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/base/time.js';
 import type { RemoteTaskHandle } from '../../lib/history/event.js';

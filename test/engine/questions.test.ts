@@ -1,6 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { answerWith, askPerson, hasCode, type InputHandler, type JsonObject } from 'outwait';
 import { scriptedServer, type ScriptedTask } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { describe, expect, it } from 'vitest';
 import { answerReserveMs } from '../../lib/base/limits.js';
 import { formatWhy } from '../../lib/cli/format.js';
@@ -207,7 +208,7 @@ describe('a remote task that asks (GB-02)', () => {
     ['RemoteAnswerRequested', 1, 60_000],
   ] as const)('has its %s events in several commits when one should not hold them', async (type, asks, answers) => {
     const flow = aCall(() => ({ action: 'accept', content: 'y'.repeat(answers) }));
-    const server = scriptedServer({ protocol: 'mcp', task: () => ({ after: { minutes: 2 } }) });
+    const server = new ScriptedServer({ protocol: 'mcp', task: () => ({ after: { minutes: 2 } }) });
     const get = server.get.bind(server);
     const message = 'x'.repeat(asks);
     server.get = async (handle) => {
@@ -296,7 +297,7 @@ describe('a server that asks before it makes a task (MCP-47, MCP-48)', () => {
   it('may use the same key again for a question of the task, which is another question', async () => {
     const flow = aCall(({ message }) => ({ action: 'accept', content: message }));
     const task = { result: 'done', asksFirst: [costCentre], asks: [approval], after: { minutes: 1 } };
-    const server = scriptedServer({ protocol: 'mcp', task: () => task });
+    const server = new ScriptedServer({ protocol: 'mcp', task: () => task });
     const start = server.start.bind(server);
     server.start = async (request) => {
       const reply = await start(request);

@@ -158,10 +158,7 @@ describe('a race (EN-2)', () => {
     const reports = new WatchedServer();
     const flow = aFlow(async (ctx) => {
       const call = async (c: typeof ctx): Promise<unknown> => c.callRemoteTask({ server: 'reports', tool: 'export' });
-      await ctx.race([
-        async (c) => c.race([call, async (d) => d.race([call])]),
-        async (c) => c.sleep({ hours: 1 }),
-      ]);
+      await ctx.race([async (c) => c.race([call, async (d) => d.race([call])]), async (c) => c.sleep({ hours: 1 })]);
       await ctx.sleep({ hours: 1 });
     });
     const { app, runId } = await started(flow, { reports });

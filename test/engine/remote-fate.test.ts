@@ -1,5 +1,6 @@
 import type { RemoteCall } from 'outwait';
-import { ScriptedServer, scriptedServer, type ScriptedTask } from 'outwait/testing';
+import { scriptedServer, type ScriptedTask } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { describe, expect, it } from 'vitest';
 import type { FindReply, ServerTraits, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { aFlow, endedAfterMs, eventTypes, started, WatchedServer } from './support.js';
@@ -16,7 +17,7 @@ function calling(call: Partial<RemoteCall> = {}): ReturnType<typeof aFlow> {
 }
 
 function finding(task: ScriptedTask): ScriptedServer {
-  return scriptedServer({ protocol: 'mcp', dedupes: false, finds: true, task: () => task });
+  return new ScriptedServer({ protocol: 'mcp', dedupes: false, finds: true, task: () => task });
 }
 
 /** A server that says of itself what the configuration does not. */

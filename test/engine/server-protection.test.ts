@@ -1,6 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { defineApp, mcpServer } from 'outwait';
-import { createTestApp, ScriptedServer, type TestApp } from 'outwait/testing';
+import { createTestApp, type TestApp } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import { describe, expect, it } from 'vitest';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { handleWork } from '../../lib/operations/sweep/handle-work.js';

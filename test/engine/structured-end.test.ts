@@ -136,11 +136,7 @@ describe('a race', () => {
       throw new NonRetryableError('no refund');
     };
     const flow = aFlow(async (ctx) =>
-      ctx.race([
-        async (c) => bookings.trip(c, 'flight', busy),
-        async (c) => bookings.trip(c, 'hotel', broken),
-        won,
-      ]),
+      ctx.race([async (c) => bookings.trip(c, 'flight', busy), async (c) => bookings.trip(c, 'hotel', broken), won]),
     );
     const { app, runId } = await started(flow, {}, { log });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'timer' });

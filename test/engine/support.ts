@@ -1,6 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type App, type Workflow, type WorkflowContext } from 'outwait';
-import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
+import { createTestApp, type ScriptedTask, type TestApp } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import type { JsonValue } from '../../lib/base/json.js';
 import type { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import type { Clock, EpochMs } from '../../lib/base/time.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ScriptedServer, type ScriptedTask } from 'outwait/testing';
+import { type ScriptedTask } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
 import { aFlow, started, type Started } from './support.js';

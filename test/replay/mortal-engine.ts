@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { App } from 'outwait';
-import type { ScriptedServer } from 'outwait/testing';
+import type { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import type { Random, RunId } from '../../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../../lib/base/limits.js';
 import { silentLog } from '../../lib/base/log.js';

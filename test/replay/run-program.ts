@@ -1,5 +1,5 @@
 import { defineApp, defineWorkflow, mcpServer } from 'outwait';
-import { ScriptedServer } from 'outwait/testing';
+import { ScriptedServer } from '../../lib/testing/scripted-server.js';
 import type { RunOutcome } from '../../lib/history/event.js';
 import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { signalRun } from '../../lib/operations/requests/signal-run.js';

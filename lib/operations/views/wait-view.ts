@@ -7,12 +7,12 @@ import { waitDueAtMs } from '../../decide/deadline.js';
 import { isWithWorker } from '../../decide/worker-start.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Sightings } from '../../history/remote-end.js';
-import type { OpenWait } from '../../history/run-state.js';
+import type { OpenWait, WaitKind } from '../../history/open-wait.js';
 
 /** What an open wait of a run waits for, for a person. */
 export interface WaitView {
   readonly waitId: WaitId;
-  readonly kind: OpenWait['kind'];
+  readonly kind: WaitKind;
   /** Step, tool or skill. */
   readonly name?: string;
   readonly server?: string;

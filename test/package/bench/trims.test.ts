@@ -9,7 +9,10 @@ const whole = await measureBundle('turn');
 
 describe.each(trims)('the trim $name', (trim) => {
   it.each(trim.reliesOn)('finds %s in the installed package', (file) => {
-    expect(existsSync(fileURLToPath(new URL(file, packages)))).toBe(true);
+    // npm may put a package that another one needs beside it or into it.
+    const owner = trim.reliesOn[0]?.split('/')[0] ?? '';
+    const places = [file, `${owner}/node_modules/${file}`].map((place) => fileURLToPath(new URL(place, packages)));
+    expect(places.some((place) => existsSync(place))).toBe(true);
   });
 
   it('saves what its row says, to a tenth', async () => {

@@ -9,6 +9,7 @@ import {
   type Workflow,
   type WorkflowContext,
 } from 'outwait';
+import type { TestApp } from 'outwait/testing';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 
@@ -128,4 +129,20 @@ test('the input of a schedule is what its workflow takes', () => {
       schedules: [{ name: 'a', workflow: report, input: { year: 2026 }, every }],
     });
   expectTypeOf([right, wrong]).toBeArray();
+});
+
+test('a test starts a run with what its workflow takes, and reads what it gives', () => {
+  const report = defineWorkflow({
+    name: 'report',
+    input: z.object({ month: z.string() }),
+    run: async (ctx) => ({ at: await ctx.step('look', () => new Date()) }),
+  });
+  const typed = async (app: TestApp): Promise<void> => {
+    const runId = await app.start(report, { month: '2026-01' });
+    const ended = await app.runToEnd(runId);
+    if (ended.status === 'completed') expectTypeOf(ended.result).toEqualTypeOf<{ at: string }>();
+    // @ts-expect-error the month is a text
+    await app.start(report, { month: 1 });
+  };
+  expectTypeOf(typed).toBeFunction();
 });

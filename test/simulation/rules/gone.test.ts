@@ -1,5 +1,6 @@
 import { a2aAgent, defineApp, defineWorkflow, mcpServer, type RemoteCall } from 'outwait';
-import { createTestApp, ScriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
+import { createTestApp, type ScriptedTask, type TestApp } from 'outwait/testing';
+import { ScriptedServer } from '../../../lib/testing/scripted-server.js';
 import { expect, test } from 'vitest';
 import { listRemoteTasks } from '../../../lib/operations/views/list-remote-tasks.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';

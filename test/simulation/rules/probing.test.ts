@@ -1,4 +1,4 @@
-import { ScriptedServer } from 'outwait/testing';
+import { ScriptedServer } from '../../../lib/testing/scripted-server.js';
 import { expect, test } from 'vitest';
 import type { FindReply, ServerTraits } from '../../../lib/remote/transport.js';
 import { Host, throttled } from '../../engine/host.js';
