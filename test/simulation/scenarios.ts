@@ -334,10 +334,7 @@ export const scenarios: readonly Scenario[] = [
       const early = ctx.signal('n', { timeout: { seconds: 200 } }).catch(() => 'none');
       await call(ctx, 'r1');
       await step('s1');
-      return [
-        await step('s2'),
-        typeof (await ctx.race([async () => early, async (c) => c.sleep({ seconds: 1 })])),
-      ];
+      return [await step('s2'), typeof (await ctx.race([async () => early, async (c) => c.sleep({ seconds: 1 })]))];
     },
     tools: { r1: 30 },
     callers: (world, runId) => {
@@ -398,8 +395,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'child outlives parent',
     slackS: 200,
-    run: async (ctx, _, { child }) =>
-      ctx.race([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
+    run: async (ctx, _, { child }) => ctx.race([async (c) => child({}, c), async (c) => c.sleep({ seconds: 50 })]),
     child: async (ctx) => {
       await ctx.sleep({ seconds: 16 });
       return ctx.continueAsNew(null);
