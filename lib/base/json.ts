@@ -1,8 +1,17 @@
+import type { Jsonify } from 'type-fest';
+
 /** What JSON can hold. Payloads of workflows, steps and remote tasks are JSON and nothing else. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
+
+/** The type that is left of a value when it has been stored as JSON: a Date is text, a property that is undefined is gone. */
+export type Stored<Value> = unknown extends Value
+  ? JsonValue | undefined
+  : undefined extends Value
+    ? Jsonify<Exclude<Value, undefined>> | undefined
+    : Jsonify<Value>;
 
 /**
  * JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. Digests are stored, so the
@@ -51,21 +60,11 @@ const lostObjects =
   /^\[object (Map|Set|WeakMap|WeakSet|Error|Promise|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w+Array)\]$/;
 
 function kindThatIsLost(part: unknown): string | undefined {
-  switch (typeof part) {
-    case 'function':
-    case 'symbol':
-    case 'bigint':
-      return `a ${typeof part}`;
-    case 'number':
-      return Number.isFinite(part) ? undefined : String(part);
-    case 'object': {
-      if (part === null || Array.isArray(part)) return undefined;
-      const [, kind] = lostObjects.exec(Object.prototype.toString.call(part)) ?? [];
-      return kind === undefined ? undefined : `${/^[AE]/.test(kind) ? 'an' : 'a'} ${kind}`;
-    }
-    default:
-      return undefined;
-  }
+  if (typeof part === 'function' || typeof part === 'symbol' || typeof part === 'bigint') return `a ${typeof part}`;
+  if (typeof part === 'number') return Number.isFinite(part) ? undefined : String(part);
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return undefined;
+  const [, kind] = lostObjects.exec(Object.prototype.toString.call(part)) ?? [];
+  return kind === undefined ? undefined : `${/^[AE]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
 /** Where in `value` a part of it is, ` at a.b.0`; empty for the value itself, or one that only a `toJSON` gave. */

@@ -1,6 +1,6 @@
 import { defined } from '../base/defined.js';
 import type { RunId } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
+import type { JsonValue, Stored } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
 import type { MemoryBus } from '../bus/memory-bus.js';
 import type { RunOutcome } from '../history/event.js';
@@ -20,7 +20,6 @@ import { readHistory, type HistoryView } from '../operations/views/read-history.
 import { showRun, type RunView } from '../operations/views/show-run.js';
 import type { App } from '../workflow/app.js';
 import type { AnyValue, Workflow } from '../workflow/define-workflow.js';
-import type { Jsonify } from 'type-fest';
 import { EngineLoop } from './engine-loop.js';
 import { expectCleanReplay } from './expect-clean-replay.js';
 import { createTestDeps, type TestAppOptions } from './test-deps.js';
@@ -39,7 +38,7 @@ declare const outputOf: unique symbol;
 export type StartedRun<Output> = RunId & { readonly [outputOf]?: Output };
 /** How a run ended, with what is left of its result in JSON. */
 export type RunEnd<Output> =
-  | { readonly status: 'completed'; readonly result: Jsonify<Output> }
+  | { readonly status: 'completed'; readonly result: Stored<Output> }
   | Exclude<RunOutcome, { readonly status: 'completed' }>;
 
 /**
@@ -106,7 +105,7 @@ export class TestApp {
    */
   runToEnd<Output>(runId: StartedRun<Output>, options?: RunToEndOptions): Promise<RunEnd<Output>>;
   runToEnd(runId: RunId, options?: RunToEndOptions): Promise<RunOutcome>;
-  async runToEnd(runId: RunId, options: RunToEndOptions = {}): Promise<RunOutcome> {
+  async runToEnd(runId: RunId, options: RunToEndOptions = {}): Promise<AnyValue> {
     let current = runId;
     const untilMs = this.clock.nowMs() + durationToMs(options.within ?? { days: 400 }, 'within');
     for (;;) {

@@ -1,6 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { Jsonify } from 'type-fest';
-import type { JsonObject, JsonValue } from '../base/json.js';
+import type { JsonObject, JsonValue, Stored } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
@@ -240,7 +239,7 @@ export interface WorkflowContext {
     name: string,
     work: (step: StepContext) => Promise<Result> | Result,
     options?: StepOptions,
-  ): Promise<Jsonify<Result>>;
+  ): Promise<Stored<Result>>;
 
   /** Runs `fn` for each item, at most `concurrency` at a time (default 16), and gives the results in order. */
   map<Item, Result>(
@@ -289,7 +288,7 @@ export interface WorkflowContext {
     workflow: Workflow<AnyValue, Output, Given>,
     input: NoInfer<Given>,
     options?: ChildOptions,
-  ): Promise<Jsonify<Output>>;
+  ): Promise<Stored<Output>>;
 
   /**
    * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote

@@ -189,7 +189,7 @@ describe('F22 a run that goes on', () => {
     const parent = defineWorkflow({
       name: 'parent',
       run: async (ctx: WorkflowContext) =>
-        ctx.child(child, { n: 1 } as never).catch((error: unknown) => (error as { code: string }).code),
+        ctx.child(child, { n: 1 }).catch((error: unknown) => (error as { code: string }).code),
     });
     const app = createTestApp(defineApp({ workflows: [parent, child] }));
     expect(await app.runToEnd(await app.start(parent))).toEqual({ status: 'completed', result: 'CHILD_FAILED' });
