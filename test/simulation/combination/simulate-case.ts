@@ -1,3 +1,4 @@
+import { startPatienceMs, startTakeMs } from '../../../lib/base/limits.js';
 import { hasCode } from '../../../lib/base/errors.js';
 import { inputIdOf } from '../../../lib/base/ids.js';
 import type { EpochMs } from '../../../lib/base/time.js';
@@ -182,8 +183,10 @@ class Simulation implements Stage {
     world.atSecond(this.#quietS, () => {
       this.#letGo();
     });
-    // A start of unknown fate is made again when nobody is left that may call, and takes its time.
-    const calmForS = 200 + 2 * (this.#case.startsTake ?? 0);
+    // A start of unknown fate is made again when nobody is left that may call, and takes its time: a worker that was cut off
+    // has a claim until the end of its call, and so may the one that looks for its task.
+    const { startsTake } = this.#case;
+    const calmForS = 200 + (startsTake === undefined ? 0 : 2 * ((startPatienceMs + startTakeMs) / S + startsTake));
     let calmSinceS: number | undefined;
     for (let looks = 0; await this.#runUntilLook(looks); looks++) {
       await this.#look(looks);
