@@ -284,7 +284,7 @@ export const storeRetryBackoffMaxMs = 5_000;
 export const nextRunPatienceMs = 8_000;
 export const nextRunLookMs = 250;
 // Publishing lifecycle events.
-/** One request to the bus with all its attempts: two that time out, and what they may wait in between. */
+/** Time of a request to the bus with all its attempts: two that time out, and the wait between them. */
 export const busAnswerTimeoutMs = 8_000;
 /** Events published between two looks at the time that is left, which fill a request. */
 export const publishedAtOnce = 10;

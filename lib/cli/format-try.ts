@@ -23,7 +23,7 @@ export function formatLook(look: ServerLook & { readonly entry?: string }): stri
   ].join('\n');
 }
 
-/** One exchange as it went over the wire. */
+/** Prints an exchange as it went over the wire. */
 export function formatWireEvent({ method, url, body, status, mediaType, reply, problem, ms }: WireEvent): string {
   const answer = status === undefined ? `no reply: ${problem ?? ''}` : `${status} ${mediaType ?? ''}`;
   const lines = [`> ${method} ${url}`, body, `< ${answer} ${ms} ms`, reply ?? ''];

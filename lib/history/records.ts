@@ -113,7 +113,7 @@ export interface TokenRecord extends Marker {
   readonly child?: { readonly runId: RunId; readonly parentClose: ParentClosePolicy };
   /** Of a wait for a long step: how its attempts stand. */
   readonly step?: LongStepRecord;
-  /** Of a start that a worker makes, outside of a turn: how it stands. It counts as long as it is about `attempt`. */
+  /** State of a start that a worker makes outside of a turn. Counts as long as it is about `attempt`. */
   readonly workerStart?: WorkerStart;
   /** Until when nobody else looks for the task of a start of unknown fate, whose wait is closed: a worker does, or waits to. */
   readonly lookUntilMs?: EpochMs;
@@ -170,7 +170,7 @@ export interface LongStepRecord {
  */
 export interface WorkerStart {
   readonly attempt: number;
-  /** Of the worker that makes the call, or has made it. */
+  /** Id of the claim under which a worker makes the call, or has made it. */
   readonly claim?: string;
   /** Until when that worker counts as alive. */
   readonly untilMs?: EpochMs;

@@ -46,7 +46,7 @@ export async function stopRemote(deps: Deps, token: TokenRecord, limits: TurnLim
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
   if (found === 'unknown') return givesUp ? {} : 'later';
-  // One that was looked for is on the item by now.
+  // A handle that was looked for is on the item by now.
   if (limits.remainingMs() < cancelReserveMs) return 'later';
   const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
   const handle = 'runId' in found ? found.handle : found;

@@ -60,7 +60,7 @@ export async function putInInbox(
     if (head === undefined) {
       if (before === undefined) return 'run_not_found';
       if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
-      // Whoever was to make it may be gone.
+      // The process that was to make it may be gone.
       if (!isWoken) await wakeRun(deps, before);
       isWoken = true;
       await deps.delay(nextRunLookMs);
@@ -71,7 +71,7 @@ export async function putInInbox(
         await wakeRunFor(deps, runId, { inboxId: record.inboxId });
         return 'accepted';
       }
-      // It has ended since: look again what it goes on as.
+      // Look again: the run has ended since, and may go on as another one.
     } else {
       const known = await deps.store.inbox.known({ ...record, runId });
       if (known === 'reused') throw keyReused(record);

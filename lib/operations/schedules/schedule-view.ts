@@ -43,7 +43,7 @@ export async function toScheduleView(deps: Deps, schedule: Schedule, state: Sche
   };
 }
 
-/** One schedule with a wrong pattern must not hide the others. */
+/** Keeps a schedule with a wrong pattern from hiding the others. */
 async function lookAhead(schedule: Schedule, nowMs: EpochMs): Promise<Pick<ScheduleView, 'nextTickAtMs' | 'problem'>> {
   try {
     const nextTickAtMs = await schedule.nextAfterMs(nowMs);
