@@ -12,6 +12,11 @@ export type Validated =
   | { readonly isValid: true; readonly value: unknown }
   | { readonly isValid: false; readonly issues: readonly FoundIssue[] };
 
+/** Issues as one line, each with its path. */
+export function textOfIssues(issues: readonly FoundIssue[]): string {
+  return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}
+
 /** Beyond this many nobody reads on. */
 const issuesRead = 1_000;
 

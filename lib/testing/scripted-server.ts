@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { storedError } from '../base/errors.js';
 import { durationToMs, type Clock } from '../base/time.js';
 import type { RemoteTaskHandle } from '../history/event.js';
@@ -52,10 +53,6 @@ export interface ScriptedServerHandle {
 type TestClock = Clock & Partial<Pick<VirtualClock, 'delay'>>;
 
 type Replied = Pick<ScriptedTask, 'answersAfter'> & { readonly reply: StartReply };
-
-function paceOf({ answersAfter }: ScriptedTask): Pick<ScriptedTask, 'answersAfter'> {
-  return answersAfter === undefined ? {} : { answersAfter };
-}
 
 const noAnswer = storedError('REMOTE_UNREACHABLE', 'no answer');
 const noSuchTask = storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task');
@@ -120,9 +117,10 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     const { request, idempotencyKey } = start;
     const ofKey = this.starts.filter(({ key }) => key === idempotencyKey).length;
     const known = this.dedupes ? this.#tasks.find((task) => task.key === idempotencyKey) : undefined;
-    if (known !== undefined) return { reply: this.#started(known, ofKey), ...paceOf(known.script) };
+    if (known !== undefined)
+      return { reply: this.#started(known, ofKey), ...defined({ answersAfter: known.script.answersAfter }) };
     const script = this.#options.task(request);
-    return { reply: this.#replyTo(start, script, ofKey), ...paceOf(script) };
+    return { reply: this.#replyTo(start, script, ofKey), ...defined({ answersAfter: script.answersAfter }) };
   }
 
   #replyTo(start: StartRequest, script: ScriptedTask, ofKey: number): StartReply {

@@ -15,7 +15,7 @@ import {
 } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
-import { validate, type Validated } from '../../base/validate.js';
+import { validate, type Validated, textOfIssues } from '../../base/validate.js';
 import type { RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
@@ -216,7 +216,7 @@ async function parseInput(
     const issues = validated.issues
       .slice(0, issuesMax)
       .map(({ path, message }) => ({ path, message: cutUtf8(message, issueTextBytes) }));
-    const list = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+    const list = textOfIssues(issues);
     const more = validated.issues.length > issuesMax ? `; and ${validated.issues.length - issuesMax} more` : '';
     throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}${more}`, {
       details: { issues },

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, RemoteResultInvalid } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { readAnswer, schemaThrew, type Validated } from '../../base/validate.js';
+import { readAnswer, schemaThrew, textOfIssues, type Validated } from '../../base/validate.js';
 import type { RemoteOutcome } from '../../workflow/context.js';
 import { dataOf, textOf } from '../../workflow/outcome.js';
 
@@ -57,7 +57,5 @@ async function parse(schema: StandardSchemaV1, value: JsonValue, toError: (issue
     validated = schemaThrew(error);
   }
   if (validated.isValid) return validated.value;
-  throw toError(
-    validated.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; '),
-  );
+  throw toError(textOfIssues(validated.issues));
 }
