@@ -1,6 +1,7 @@
 import { defined } from '../base/defined.js';
 import { cutUtf8 } from '../base/json.js';
-import { remoteErrorTextBytes } from '../base/limits.js';
+import { remoteErrorTextBytes, startPatienceMs, startTakeMs } from '../base/limits.js';
+import type { EpochMs } from '../base/time.js';
 import type { OpenRemoteTask } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { TokenRecord } from '../history/records.js';
@@ -42,4 +43,9 @@ export function timedOut(token: TokenRecord): TokenOutcome {
   if (handle !== undefined) return { kind: 'timed_out', taskId: handle.taskId };
   if (workerStart?.attempt !== attempt) return { kind: 'timed_out' };
   return startTimedOut({ failedAttempts: attempt - 1 }, token);
+}
+
+/** Until when a worker with so much time left waits for the answer to a start, and still has time to take it. */
+export function longestCallUntilMs(nowMs: EpochMs, remainingMs: number): EpochMs {
+  return nowMs + Math.min(startPatienceMs, remainingMs - startTakeMs);
 }

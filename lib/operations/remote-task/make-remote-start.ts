@@ -1,7 +1,7 @@
-import { startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
+import { startTakeMs, sweepIntervalMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { blockedRetryAtMs } from '../../decide/deadline.js';
-import { isWithWorker, startTimedOut } from '../../decide/worker-start.js';
+import { isWithWorker, longestCallUntilMs, startTimedOut } from '../../decide/worker-start.js';
 import type { RunHead, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { OpenRemoteTask, OpenWait } from '../../history/run-state.js';
 import type { StartMessage } from '../../queue/queue.js';
@@ -110,7 +110,7 @@ async function makeAttempt(
   const writerId = deps.random.hex(16);
   const endsAtMs = Math.min(deadlineAtMs, head.deadlineAtMs ?? Infinity);
   const nowMs = deps.clock.nowMs();
-  const callUntilMs = Math.min(endsAtMs, nowMs + startPatienceMs, nowMs + limits.remainingMs() - startTakeMs);
+  const callUntilMs = Math.min(endsAtMs, longestCallUntilMs(nowMs, limits.remainingMs()));
   const start: RemoteStart = {
     ...{ runId, wait, command, limits, callUntilMs, turnId: writerId, called: new Set() },
     runEndsAtMs: head.deadlineAtMs,

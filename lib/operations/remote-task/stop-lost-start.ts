@@ -1,4 +1,5 @@
-import { startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
+import { startTakeMs, sweepIntervalMs } from '../../base/limits.js';
+import { longestCallUntilMs } from '../../decide/worker-start.js';
 import type { EpochMs } from '../../base/time.js';
 import type { StartMessage } from '../../queue/queue.js';
 import type { TokenRecord } from '../../history/records.js';
@@ -30,7 +31,7 @@ export async function stopLostStart(
   if (typeof lost !== 'object' || !lost.mayRepeat) return 'stale';
 
   const nowMs = deps.clock.nowMs();
-  const callUntilMs = Math.min(nowMs + startPatienceMs, nowMs + limits.remainingMs() - startTakeMs);
+  const callUntilMs = longestCallUntilMs(nowMs, limits.remainingMs());
   if (callUntilMs <= nowMs) return 'put off';
   const look = { lost, seenDueAtMs: dueAtMs, callUntilMs, persist: persistWithin(deps, limits) };
   const call = { server, purpose: 'longStart', untilMs: callUntilMs } as const;
