@@ -5,7 +5,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { system } from '../lib/process/system.js';
 import { silentLog } from '../lib/base/log.js';
 import { dynoxideVersion, findDynoxide, startDynoxide } from '../lib/local/dynoxide.js';
-import { createDynamoDbClient } from '../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../lib/store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../lib/store/dynamodb/schema.js';
 import { openJournaledTable } from '../lib/store/memory/journal.js';

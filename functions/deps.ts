@@ -1,8 +1,8 @@
 import app from 'outwait:app';
-import { createDeps } from '../lib/aws/deps.js';
+import { createDeps } from '../lib/aws/create-deps.js';
 import { readEnv } from '../lib/topology/env.js';
 import { once, withTokens } from '../lib/aws/get-deps.js';
-import { tokenKeyReader } from '../lib/aws/token-keys.js';
+import { tokenKeyReader } from '../lib/aws/token-key-reader.js';
 
 /** Made at the first event; a warm instance keeps it, with token keys that are looked at again. */
 export const getDeps = withTokens(

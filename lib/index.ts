@@ -12,7 +12,7 @@ export type {
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
-  FormSchema,
+  AnswerSchema,
   Parsed,
   Saga,
   ScopeHandle,
@@ -47,7 +47,7 @@ export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
 export { answerWith, askPerson } from './workflow/input.js';
 export type { AskPersonOptions } from './workflow/input.js';
 export type { InputHandler } from './workflow/context.js';
-export type { InputForm } from './history/input-form.js';
+export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
 // Configuring an app: its servers and schedules.

@@ -19,13 +19,13 @@ export type { ExportedEvent, HistoryView } from './operations/views/read-history
 // Runs as they are shown; what else the types name is exported by `outwait`.
 export type * from './history/event.js';
 export type { WaitKind } from './history/open-wait.js';
-export type { Sightings } from './history/remote-end.js';
+export type { BadReads } from './history/remote-end.js';
 export type { AskedQuestion } from './history/remote-question.js';
 export type { Settlement, TokenOutcome } from './history/settlement.js';
 export type { StoredError } from './base/errors.js';
 export type { Clock } from './base/time.js';
 export type { ParentWait, RunStatus } from './history/records.js';
-export type { InputView } from './operations/views/input-view.js';
+export type { QuestionView } from './operations/views/question-view.js';
 export type { RunView } from './operations/views/show-run.js';
 export type { WaitView } from './operations/views/wait-view.js';
 export type { RemoteRequest } from './workflow/remote-request.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import { system } from '../../lib/process/system.js';
-import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';

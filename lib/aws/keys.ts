@@ -42,7 +42,8 @@ export function createPayloadCipher(
   const named = payloadKeys === undefined ? [] : [namedKeyring(parseKeys(payloadKeys, 'payload'))];
   const wrapping = payloadKmsKey === undefined ? [] : [wrappingKeyring(kmsKeyService({ keyId: payloadKmsKey }), clock)];
   const [sealing, ...others] = [...wrapping, ...named];
-  if (sealing !== undefined) return { ...createCipher(sealing, ...others), refusesPlain: plainPayloads === 'refuse' };
+  if (sealing !== undefined)
+    return { ...createCipher(sealing, ...others), refusesPlaintext: plainPayloads === 'refuse' };
   if (plainPayloads === 'refuse')
     throw new EngineError(
       'CONFIG_INVALID',

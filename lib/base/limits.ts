@@ -144,9 +144,9 @@ export const pollsPerServer = 8;
 /** A server that says so soon after the start that it knows no such task may have replicas that lag. */
 export const taskMissingGraceMs = 60_000;
 /** Reads in a row that say so, or that can never be stored, after which the wait ends. */
-export const taskSightingsMax = 3;
+export const badReadsMax = 3;
 /** Two of them that are closer together count as one: a read that somebody asked for out of turn proves nothing new. */
-export const taskSightingsGapMs = 10_000;
+export const badReadsGapMs = 10_000;
 /** First and later polls, timers and retries this close also go as a delayed message, beside the sweep. */
 export const delayedMessageMaxMs = 90_000;
 /** SQS delays a message by at most this. */
@@ -221,7 +221,7 @@ export const remoteIdMaxBytes = 1 * KiB;
 /** State of a task in the server's own words, kept for display. */
 export const remoteStateMaxChars = 64;
 /** A question, by a server or for a person, with its schema. */
-export const formMaxBytes = 64 * KiB;
+export const questionMaxBytes = 64 * KiB;
 /** The content of one answer; it is kept in the history. */
 export const answerMaxBytes = 64 * KiB;
 /** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */

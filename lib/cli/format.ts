@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/json.js';
-import { taskSightingsMax } from '../base/limits.js';
+import { badReadsMax } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
-import type { InputView } from '../operations/views/input-view.js';
+import type { QuestionView } from '../operations/views/question-view.js';
 import type { RunExplanation } from '../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
 import type { RunNews } from '../operations/views/follow-run.js';
@@ -99,7 +99,7 @@ function formatWait(wait: WaitView): string {
   if (wait.failedAttempts !== undefined) parts.push(`${wait.failedAttempts} failed`);
   if (wait.lastError !== undefined) parts.push(`last error: ${wait.lastError.message}`);
   if (wait.failedReads !== undefined) parts.push(`${wait.failedReads} reads failed`);
-  if (wait.sightings !== undefined) parts.push(formatSightings(wait.sightings));
+  if (wait.sightings !== undefined) parts.push(formatBadReads(wait.sightings));
   if (wait.runningSinceMs !== undefined) {
     const lease = wait.leaseUntilMs === undefined ? '' : ` (lease until ${time(wait.leaseUntilMs)})`;
     parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} runs since ${time(wait.runningSinceMs)}${lease}`);
@@ -111,9 +111,9 @@ function formatWait(wait: WaitView): string {
   return parts.join(', ');
 }
 
-function formatSightings({ of, count }: NonNullable<WaitView['sightings']>): string {
+function formatBadReads({ of, count }: NonNullable<WaitView['sightings']>): string {
   const said = of === 'missing' ? 'its server says that it has no such task' : 'the reply of its server cannot be read';
-  return `${said}: ${count} of ${taskSightingsMax} times in a row`;
+  return `${said}: ${count} of ${badReadsMax} times in a row`;
 }
 
 function formatTags(tags: Readonly<Record<string, string>>): string {
@@ -126,7 +126,7 @@ export function formatInputs({
   inputs,
   cursor,
 }: {
-  readonly inputs: readonly InputView[];
+  readonly inputs: readonly QuestionView[];
   readonly cursor?: string;
 }): string {
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
@@ -134,7 +134,7 @@ export function formatInputs({
   return inputs.map(formatInput).join('\n\n') + more;
 }
 
-function formatInput(input: InputView): string {
+function formatInput(input: QuestionView): string {
   const rows: Row[] = [
     ['input', input.inputId],
     ['question', input.message],

@@ -11,7 +11,7 @@ import type { InboxRecord, TokenRecord } from '../history/records.js';
 import { isNextWithWorker } from './worker-start.js';
 
 /** What a turn knows of its run. */
-export interface Known {
+export interface RunSnapshot {
   readonly state: RunState;
   readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
   /** Requests that no commit holds, in the order in which they act. */
@@ -21,7 +21,7 @@ export interface Known {
 }
 
 /** What one commit takes in. `isCut`: more is there, for the next one. */
-export interface Taking {
+export interface NewEvents {
   readonly events: readonly HistoryEvent[];
   readonly isCut: boolean;
 }
@@ -31,7 +31,7 @@ export interface Taking {
  * order in which they were accepted, settlements, what is due. A terminate goes first; then time, then id, order it.
  * Nothing has happened later than now, whatever the clock of its sender said.
  */
-export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: EpochMs): Taking {
+export function newEvents(known: RunSnapshot, results: readonly HistoryEvent[], nowMs: EpochMs): NewEvents {
   const requested = requestNews(known.requests, nowMs);
   const others = [
     ...tokenNews(known, nowMs),
@@ -50,7 +50,7 @@ export function takeIn(known: Known, results: readonly HistoryEvent[], nowMs: Ep
   };
 }
 
-export function hasNews(known: Known, nowMs: EpochMs): boolean {
+export function hasNews(known: RunSnapshot, nowMs: EpochMs): boolean {
   return (
     known.requests.length > 0 ||
     tokenNews(known, nowMs).length > 0 ||
@@ -112,7 +112,7 @@ function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<rea
 
 /** Until when the run is paused, with what its inbox says; undefined when it is not. */
 export function pausedUntilMs(
-  { state, requests }: Pick<Known, 'requests' | 'state'>,
+  { state, requests }: Pick<RunSnapshot, 'requests' | 'state'>,
   nowMs: EpochMs,
 ): EpochMs | undefined {
   let untilMs = state.pausedUntilMs;
@@ -124,7 +124,7 @@ export function pausedUntilMs(
 }
 
 /** What pauses the run or lets it go on, and nothing else. */
-export function pauseNews({ requests }: Pick<Known, 'requests'>, nowMs: EpochMs): readonly HistoryEvent[] {
+export function pauseNews({ requests }: Pick<RunSnapshot, 'requests'>, nowMs: EpochMs): readonly HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const [item, atMs] of timed(requests, nowMs)) {
     if (item.kind === 'pause' || item.kind === 'resume') news.push(toEvent(item, atMs));
@@ -136,7 +136,7 @@ export function pauseNews({ requests }: Pick<Known, 'requests'>, nowMs: EpochMs)
  * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
  * item is the record of the start.
  */
-export function newHandles({ state, tokens }: Pick<Known, 'state' | 'tokens'>): readonly HistoryEvent[] {
+export function newHandles({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>): readonly HistoryEvent[] {
   const handles: HistoryEvent[] = [];
   let bytes = 0;
   for (const wait of state.openTokens.values()) {
@@ -157,7 +157,7 @@ export function newHandles({ state, tokens }: Pick<Known, 'state' | 'tokens'>): 
 
 /** What servers ask that the log does not have, as much of it as one commit holds. */
 export function newQuestions(
-  { state, tokens }: Pick<Known, 'state' | 'tokens'>,
+  { state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>,
   atMs: EpochMs,
 ): readonly RemoteQuestionAsked[] {
   const asked: RemoteQuestionAsked[] = [];
@@ -228,7 +228,7 @@ function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
 }
 
 /** Only of waits that the commits read ask for: a newer commit's token may have been read before its commit. */
-function tokenNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
+function tokenNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const waitId of state.openTokens.keys()) {
     const settlement = tokens.get(waitId)?.settlement;
@@ -240,7 +240,7 @@ function tokenNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: Ep
 }
 
 /** What starts came to that workers have made, and that only a commit may say. */
-function startNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
+function startNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const wait of state.openTokens.values()) {
     const token = wait.kind === 'remoteTask' && wait.handle === undefined ? tokens.get(wait.waitId) : undefined;
@@ -251,7 +251,7 @@ function startNews({ state, tokens }: Pick<Known, 'state' | 'tokens'>, nowMs: Ep
   return news;
 }
 
-function dueNews({ state, isWaitedFor }: Known, nowMs: EpochMs): HistoryEvent[] {
+function dueNews({ state, isWaitedFor }: RunSnapshot, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const wait of state.open.values()) {
     const { waitId } = wait;

@@ -1,12 +1,12 @@
 import { jsonBytes } from '../base/json-limit.js';
 import type { JsonValue } from '../base/json.js';
-import { formMaxBytes, questionsMax } from '../base/limits.js';
+import { questionMaxBytes, questionsMax } from '../base/limits.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 
 /** Those of a server's questions that are taken in: not too many, none too large. */
 export function boundedQuestions(questions: readonly RemoteQuestion[]): readonly RemoteQuestion[] {
   return questions
-    .filter((question) => jsonBytes(question as unknown as JsonValue) <= formMaxBytes)
+    .filter((question) => jsonBytes(question as unknown as JsonValue) <= questionMaxBytes)
     .slice(0, questionsMax);
 }
 

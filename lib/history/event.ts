@@ -2,7 +2,7 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { InputForm } from './input-form.js';
+import type { Question } from './question.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 
 /** What finds a remote task again. Kept on the token item and in the history; holds no URL and no secret. */
@@ -214,7 +214,7 @@ export type ExternalWaitRequested = At & {
   readonly waitId: WaitId;
   readonly name: string;
   /** For a person to answer. */
-  readonly form?: InputForm;
+  readonly form?: Question;
   readonly deadlineAtMs?: EpochMs;
 };
 /** Its item is there; the token, under the key of that id, may be handed out. */

@@ -4,7 +4,7 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { Sightings } from './remote-end.js';
+import type { BadReads } from './remote-end.js';
 import type {
   Commit,
   ParentClosePolicy,
@@ -15,7 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
-import type { InputForm } from './input-form.js';
+import type { Question } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
 
@@ -128,11 +128,11 @@ export interface TokenRecord extends Marker {
   /** What the server asks. */
   readonly questions?: TokenQuestions;
   /** Of a wait for a person. */
-  readonly form?: InputForm;
+  readonly form?: Question;
   /** Failing reads in a row. */
   readonly pollErrors: number;
   /** What reads in a row have said against the task ever ending, if they have. */
-  readonly sightings?: Sightings;
+  readonly sightings?: BadReads;
   /** For how long from its start the server keeps the task, where a read said otherwise than the handle. */
   readonly ttlMs?: number;
   /** What becomes of a remote task whose wait ends first. Missing: it is cancelled. */

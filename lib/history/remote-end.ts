@@ -8,7 +8,7 @@ export type RemoteEnd =
   | { readonly kind: 'failed'; readonly error: StoredError };
 
 /** What reads of a task have said in a row that speaks against its ever ending. */
-export interface Sightings {
+export interface BadReads {
   /** `missing`: the server knows no such task. `unfit`: its reply is larger than anything that can be stored. */
   readonly of: 'missing' | 'unfit';
   readonly count: number;

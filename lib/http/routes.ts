@@ -23,7 +23,7 @@ export interface RouteOptions {
 type Handler = (deps: Deps, context: Context) => Promise<Response> | Response;
 
 /** A handler that is loaded at the first request for one of its kind, since most invocations serve none. */
-function late(pick: (routes: typeof operatorRoutes) => Handler): Handler {
+function lazy(pick: (routes: typeof operatorRoutes) => Handler): Handler {
   return async (deps, context) => pick(await import('./operator-routes.js'))(deps, context);
 }
 
@@ -44,16 +44,16 @@ const handlers = {
   signalRun: runs.signal,
   queryRun: runs.query,
   settleWait: relays.settle,
-  pollRemoteTask: late(({ remoteTasks }) => remoteTasks.poll),
-  cancelRemoteTask: late(({ remoteTasks }) => remoteTasks.cancel),
-  listRemoteTasks: late(({ remoteTasks }) => remoteTasks.list),
-  listInputs: late(({ inputs }) => inputs.list),
-  showInput: late(({ inputs }) => inputs.show),
-  answerInput: late(({ inputs }) => inputs.answer),
-  listServers: late(({ servers }) => servers.list),
-  listSchedules: late(({ schedules }) => schedules.list),
-  pauseSchedule: late(({ schedules }) => schedules.control('pause')),
-  resumeSchedule: late(({ schedules }) => schedules.control('resume')),
+  pollRemoteTask: lazy(({ remoteTasks }) => remoteTasks.poll),
+  cancelRemoteTask: lazy(({ remoteTasks }) => remoteTasks.cancel),
+  listRemoteTasks: lazy(({ remoteTasks }) => remoteTasks.list),
+  listInputs: lazy(({ inputs }) => inputs.list),
+  showInput: lazy(({ inputs }) => inputs.show),
+  answerInput: lazy(({ inputs }) => inputs.answer),
+  listServers: lazy(({ servers }) => servers.list),
+  listSchedules: lazy(({ schedules }) => schedules.list),
+  pauseSchedule: lazy(({ schedules }) => schedules.control('pause')),
+  resumeSchedule: lazy(({ schedules }) => schedules.control('resume')),
   listExternalWaits: relays.externalWaits,
   completeToken: relays.complete,
   failToken: relays.fail,

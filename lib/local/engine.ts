@@ -29,7 +29,7 @@ import { toRequest, toResult } from '../aws/http-event.js';
 import { createGateway, type Invoke } from './api-gateway.js';
 import { EventSource } from './event-source.js';
 import { type FunctionStats, LocalLambda } from './local-lambda.js';
-import { startSchedule } from './schedule.js';
+import { startSchedule } from './minute-timer.js';
 
 export interface LocalEngineOptions {
   readonly app: App;

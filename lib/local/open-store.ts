@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import { system } from '../process/system.js';
 import { EngineError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { createDynamoDbClient } from '../store/dynamodb/client.js';
+import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../store/dynamodb/schema.js';
 import { openJournaledTable } from '../store/memory/journal.js';

@@ -11,7 +11,7 @@ export interface Chain {
 }
 
 /** Links after which a short cut is noted: the next walk from there is as short as that. */
-const linksPerNote = 16;
+const linksPerShortCut = 16;
 
 /** The chain of a run. Undefined when there is no such run. */
 export async function chainOf(deps: Deps, runId: RunId): Promise<Chain | undefined> {
@@ -28,7 +28,7 @@ export async function chainFrom(deps: Deps, first: RunHead): Promise<Chain> {
     // The run before it makes it as the last thing that it does.
     if (next === undefined) return { head, isUnderWay: true };
     head = next;
-    if (links % linksPerNote === 0) await note(deps, first.runId, head.runId);
+    if (links % linksPerShortCut === 0) await note(deps, first.runId, head.runId);
   }
   return { head, isUnderWay: isUnderWay(head) };
 }
@@ -48,7 +48,7 @@ function isUnderWay({ status }: Pick<RunHead, 'status'>): boolean {
 /** A help for the next one who comes here, and nothing else. */
 async function note(deps: Deps, runId: RunId, laterRunId: RunId): Promise<void> {
   try {
-    await deps.store.heads.noteLaterRun(runId, laterRunId);
+    await deps.store.heads.setLaterRun(runId, laterRunId);
   } catch (error) {
     deps.log.info('short cut of a chain not noted', { runId, error });
   }

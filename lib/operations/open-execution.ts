@@ -6,7 +6,7 @@ import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
 
 /** What was read of a run, by the ids that its events name. */
-interface KnownRun {
+interface RunToOpen {
   readonly head: RunHead;
   readonly state: RunState;
   readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
@@ -17,7 +17,7 @@ interface KnownRun {
 export function openExecution(
   deps: Pick<Deps, 'drain' | 'digest' | 'log' | 'tokens'>,
   workflow: AnyWorkflow,
-  { head, state, tokens, inbox }: KnownRun,
+  { head, state, tokens, inbox }: RunToOpen,
 ): Execution {
   const { runId, input, seed } = head;
   return new Execution({

@@ -25,7 +25,7 @@ export function persistWithin(deps: Pick<Deps, 'delay' | 'random' | 'log'>, limi
       try {
         return await request();
       } catch (error) {
-        if (!isStoreTrouble(error)) throw error;
+        if (!isStoreFailure(error)) throw error;
         const pauseMs = storeRetryDelayMs(failures, deps.random.fraction());
         if (failures >= leastTries && limits.remainingMs() < pauseMs + needsMs) throw error;
         deps.log.warn('the store does not take a request, trying again', { failures, pauseMs, code: error.code });
@@ -36,6 +36,6 @@ export function persistWithin(deps: Pick<Deps, 'delay' | 'random' | 'log'>, limi
 }
 
 /** Trouble that may pass: nothing was done, or it is not known whether. */
-export function isStoreTrouble(error: unknown): error is Error & { readonly code: string } {
+export function isStoreFailure(error: unknown): error is Error & { readonly code: string } {
   return hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN');
 }

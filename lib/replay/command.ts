@@ -1,7 +1,7 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
-import type { InputForm } from '../history/input-form.js';
+import type { Question } from '../history/question.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { StepContext } from '../workflow/step-options.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
@@ -81,7 +81,7 @@ export interface IssueToken {
   readonly kind: 'issueToken';
   readonly waitId: WaitId;
   readonly name: string;
-  readonly form?: InputForm;
+  readonly form?: Question;
   readonly timeoutMs?: number;
 }
 export interface StartChild {

@@ -88,7 +88,7 @@ export class Ending {
    */
   wrapUp(): boolean {
     const { waits, dropped } = this.#parts;
-    if (waits.debts.settlePaid()) return true;
+    if (waits.debts.resumePaid()) return true;
     if (this.#settled === undefined) return false;
     if (!waits.isRunClosed) {
       dropped.atEnd(waits.openUnrecorded(waits.root));

@@ -15,7 +15,7 @@ import {
 } from './blocked.js';
 import { Cancels } from './cancels.js';
 import type { Command } from './command.js';
-import { createContext } from './context.js';
+import { createContext } from './create-context.js';
 import type { ContextHost } from './context/host.js';
 import { Derived, type DerivedEvent } from './derived.js';
 import { DroppedWork } from './dropped-work.js';
@@ -192,10 +192,10 @@ export class Execution {
     if (isRequest(event)) this.#checkRequest(event, this.#waits.requests.next());
     else if (isEnd(event))
       await this.#end(event.waitId, () => (this.#position.isLive ? ownCopy(givenBy(event)) : givenBy(event)));
-    else await this.#takeIn(event);
+    else await this.#applyOutcome(event);
   }
 
-  async #takeIn(event: Exclude<HistoryEvent, RequestEvent | EndEvent>): Promise<void> {
+  async #applyOutcome(event: Exclude<HistoryEvent, RequestEvent | EndEvent>): Promise<void> {
     switch (event.type) {
       case 'RunStarted':
         return this.#begin(event);

@@ -7,23 +7,23 @@ export interface PayloadCipher {
   /** @throws EngineError `STORE_UNAVAILABLE` when there is no key to be had at the moment */
   seal(text: string, context: string): Promise<string>;
   /**
-   * `formerContext` is that of the first form, which earlier versions sealed.
+   * `formerContext` is that of the first format, which earlier versions sealed.
    * @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment
    */
   open(sealed: string, context: string, formerContext?: string): Promise<string>;
   /** Refuses to read what is stored in the clear: there is none of ours any more. Default false. */
-  readonly refusesPlain?: boolean;
+  readonly refusesPlaintext?: boolean;
 }
 
 // Stored words: format version, then how the key is found again. Key reference and body follow, each ended by a colon.
-const forms = { named: '2e:', wrapped: '2k:' } as const satisfies Record<KeyReference['kind'], string>;
-const formerForms = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
-const allForms: readonly string[] = [...Object.values(forms), ...Object.values(formerForms)];
+const formats = { named: '2e:', wrapped: '2k:' } as const satisfies Record<KeyReference['kind'], string>;
+const formerFormats = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
+const allFormats: readonly string[] = [...Object.values(formats), ...Object.values(formerFormats)];
 const ivBytes = 12;
 const tagBytes = 16;
 
 export function isSealed(text: string): boolean {
-  return allForms.some((form) => text.startsWith(form));
+  return allFormats.some((format) => text.startsWith(format));
 }
 
 /** AES-256-GCM. The first keyring seals; each opens what is sealed under its keys. */
@@ -37,7 +37,7 @@ export function createCipher(sealing: PayloadKeyring, ...others: readonly Payloa
       cipher.setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       const sealed = Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
-      return `${forms[reference.kind]}${textOf(reference)}:${sealed}`;
+      return `${formats[reference.kind]}${textOf(reference)}:${sealed}`;
     },
     async open(sealed, context, formerContext = context) {
       const { reference, body, isFormer } = parse(sealed);
@@ -73,15 +73,15 @@ function parse(sealed: string): {
   readonly body: string;
   readonly isFormer: boolean;
 } {
-  const [, form, key, body] = /^([12][ek]:)([^:]+):(.*)$/s.exec(sealed) ?? [];
-  if (form === undefined || key === undefined || body === undefined) throw unreadable('it is damaged');
+  const [, format, key, body] = /^([12][ek]:)([^:]+):(.*)$/s.exec(sealed) ?? [];
+  if (format === undefined || key === undefined || body === undefined) throw unreadable('it is damaged');
   return {
     reference:
-      form === forms.named || form === formerForms.named
+      format === formats.named || format === formerFormats.named
         ? { kind: 'named', keyId: key }
         : { kind: 'wrapped', wrapped: key },
     body,
-    isFormer: form === formerForms.named || form === formerForms.wrapped,
+    isFormer: format === formerFormats.named || format === formerFormats.wrapped,
   };
 }
 

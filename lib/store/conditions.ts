@@ -29,7 +29,7 @@ export const notSettled: Condition = absent('settledAtMs');
 export const isSettled: Condition = present('settledAtMs');
 export const noHandle: Condition = absent('handle');
 export const hasHandle: Condition = present('handle');
-export const noForm: Condition = absent('form');
+export const noQuestion: Condition = absent('form');
 export const attemptIs = (attempt: number): Condition => equals('attempt', attempt);
 export const writerIs = (writerId: string): Condition => equals('writerId', writerId);
 export const hasDeadline: Condition = present('deadlineAtMs');

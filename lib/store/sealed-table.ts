@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { EngineError, hasCode } from '../base/errors.js';
 import { chunkBytes } from '../base/limits.js';
 import { isSealed, type PayloadCipher } from './cipher.js';
-import { checkForm, formAttribute, keepingNewer } from './items/format.js';
+import { checkFormat, formatAttribute, keepingNewer } from './items/format.js';
 import { checkAttributes, payloadsOf } from './items/limits.js';
 import { blobPartitionOf } from './items/keys.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
@@ -14,7 +14,7 @@ const reference = /^1b:([0-9a-f]{32}):([1-9][0-9]*):([au])$/;
  * What lies between the records and the table: payloads are encrypted if there is a cipher, and one for which its item
  * has no room is cut into chunks in a partition of its own, put before the item that refers to them. How much room each
  * attribute has does not depend on the others, so an update that knows nothing of its item makes none that is too large.
- * Readers of any replica undo both. Payloads arrive here compressed. Items of a newer form than this version knows are
+ * Readers of any replica undo both. Payloads arrive here compressed. Items of a newer format than this version knows are
  * neither read nor written: `HISTORY_FORMAT_UNKNOWN` is thrown instead.
  */
 export class SealedTable implements Table {
@@ -28,7 +28,7 @@ export class SealedTable implements Table {
 
   async write(write: Write): Promise<WriteResult> {
     const result = await this.#table.write(keepingNewer(await this.#seal(write)));
-    if (!result.ok) checkForm(result.old);
+    if (!result.ok) checkFormat(result.old);
     if (result.ok) return { ok: true, item: await this.#openWritten(result.item) };
     return { ok: false, old: result.old === undefined ? undefined : await this.#openWritten(result.old) };
   }
@@ -37,7 +37,7 @@ export class SealedTable implements Table {
     const sealed = await Promise.all(writes.map((write) => this.#seal(write)));
     const result = await this.#table.transact(sealed.map(keepingNewer));
     if (result.ok) return result;
-    for (const part of result.refused) checkForm(part?.old);
+    for (const part of result.refused) checkFormat(part?.old);
     const refused = result.refused.map(async (part) => {
       if (part?.old === undefined) return part;
       return { old: await this.#openWritten(part.old) };
@@ -56,14 +56,14 @@ export class SealedTable implements Table {
   }
 
   async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
-    const item = await this.#table.get(key, withForm(attributes));
-    checkForm(item);
+    const item = await this.#table.get(key, withFormat(attributes));
+    checkFormat(item);
     return item === undefined ? undefined : this.#open(item);
   }
 
   async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
-    const found = await this.#table.queryPartition(pk, skPrefix, after, withForm(attributes));
-    found.forEach(checkForm);
+    const found = await this.#table.queryPartition(pk, skPrefix, after, withFormat(attributes));
+    found.forEach(checkFormat);
     return Promise.all(found.map((item) => this.#open(item)));
   }
 
@@ -141,26 +141,26 @@ export class SealedTable implements Table {
     const match = reference.exec(stored);
     const sealed = match === null ? stored : await this.#readChunks(key.pk, match);
     if (!isSealed(sealed)) {
-      if (this.#cipher?.refusesPlain !== true) return sealed;
+      if (this.#cipher?.refusesPlaintext !== true) return sealed;
       throw unreadable('it is not encrypted, and this deployment refuses such');
     }
     if (this.#cipher === undefined) throw unreadable('it is encrypted, and no payload key is configured');
     return this.#cipher.open(sealed, contextOf(key, name), formerContextOf(key, name));
   }
 
-  async #readChunks(pk: string, [, id = '', count, form]: RegExpExecArray): Promise<string> {
+  async #readChunks(pk: string, [, id = '', count, format]: RegExpExecArray): Promise<string> {
     const chunks = await this.#table.queryPartition(blobPartitionOf(pk), `${id}#`);
     if (chunks.length !== Number(count)) {
       throw unreadable(`${chunks.length} of its ${count ?? ''} chunks are there`);
     }
     const text = chunks.map(({ chunk }) => String(chunk)).join('');
-    return form === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;
+    return format === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;
   }
 }
 
-/** The form of an item is looked at whatever else is. */
-function withForm(attributes: readonly string[] | undefined): readonly string[] | undefined {
-  return attributes === undefined ? undefined : [...attributes, formAttribute];
+/** The format of an item is looked at whatever else is. */
+function withFormat(attributes: readonly string[] | undefined): readonly string[] | undefined {
+  return attributes === undefined ? undefined : [...attributes, formatAttribute];
 }
 
 function chunkKey(id: string, at: number): string {

@@ -40,7 +40,7 @@ export class EngineLoop {
    * Handles every message that is visible now, and those that they cause. `waitForSteps`: also until the attempts of long
    * steps have ended, which run for real.
    */
-  async settle(waitForSteps: boolean): Promise<void> {
+  async runUntilQuiet(waitForSteps: boolean): Promise<void> {
     for (;;) {
       if (this.#clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
         this.#lastSweepAtMs = this.#clock.nowMs();

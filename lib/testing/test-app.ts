@@ -7,11 +7,11 @@ import type { RunOutcome } from '../history/event.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { Deps } from '../operations/deps.js';
-import { answerInput } from '../operations/requests/answer-input.js';
+import { answerQuestion } from '../operations/requests/answer-question.js';
 import { signalRun } from '../operations/requests/signal-run.js';
 import { requestStop } from '../operations/requests/stop-run.js';
-import type { InputView } from '../operations/views/input-view.js';
-import { listInputs } from '../operations/views/list-inputs.js';
+import type { QuestionView } from '../operations/views/question-view.js';
+import { listQuestions } from '../operations/views/list-questions.js';
 import { settleToken } from '../operations/requests/settle-token.js';
 import { startRun } from '../operations/requests/start-run.js';
 import { externalWaitsOf } from '../operations/views/list-external-waits.js';
@@ -136,13 +136,13 @@ export class TestApp {
   }
 
   /** Questions that wait for a person, of all runs, oldest first. */
-  async inputs(): Promise<readonly InputView[]> {
-    return (await listInputs(this.deps, { limit: 100 })).inputs;
+  async inputs(): Promise<readonly QuestionView[]> {
+    return (await listQuestions(this.deps, { limit: 100 })).inputs;
   }
 
   /** Answers one of them. False: somebody else was first, or the run has ended. */
   async answer(inputId: string, answer: RemoteAnswer): Promise<boolean> {
-    return (await answerInput(this.deps, inputId, answer)).answered;
+    return (await answerQuestion(this.deps, inputId, answer)).answered;
   }
 
   /** Settles the wait of a token. False: somebody else was first, or the run has ended. */
@@ -177,13 +177,13 @@ export class TestApp {
     const untilMs = this.clock.nowMs() + durationToMs(duration, 'duration');
     const waitForSteps = options.whileStepsRun !== true;
     for (;;) {
-      await this.#loop.settle(waitForSteps);
+      await this.#loop.runUntilQuiet(waitForSteps);
       const nextAtMs = await this.#loop.nextAtMs();
       if (nextAtMs > untilMs) break;
       this.clock.moveTo(nextAtMs);
     }
     this.clock.moveTo(untilMs);
-    await this.#loop.settle(waitForSteps);
+    await this.#loop.runUntilQuiet(waitForSteps);
   }
 
   /**
@@ -191,7 +191,7 @@ export class TestApp {
    * is under way. Only a long step that nobody waits for any more is given the time to notice that, at most 20 s.
    */
   async settleDown(): Promise<void> {
-    await this.#loop.settle(true);
+    await this.#loop.runUntilQuiet(true);
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, Stored } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
-import type { InputForm } from '../history/input-form.js';
+import type { Question } from '../history/question.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
@@ -120,7 +120,7 @@ export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
-export interface AskOptions extends Omit<InputForm, 'schema'> {
+export interface AskOptions extends Omit<Question, 'schema'> {
   /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
   readonly schema?: JsonObject;
   /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
@@ -130,11 +130,11 @@ export interface AskOptions extends Omit<InputForm, 'schema'> {
 }
 
 /** A schema that can be written as JSON Schema, for a form, and that types and parses the answer: such as zod's, arktype's. */
-export type FormSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
+export type AnswerSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
 
 /** A question with a schema that types and parses the content of an accepted answer. */
 export interface TypedAskOptions<Content> extends Omit<AskOptions, 'schema'> {
-  readonly schema: FormSchema<Content>;
+  readonly schema: AnswerSchema<Content>;
 }
 
 /** What a person answered. */

@@ -1,8 +1,8 @@
 import { defineWorkflow, hasCode, type Workflow, type WorkflowContext } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { heartbeatToken } from '../../lib/operations/requests/heartbeat-token.js';
-import { answerInput } from '../../lib/operations/requests/answer-input.js';
-import { listInputs } from '../../lib/operations/views/list-inputs.js';
+import { answerQuestion } from '../../lib/operations/requests/answer-question.js';
+import { listQuestions } from '../../lib/operations/views/list-questions.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { settleWait } from '../../lib/operations/requests/settle-wait.js';
 import type { Deps } from '../../lib/operations/deps.js';
@@ -85,9 +85,9 @@ describe('a deadline that has passed unseen', () => {
     );
     const run = await started(asking);
     await run.app.settleDown();
-    const [question] = (await listInputs(run.app.deps, { limit: 1 })).inputs;
+    const [question] = (await listQuestions(run.app.deps, { limit: 1 })).inputs;
     const late = lookingAfter(run, hourMs);
-    expect(await answerInput(late, question!.inputId, { action: 'accept' })).toEqual({
+    expect(await answerQuestion(late, question!.inputId, { action: 'accept' })).toEqual({
       answered: false,
       reason: 'timed_out',
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
-import { listInputs } from '../../lib/operations/views/list-inputs.js';
+import { listQuestions } from '../../lib/operations/views/list-questions.js';
 import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
@@ -154,7 +154,7 @@ describe('encrypted payloads', () => {
       await app.settleDown();
     }
     warnings.length = 0;
-    expect((await listInputs(app.deps, { limit: 10 })).inputs.map(({ runId }) => runId)).toEqual([runIds[1]]);
+    expect((await listQuestions(app.deps, { limit: 10 })).inputs.map(({ runId }) => runId)).toEqual([runIds[1]]);
     expect(warnings).toMatchObject([
       ['question skipped: it cannot be read', { runId: runIds[0], code: 'PAYLOAD_UNREADABLE' }],
     ]);

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { answerReserveMs } from '../../lib/base/limits.js';
 import { formatWhy } from '../../lib/cli/format.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
-import { listInputs } from '../../lib/operations/views/list-inputs.js';
+import { listQuestions } from '../../lib/operations/views/list-questions.js';
 import { externalWaitsOf } from '../../lib/operations/views/list-external-waits.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { settleWait } from '../../lib/operations/requests/settle-wait.js';
@@ -461,7 +461,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     const sizes: number[] = [];
     let cursor: string | undefined;
     do {
-      const page = await listInputs(app.deps, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await listQuestions(app.deps, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
       seen.push(...page.inputs.map(({ message }) => message));
       sizes.push(JSON.stringify(page).length);
       cursor = page.cursor;

@@ -26,7 +26,7 @@ import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
-import { loadAnswerContent } from '../../lib/operations/requests/answer-input.js';
+import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';

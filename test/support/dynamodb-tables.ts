@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createDynamoDbClient, type DynamoDbClientOptions } from '../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient, type DynamoDbClientOptions } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { ensureTable } from '../../lib/store/dynamodb/schema.js';
 import type { Random } from '../../lib/base/ids.js';

@@ -16,7 +16,7 @@ import type { MemoryQueues } from '../../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { GuardedHttpClient } from '../../lib/remote/http/http.js';
 import type { RemoteTransports } from '../../lib/remote/transport.js';
-import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import type { Table, Write } from '../../lib/store/table.js';
 import { a2aAgent, defineApp, mcpServer } from '../../lib/workflow/app.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { system } from '../../lib/process/system.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { GuardedHttpClient } from '../../lib/remote/http/http.js';
-import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { createEngineDeps } from './engine-deps.js';

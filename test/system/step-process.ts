@@ -7,7 +7,7 @@ import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { startRun } from '../../lib/operations/requests/start-run.js';
 import type { StepMessage } from '../../lib/queue/queue.js';
 import { GuardedHttpClient } from '../../lib/remote/http/http.js';
-import { createDynamoDbClient } from '../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { createEngineDeps } from './engine-deps.js';

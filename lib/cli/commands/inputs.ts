@@ -2,8 +2,8 @@ import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import type { JsonValue } from '../../base/json.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
-import type { AnswerResult } from '../../operations/requests/answer-input.js';
-import type { InputView } from '../../operations/views/input-view.js';
+import type { AnswerResult } from '../../operations/requests/answer-question.js';
+import type { QuestionView } from '../../operations/views/question-view.js';
 import { ApiClient } from '../api-client.js';
 import { inputIdArgument, jsonArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
@@ -40,7 +40,7 @@ async function list(flags: ListFlags): Promise<void> {
     limit: String(flags.limit),
     ...defined({ cursor: flags.cursor }),
   });
-  const page = await new ApiClient(flags).get<{ readonly inputs: readonly InputView[]; readonly cursor?: string }>(
+  const page = await new ApiClient(flags).get<{ readonly inputs: readonly QuestionView[]; readonly cursor?: string }>(
     `/inputs?${query.toString()}`,
   );
   print(flags, page, () => formatInputs(page));

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
 import { changedTtlMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../../decide/poll.js';
 import { changedQuestions, unseenQuestions } from '../../decide/questions.js';
-import { sightMissing, sightUnfit, type Sighted } from '../../decide/sighting.js';
+import { afterMissing, afterUnfit, type AfterBadRead } from '../../decide/bad-read.js';
 import type { Settlement, StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
@@ -21,7 +21,7 @@ export interface ClaimedRead {
 }
 
 type Working = Extract<PollReply, { readonly kind: 'working' }>;
-type Trouble = Extract<PollReply, { readonly kind: 'missing' | 'unreadable' }>;
+type FailedRead = Extract<PollReply, { readonly kind: 'missing' | 'unreadable' }>;
 
 /** Settles the wait if the task has ended; else says on the item what the read has taught, if anything, and reads on. */
 export async function takePollReply(
@@ -44,7 +44,7 @@ export async function takePollReply(
     }
     case 'missing':
     case 'unreadable':
-      return takeTrouble(read, reply, deps.clock.nowMs());
+      return recordFailedRead(read, reply, deps.clock.nowMs());
   }
 }
 
@@ -126,14 +126,14 @@ async function readOn(
 }
 
 /** Counts a read that said nothing of the task's state, and settles the wait when there were too many. */
-async function takeTrouble(
+async function recordFailedRead(
   { deps, token, claimedDueAtMs }: ClaimedRead,
-  reply: Trouble,
+  reply: FailedRead,
   nowMs: EpochMs,
 ): Promise<'settled' | 'failed' | 'stale'> {
   const { runId, waitId } = token;
   const { server } = token.handle;
-  const sighted = sightedIn(token, reply, nowMs);
+  const sighted = afterBadRead(token, reply, nowMs);
   if (sighted.kind === 'over')
     return settlePolled(deps, token, { by: 'poll', outcome: { kind: 'failed', error: sighted.error } });
   const pollErrors = token.pollErrors + 1;
@@ -161,7 +161,7 @@ async function takeTrouble(
 }
 
 /** What a reply without a state says of the task. A refused credential, a server in trouble, a foreign reply: nothing. */
-function sightedIn(token: StartedToken, reply: Trouble, nowMs: EpochMs): Sighted {
-  if (reply.kind === 'missing') return sightMissing(token, reply.error, nowMs);
-  return reply.error.code === 'PAYLOAD_TOO_LARGE' ? sightUnfit(token, reply.error, nowMs) : { kind: 'open' };
+function afterBadRead(token: StartedToken, reply: FailedRead, nowMs: EpochMs): AfterBadRead {
+  if (reply.kind === 'missing') return afterMissing(token, reply.error, nowMs);
+  return reply.error.code === 'PAYLOAD_TOO_LARGE' ? afterUnfit(token, reply.error, nowMs) : { kind: 'open' };
 }

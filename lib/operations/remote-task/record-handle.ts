@@ -9,7 +9,7 @@ import type { RemoteQuestion, RemoteTaskTransport } from '../../remote/transport
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { Settlement, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { isStoreTrouble, lastTries, type Persist } from '../persist.js';
+import { isStoreFailure, lastTries, type Persist } from '../persist.js';
 import { pollAt } from '../wake.js';
 
 export interface KnownTask {
@@ -81,7 +81,7 @@ async function storeHandle(
     const needsMs = isFoundAgain ? turnReserveMs : turnReserveMs + sideRequestTimeoutMs;
     return await persist(() => deps.store.starts.storeHandle(runId, wait.waitId, started), needsMs, lastTries);
   } catch (error) {
-    const isLost = !(isFoundAgain && isStoreTrouble(error));
+    const isLost = !(isFoundAgain && isStoreFailure(error));
     const reply = isLost && command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
     deps.log.error('remote task not recorded: the store does not take its handle', {
       runId,

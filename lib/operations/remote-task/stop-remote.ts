@@ -1,7 +1,7 @@
-import { late } from '../../base/late.js';
+import { lazy } from '../../base/lazy.js';
 import { cancelGiveUpMs, cancelReserveMs, taskMissingGraceMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import { isYoung } from '../../decide/sighting.js';
+import { isYoung } from '../../decide/bad-read.js';
 import type { RemoteCancel, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { TokenWithHandle } from './find-lost-start.js';
@@ -11,7 +11,7 @@ import type { TurnLimits } from '../turn-limits.js';
 import { startNow } from '../wake.js';
 
 /** Needed for starts of unknown fate: few waits end so. */
-export const loadLostStart = late(() => import('./find-lost-start.js'));
+export const loadLostStart = lazy(() => import('./find-lost-start.js'));
 
 /** What became of a remote task whose wait has ended. */
 export interface Stopped {

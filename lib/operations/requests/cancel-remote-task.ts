@@ -1,6 +1,6 @@
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
-import { isYoung } from '../../decide/sighting.js';
+import { isYoung } from '../../decide/bad-read.js';
 import type { Deps } from '../deps.js';
 import { pollRemoteTask, readRemoteTask } from './poll-remote-task.js';
 

@@ -18,7 +18,7 @@ import { askedOfWorker, isPast } from '../../decide/worker-wait.js';
 import { replayForWorker } from '../replay-run.js';
 import type { Deps } from '../deps.js';
 import { interruption } from '../../decide/step-interruption.js';
-import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { newSettlement } from '../settle-in-time.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { runStep, type StepEvent } from './run-step.js';
@@ -72,7 +72,7 @@ export async function runLongStep(deps: Deps, message: StepMessage, limits: Turn
     });
     return result ?? 'stale';
   } catch (error) {
-    if (!isStoreTrouble(error) || unharmed === undefined) throw error;
+    if (!isStoreFailure(error) || unharmed === undefined) throw error;
     // Given back, it would come long after the sweep's, which does not say that nobody died.
     await deps.queues.sendStep(message, longStepResendMs);
     return 'put off';
@@ -179,7 +179,7 @@ async function attempt(
     // The beats go on until it is recorded, or the lease could run out first.
     return await record(deps, work, claim, ended);
   } catch (error) {
-    if (!isStoreTrouble(error)) throw error;
+    if (!isStoreFailure(error)) throw error;
     deps.log.warn('long step given up: the store does not take what it gave', { runId, waitId, error });
     await deps.queues.sendStep({ runId, waitId, dueAtMs: claiming.leaseUntilMs, unharmed: claim }, 0);
     return 'given up';

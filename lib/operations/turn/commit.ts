@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { HistoryEvent, RunOutcome } from '../../history/event.js';
 import { lifecycleEventsOf } from '../../history/lifecycle-event.js';
-import { isStoreTrouble } from '../persist.js';
+import { isStoreFailure } from '../persist.js';
 import { afterEnd, finishRun } from './end-run.js';
 import type { PassContext } from './pass-context.js';
 
@@ -76,6 +76,6 @@ async function decide(
     if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));
     return committed;
   } catch (error) {
-    throw isStoreTrouble(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
+    throw isStoreFailure(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
   }
 }

@@ -4,7 +4,7 @@ import type { HistoryEvent } from '../../history/event.js';
 import type { OpenWait } from '../../history/run-state.js';
 import type { UnharmedStart } from '../../queue/queue.js';
 import type { Deps } from '../deps.js';
-import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import type { TurnLimits } from '../turn-limits.js';
 import type { Effects } from './effects.js';
 import { Outbox } from './outbox.js';
@@ -68,7 +68,7 @@ export class PassContext {
     const attempt = wait.kind === 'step' ? wait.failedAttempts + 1 : 1;
     this.effects.begin({ waitId, attempt }, kind, work, (error) => {
       this.deps.log.warn('effect failed', { runId: this.run.head.runId, waitId, error });
-      if (isStoreTrouble(error)) this.givenUp.add(waitId);
+      if (isStoreFailure(error)) this.givenUp.add(waitId);
       else this.failWith(error, 'an effect failed');
     });
   }

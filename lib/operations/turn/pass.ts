@@ -1,14 +1,14 @@
 import type { StoredError } from '../../base/errors.js';
 import { inboxCheckMs, requestsPerCommit, turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import { fittingCount, hasNews, newHandles, pausedUntilMs, pauseNews, takeIn } from '../../decide/new-events.js';
+import { fittingCount, hasNews, newHandles, pausedUntilMs, pauseNews, newEvents } from '../../decide/new-events.js';
 import { runTimedOut } from '../../decide/outcome.js';
 import { needsStop } from '../../decide/stop.js';
 import type { HistoryEvent, RunOutcome } from '../../history/event.js';
 import { type Execution, replayBehaviors } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { openExecution } from '../open-execution.js';
-import { isStoreTrouble } from '../persist.js';
+import { isStoreFailure } from '../persist.js';
 import { toRequestEvent } from '../../replay/kinds/kinds.js';
 import { beginAll } from './begin.js';
 import { commit, commitEnd } from './commit.js';
@@ -57,14 +57,14 @@ export class Pass {
     const nowMs = this.#pass.nowMs();
     // Neither needs the workflow's code, so they also end a run that is blocked or paused.
     const terminate = run.requests.find(isTerminate);
-    if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
-    if (run.isOverdue(nowMs)) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(head.workflow));
+    if (terminate !== undefined) return commitEnd(this.#pass, this.#newEvents(), terminated(terminate));
+    if (run.isOverdue(nowMs)) return commitEnd(this.#pass, this.#newEvents(), runTimedOut(head.workflow));
 
     // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
     if (run.isNew && head.inputError !== undefined)
-      return commitEnd(this.#pass, takeIn(run, [], nowMs).events, { status: 'failed', error: head.inputError });
+      return commitEnd(this.#pass, newEvents(run, [], nowMs).events, { status: 'failed', error: head.inputError });
     const stop = run.isNew ? await this.#stopOfParent() : undefined;
-    if (stop !== undefined) return commitEnd(this.#pass, this.#takeIn(), stop);
+    if (stop !== undefined) return commitEnd(this.#pass, this.#newEvents(), stop);
     if (run.isNew && head.startAtMs !== undefined && nowMs < head.startAtMs) return this.#waitForStart(head.startAtMs);
     if (pausedUntilMs(run, nowMs) !== undefined) return this.#pause();
     if (workflow === undefined) return this.#park(workflowMissing(head.workflow));
@@ -93,7 +93,7 @@ export class Pass {
     const { run } = this.#pass;
     const cancel = run.requests.find(isCancel);
     if (cancel === undefined) return done(restUntil(this.#pass, startAtMs));
-    return commitEnd(this.#pass, takeIn(run, [], this.#pass.nowMs()).events, cancelled(cancel));
+    return commitEnd(this.#pass, newEvents(run, [], this.#pass.nowMs()).events, cancelled(cancel));
   }
 
   async #replayed(workflow: AnyWorkflow): Promise<Execution> {
@@ -122,7 +122,7 @@ export class Pass {
     for (;;) {
       this.#lookedAtMs = this.#pass.nowMs();
       if (pausedUntilMs(run, this.#pass.nowMs()) !== undefined) return this.#pause();
-      const events = this.#takeIn();
+      const events = this.#newEvents();
       const terminate = events.find((event) => event.type === 'TerminateRequested');
       if (terminate !== undefined) return commitEnd(this.#pass, events, terminated(terminate));
       if (this.#isOverdue()) return commitEnd(this.#pass, events, runTimedOut(run.head.workflow));
@@ -190,11 +190,11 @@ export class Pass {
 
   // ----- taking in -----
 
-  #takeIn(): readonly HistoryEvent[] {
+  #newEvents(): readonly HistoryEvent[] {
     const { run, effects } = this.#pass;
     const nowMs = this.#pass.nowMs();
     const results = effects.results.splice(0, fittingCount(effects.results));
-    const { events: news, isCut } = takeIn(run, results, nowMs);
+    const { events: news, isCut } = newEvents(run, results, nowMs);
     this.#isCut = isCut;
     const events = this.#firstEvents(nowMs);
     const { pausedUntilMs: untilMs } = run.state;
@@ -233,7 +233,7 @@ export class Pass {
       run.addToInbox(await deps.store.inbox.readAll(run.head.runId));
     } catch (error) {
       // Looked at again in a moment; what has come has a marker of its own.
-      if (!isStoreTrouble(error)) this.#pass.failWith(error, 'inbox not read');
+      if (!isStoreFailure(error)) this.#pass.failWith(error, 'inbox not read');
     }
   }
 
@@ -256,8 +256,8 @@ export class Pass {
     for (;;) {
       this.#lookedAtMs = this.#pass.nowMs();
       const terminate = run.requests.find(isTerminate);
-      if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate));
-      if (this.#isOverdue()) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(run.head.workflow));
+      if (terminate !== undefined) return commitEnd(this.#pass, this.#newEvents(), terminated(terminate));
+      if (this.#isOverdue()) return commitEnd(this.#pass, this.#newEvents(), runTimedOut(run.head.workflow));
       const atMs = this.#pass.nowMs();
       const { results } = effects;
       // A start of a step that is not begun now would look like one that its process died of.

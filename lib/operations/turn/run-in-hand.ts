@@ -1,7 +1,7 @@
 import type { WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import { waitDueAtMs } from '../../decide/deadline.js';
-import { newRequests, type Known } from '../../decide/new-events.js';
+import { newRequests, type RunSnapshot } from '../../decide/new-events.js';
 import { isNextWithWorker } from '../../decide/worker-start.js';
 import type { Commit, HistoryEvent } from '../../history/event.js';
 import type { LifecycleEvent } from '../../history/lifecycle-event.js';
@@ -19,7 +19,7 @@ import type { Settlement } from '../../history/settlement.js';
 import type { Execution } from '../../replay/execution.js';
 
 /** What a pass over a run begins with. */
-interface KnownRun {
+interface LoadedRun {
   readonly head: RunHead;
   readonly state: RunState;
   readonly tokens: Map<WaitId, TokenRecord>;
@@ -39,7 +39,7 @@ export type MovableWait = OpenExternal | OpenChild | OpenLongStep;
  * A run as one pass has it in hand: what was read of it, what the pass adds to that, and what follows from both. It reads
  * and writes nothing.
  */
-export class RunInHand implements Known {
+export class RunInHand implements RunSnapshot {
   readonly head: RunHead;
   readonly state: RunState;
   readonly tokens: Map<WaitId, TokenRecord>;
@@ -56,7 +56,7 @@ export class RunInHand implements Known {
   /** Waits and requests that this pass has taken in: no other owner takes away their markers. */
   readonly #takenHere = new Set<string>();
 
-  constructor(known: KnownRun) {
+  constructor(known: LoadedRun) {
     this.head = known.head;
     this.state = known.state;
     this.tokens = known.tokens;
@@ -70,7 +70,7 @@ export class RunInHand implements Known {
   static ofRecords(
     { head, commits, tokens, inbox }: RunRecords,
     state: RunState,
-    unpublished: KnownRun['unpublished'],
+    unpublished: LoadedRun['unpublished'],
   ): RunInHand {
     return new RunInHand({
       head,

@@ -15,7 +15,7 @@ import { unpublishedOf } from './outbox.js';
 import { Pass } from './pass.js';
 import { PassContext, type TurnOptions } from './pass-context.js';
 import { RunInHand } from './run-in-hand.js';
-import { isStoreTrouble, persistWithin, type Persist } from '../persist.js';
+import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
 import { handOver } from '../wake.js';
 
@@ -53,7 +53,7 @@ async function runPasses(
       if (pass === 0 && (await isOver(deps, runId, news))) return;
       if (await runPass(deps, runId, { turnId, called, limits, news, effects, unharmed })) return;
     } catch (error) {
-      const isInHand = error instanceof GaveUp || (isStoreTrouble(error) && !effects.isEmpty);
+      const isInHand = error instanceof GaveUp || (isStoreFailure(error) && !effects.isEmpty);
       if (isInHand) return giveUp(deps, runId, effects, error);
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
       if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failed(deps, runId, error, limits);

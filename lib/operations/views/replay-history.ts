@@ -24,7 +24,7 @@ export async function replayHistory(
   app: App,
   history: HistoryView,
 ): Promise<ReplayedHistory> {
-  const unknown = unknownForm(history);
+  const unknown = unknownFormat(history);
   if (unknown !== undefined) return { kind: 'differs', error: unknown };
   const workflow = workflowOf(app, history);
   if (workflow === undefined) {
@@ -61,7 +61,7 @@ export async function replayHistory(
 }
 
 /** Of a newer version: replaying it would skip what this one does not know. */
-function unknownForm({ format = 1, events }: HistoryView): StoredError | undefined {
+function unknownFormat({ format = 1, events }: HistoryView): StoredError | undefined {
   try {
     decodeEvents({ format, events: events as unknown as JsonValue });
     return undefined;

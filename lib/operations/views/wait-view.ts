@@ -6,7 +6,7 @@ import type { EpochMs } from '../../base/time.js';
 import { waitDueAtMs } from '../../decide/deadline.js';
 import { isWithWorker } from '../../decide/worker-start.js';
 import type { TokenRecord } from '../../history/records.js';
-import type { Sightings } from '../../history/remote-end.js';
+import type { BadReads } from '../../history/remote-end.js';
 import type { OpenWait, WaitKind } from '../../history/open-wait.js';
 
 /** What an open wait of a run waits for, for a person. */
@@ -34,7 +34,7 @@ export interface WaitView {
   /** Reads of the remote task in a row that said nothing of its state. */
   readonly failedReads?: number;
   /** Replies of its server that end the wait when there are three in a row. */
-  readonly sightings?: Sightings;
+  readonly sightings?: BadReads;
   /** When the attempt of a long step that is under way began; missing while none is. */
   readonly runningSinceMs?: EpochMs;
   /** Until when its worker counts as alive without another word of it. */

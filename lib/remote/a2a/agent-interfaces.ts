@@ -8,7 +8,7 @@ import type { Send } from '../endpoint/endpoint.js';
 import { handleProblem } from '../endpoint/handle.js';
 import { remoteError, violationError } from '../rpc/remote-error.js';
 import { SingleFlight } from '../../base/single-flight.js';
-import type { Trouble } from '../rpc/failed-exchange.js';
+import type { FailedExchange } from '../rpc/failed-exchange.js';
 import {
   anyHost,
   cardOfUrl,
@@ -27,7 +27,7 @@ import { agentCardTimeoutMs } from './limits.js';
 /** Where to call an agent, or why that is not known; then nothing was sent to it. */
 export type FoundInterface =
   | { readonly kind: 'interface'; readonly to: A2aInterface; readonly card: AgentCard }
-  | { readonly kind: 'none'; readonly trouble: Trouble };
+  | { readonly kind: 'none'; readonly failure: FailedExchange };
 
 /** How an agent can be called. */
 export interface AgentInterfaces {
@@ -87,7 +87,7 @@ export class CardInterfaces implements AgentInterfaces {
   readonly #clock: Clock;
   readonly #source:
     { readonly kind: 'url'; readonly url: string } | { readonly kind: 'inline'; readonly card: JsonValue };
-  readonly #reading = new SingleFlight<Known | Trouble>();
+  readonly #reading = new SingleFlight<Known | FailedExchange>();
   #known: Known | undefined;
 
   constructor(config: A2aAgentConfig, card: NonNullable<A2aAgentConfig['card']>, clock: Clock) {
@@ -118,16 +118,16 @@ export class CardInterfaces implements AgentInterfaces {
     return choose(known, { unwanted: (to) => isSame(to, refused) });
   }
 
-  async #read(send: Send, isFresh: (known: Known) => boolean): Promise<Known | Trouble> {
+  async #read(send: Send, isFresh: (known: Known) => boolean): Promise<Known | FailedExchange> {
     if (this.#known !== undefined && isFresh(this.#known)) return this.#known;
     return this.#reading.run(() => this.#readAnew(send, this.#known));
   }
 
-  async #readAnew(send: Send, before: Known | undefined): Promise<Known | Trouble> {
+  async #readAnew(send: Send, before: Known | undefined): Promise<Known | FailedExchange> {
     const askedAtMs = this.#clock.nowMs();
     const read = await this.#card(send, before);
-    if (read.kind === 'trouble') {
-      if (before === undefined) return read.trouble;
+    if (read.kind === 'failure') {
+      if (before === undefined) return read.failure;
       this.#known = { ...before, askedAtMs, freshUntilMs: askedAtMs + agentCardAgeMinMs };
     } else {
       const { card, etag, ageMs } = read;
@@ -140,21 +140,21 @@ export class CardInterfaces implements AgentInterfaces {
     const read =
       this.#source.kind === 'url' ? await fetchCard(this.#source.url, before?.etag, send) : inline(this.#source.card);
     switch (read.kind) {
-      case 'trouble':
+      case 'failure':
         return read;
       case 'same': {
         const { card, etag } = before ?? {};
         if (card !== undefined) return { ...read, card, etag };
         return {
-          kind: 'trouble',
-          trouble: notSent(violationError('there is no card that could be unchanged')),
+          kind: 'failure',
+          failure: notSent(violationError('there is no card that could be unchanged')),
         } as const;
       }
       case 'card': {
         const rule = this.#rule();
         const card = readAgentCard(read.card, rule);
         if (card !== undefined) return { ...read, card: await this.#extended(card, rule, send) };
-        return { kind: 'trouble', trouble: notSent(violationError('the agent card has no interfaces')) } as const;
+        return { kind: 'failure', failure: notSent(violationError('the agent card has no interfaces')) } as const;
       }
     }
   }
@@ -182,7 +182,7 @@ export class CardInterfaces implements AgentInterfaces {
 
 /** The interface that `wantedOf` picks, or else the preferred one. Those that were refused come last, what is `unwanted` never. */
 function choose(
-  known: Known | Trouble,
+  known: Known | FailedExchange,
   {
     wantedOf = () => undefined,
     unwanted = () => false,
@@ -191,7 +191,7 @@ function choose(
     readonly unwanted?: (to: A2aInterface) => boolean;
   } = {},
 ): FoundInterface {
-  if (!('card' in known)) return { kind: 'none', trouble: known };
+  if (!('card' in known)) return { kind: 'none', failure: known };
   const { card, refused } = known;
   const possible = card.interfaces.filter((to) => !unwanted(to));
   const left = possible.filter((to) => !refused.has(to));
@@ -211,5 +211,5 @@ function inline(card: JsonValue): CardRead {
 }
 
 function none(error: StoredError): FoundInterface {
-  return { kind: 'none', trouble: notSent(error) };
+  return { kind: 'none', failure: notSent(error) };
 }

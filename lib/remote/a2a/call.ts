@@ -1,4 +1,4 @@
-import type { PlainCall, WireCall } from '../endpoint/endpoint.js';
+import type { HttpCall, WireCall } from '../endpoint/endpoint.js';
 import { httpJsonCall } from './http-json-1.0.js';
 import type { A2aInterface } from './interface.js';
 import type { A2aOperation } from './operation.js';
@@ -6,11 +6,7 @@ import { callFor03 } from './wire-0.3.js';
 import { callFor10 } from './wire-1.0.js';
 
 /** `operation` as the interface `to` takes it, with `extensions` activated. */
-export function callFor(
-  to: A2aInterface,
-  operation: A2aOperation,
-  extensions: readonly string[],
-): WireCall | PlainCall {
+export function callFor(to: A2aInterface, operation: A2aOperation, extensions: readonly string[]): WireCall | HttpCall {
   if (to.binding === 'HTTP+JSON') return httpJsonCall(operation, to, extensions);
   switch (to.wire) {
     case '1.0':

@@ -2,7 +2,7 @@
 
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Exchange } from '../rpc/exchange.js';
-import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
+import { beyondLimits, cancelReplyOf, isErrorOf, pollReplyOf, startReplyOf } from '../rpc/failed-exchange.js';
 import { remoteError } from '../rpc/remote-error.js';
 import type { CancelReply, PollReply, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
@@ -37,18 +37,18 @@ export const unnameable: Exchange = {
 export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): SendReply {
   return exchange.kind === 'result'
     ? readSendResult(exchange.result, origin, contextId)
-    : (beyondLimits(exchange) ?? startTrouble(exchange));
+    : (beyondLimits(exchange) ?? startReplyOf(exchange));
 }
 
 /** What came of GetTask. */
 export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
-  return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollTrouble(exchange, [taskNotFound]);
+  return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollReplyOf(exchange, [taskNotFound]);
 }
 
 /** What came of CancelTask. */
 export function classifyCancel(exchange: Exchange): CancelReply {
   if (exchange.kind === 'result') return { kind: 'done' };
-  return cancelTrouble(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
+  return cancelReplyOf(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
 }
 
 /** What came of GetTask for a task that somebody else started. Nothing was started, so a read without an answer is repeated. */
@@ -58,8 +58,8 @@ export function classifyAdoption(
   { taskId, contextId }: { readonly taskId: string; readonly contextId?: string },
 ): StartReply {
   if (exchange.kind !== 'result') {
-    const trouble = startTrouble(exchange);
-    return trouble.kind === 'unknown' ? { ...trouble, kind: 'retry' } : trouble;
+    const failure = startReplyOf(exchange);
+    return failure.kind === 'unknown' ? { ...failure, kind: 'retry' } : failure;
   }
   const task = unwrappedTask(exchange.result);
   const reply = readStartedTask(task, origin);

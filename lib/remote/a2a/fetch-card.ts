@@ -4,11 +4,11 @@ import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { PlainCall, Send } from '../endpoint/endpoint.js';
+import type { HttpCall, Send } from '../endpoint/endpoint.js';
 import { httpError, notJson, type Exchange } from '../rpc/exchange.js';
 import type { HttpReply } from '../http/http.js';
 import { remoteError, violationError } from '../rpc/remote-error.js';
-import { redirectSaid, type Trouble } from '../rpc/failed-exchange.js';
+import { redirectSaid, type FailedExchange } from '../rpc/failed-exchange.js';
 import { isTransient } from '../rpc/transient.js';
 import { agentCardTimeoutMs } from './limits.js';
 
@@ -16,11 +16,11 @@ import { agentCardTimeoutMs } from './limits.js';
 export type CardRead =
   | { readonly kind: 'card'; readonly card: JsonValue; readonly etag: string | undefined; readonly ageMs: number }
   | { readonly kind: 'same'; readonly ageMs: number }
-  | { readonly kind: 'trouble'; readonly trouble: Trouble };
+  | { readonly kind: 'failure'; readonly failure: FailedExchange };
 
 /** Reads a card over the network, or hears that the one with `etag` still holds. Follows no redirect, like all our requests. */
 export async function fetchCard(url: string, etag: string | undefined, send: Send): Promise<CardRead> {
-  const call: PlainCall = {
+  const call: HttpCall = {
     httpMethod: 'GET',
     url,
     headers: {
@@ -40,27 +40,27 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
       const { error } = exchange;
       // Of a read that code would say that the task itself is too large.
       const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
-      return { kind: 'trouble', trouble: notSent(isLarge ? violationError('the agent card is too large') : error) };
+      return { kind: 'failure', failure: notSent(isLarge ? violationError('the agent card is too large') : error) };
     }
     case 'unusable':
-      return { kind: 'trouble', trouble: notSent(exchange.error) };
+      return { kind: 'failure', failure: notSent(exchange.error) };
     case 'http_error': {
       const { status } = exchange;
       if (status === 304 && etag !== undefined) return { kind: 'same', ageMs };
       const { retryAfterMs } = exchange;
       return {
-        kind: 'trouble',
-        trouble: isTransient(status) ? cardAway(status, retryAfterMs) : notSent(noCard(exchange)),
+        kind: 'failure',
+        failure: isTransient(status) ? cardAway(status, retryAfterMs) : notSent(noCard(exchange)),
       };
     }
     case 'rpc_error':
     case 'not_sent':
-      return { kind: 'trouble', trouble: exchange };
+      return { kind: 'failure', failure: exchange };
   }
 }
 
 /** For now. */
-function cardAway(status: number, retryAfterMs?: number): Trouble {
+function cardAway(status: number, retryAfterMs?: number): FailedExchange {
   const error = remoteError('REMOTE_UNREACHABLE', `the agent card cannot be read now: status ${status}`, { status });
   return { kind: 'not_sent', error, ...defined({ retryAfterMs }) };
 }
@@ -96,6 +96,6 @@ function ageOf(cacheControl: string | undefined): number {
 }
 
 /** Trouble with a card: the agent itself was asked nothing, so a start may be repeated. */
-export function notSent(error: StoredError): Trouble {
+export function notSent(error: StoredError): FailedExchange {
   return { kind: 'not_sent', error };
 }

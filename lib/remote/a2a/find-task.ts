@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.j
 import type { Exchange } from '../rpc/exchange.js';
 import { remoteError, unknown } from '../rpc/remote-error.js';
 import type { FindReply } from '../transport.js';
-import { isErrorOf, pollTrouble, type Trouble } from '../rpc/failed-exchange.js';
+import { isErrorOf, pollReplyOf, type FailedExchange } from '../rpc/failed-exchange.js';
 import type { A2aInterface, TaskOrigin } from './interface.js';
 import type { A2aOperation } from './operation.js';
 import { handleOf } from './read-reply.js';
@@ -64,7 +64,7 @@ class TaskSearch {
     for (let pages = 0; pages < taskListPagesMax && (this.#pagesRead === 0 || this.#hasTime()); pages++) {
       const exchange = await this.#ask({ kind: 'list', pageSize: this.#pageSize, ...filter, ...next });
       if (exchange.kind !== 'result') {
-        const why = this.#troubleWith(exchange);
+        const why = this.#replyToFailure(exchange);
         if (why === 'smaller') continue;
         return why;
       }
@@ -108,22 +108,22 @@ class TaskSearch {
     if (showsStart(task, this.#messageId)) this.#ours.set(task['id'], task);
   }
 
-  #troubleWith(trouble: Trouble): FindReply | 'part' | 'smaller' {
-    if ('error' in trouble && trouble.error.code === 'PAYLOAD_TOO_LARGE' && this.#pageSize > 1) {
+  #replyToFailure(failure: FailedExchange): FindReply | 'part' | 'smaller' {
+    if ('error' in failure && failure.error.code === 'PAYLOAD_TOO_LARGE' && this.#pageSize > 1) {
       this.#pageSize = Math.ceil(this.#pageSize / 5);
       return 'smaller';
     }
-    if (!isErrorOf(trouble, refusedCodes) && !isAbsent(trouble, this.#to))
-      return { kind: 'unknown', error: pollTrouble(trouble).error };
+    if (!isErrorOf(failure, refusedCodes) && !isAbsent(failure, this.#to))
+      return { kind: 'unknown', error: pollReplyOf(failure).error };
     // A filter or a token that it does not take: what it has shown is all that it shows.
-    return this.#pagesRead > 0 ? 'part' : listsNothing(trouble);
+    return this.#pagesRead > 0 ? 'part' : listsNothing(failure);
   }
 }
 
 /** The list of one context was not given: the agent lists nothing, or it knows no such context yet. */
-export function contextNotListed(trouble: Trouble, to: A2aInterface): FindReply {
-  const isUnsupported = isErrorOf(trouble, unsupportedCodes) || isAbsent(trouble, to);
-  return isUnsupported ? listsNothing(trouble) : { kind: 'unknown', error: pollTrouble(trouble).error };
+export function contextNotListed(failure: FailedExchange, to: A2aInterface): FindReply {
+  const isUnsupported = isErrorOf(failure, unsupportedCodes) || isAbsent(failure, to);
+  return isUnsupported ? listsNothing(failure) : { kind: 'unknown', error: pollReplyOf(failure).error };
 }
 
 export const hasNoLists: FindReply = {
@@ -131,8 +131,8 @@ export const hasNoLists: FindReply = {
   error: remoteError('REMOTE_START_AMBIGUOUS', 'the agent lists no tasks: A2A 0.3 has no lists'),
 };
 
-function listsNothing(trouble: Trouble): FindReply {
-  const { message, details } = pollTrouble(trouble).error;
+function listsNothing(failure: FailedExchange): FindReply {
+  const { message, details } = pollReplyOf(failure).error;
   const error = remoteError('REMOTE_START_AMBIGUOUS', `the agent lists no tasks: ${message}`, details);
   return { kind: 'unsupported', error };
 }
@@ -151,8 +151,8 @@ function showsStart({ id, history }: JsonObject, messageId: string): boolean {
   );
 }
 
-function isAbsent(trouble: Trouble, { binding }: A2aInterface): boolean {
-  return binding === 'HTTP+JSON' && 'status' in trouble && absentStatuses.includes(trouble.status);
+function isAbsent(failure: FailedExchange, { binding }: A2aInterface): boolean {
+  return binding === 'HTTP+JSON' && 'status' in failure && absentStatuses.includes(failure.status);
 }
 
 const pageTokenMaxChars = 4_096;

@@ -5,7 +5,7 @@ import { JsonBeyondLimits, parseReplyJson, type ReplyJson } from '../../base/bou
 import type { StoredError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
-import type { PlainCall } from '../endpoint/endpoint.js';
+import type { HttpCall } from '../endpoint/endpoint.js';
 import { eventStream } from '../http/event-stream.js';
 import { httpError, mediaTypeOf, notJson, type Exchange } from '../rpc/exchange.js';
 import type { HttpReply } from '../http/http.js';
@@ -19,7 +19,7 @@ export function httpJsonCall(
   operation: A2aOperation,
   { url, tenant }: A2aInterface,
   extensions: readonly string[],
-): PlainCall {
+): HttpCall {
   const headers = { accept: 'application/json', ...headersFor10(extensions) };
   const at = (path: string): string => {
     const target = new URL(url);
@@ -29,13 +29,13 @@ export function httpJsonCall(
     for (const [name, value] of new URLSearchParams(query)) target.searchParams.set(name, value);
     return target.href;
   };
-  const get = (path: string): PlainCall => ({
+  const get = (path: string): HttpCall => ({
     httpMethod: 'GET',
     url: at(path),
     headers,
     toExchange: httpJsonExchange,
   });
-  const post = (path: string, body: JsonObject, more: Readonly<Record<string, string>> = {}): PlainCall => ({
+  const post = (path: string, body: JsonObject, more: Readonly<Record<string, string>> = {}): HttpCall => ({
     httpMethod: 'POST',
     url: at(path),
     headers: { 'content-type': 'application/json', ...headers, ...more },
@@ -68,7 +68,7 @@ export function httpJsonCall(
 }
 
 /** `call`, answered by a stream that is left at its first event, or by JSON in place of one. */
-function firstEventOf(call: PlainCall): PlainCall {
+function firstEventOf(call: HttpCall): HttpCall {
   let first: string | undefined;
   const feed = eventStream((data) => {
     if (data.trim() !== '') first ??= data;

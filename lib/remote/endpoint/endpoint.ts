@@ -23,7 +23,7 @@ export interface WireCall {
 }
 
 /** One request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
-export interface PlainCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
+export interface HttpCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
   readonly httpMethod: 'GET' | 'POST';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export interface Answered {
 }
 
 /** Makes one call of a conversation. */
-export type Send = (call: WireCall | PlainCall, options?: CallOptions) => Promise<Answered>;
+export type Send = (call: WireCall | HttpCall, options?: CallOptions) => Promise<Answered>;
 
 /** One configured server as something that answers calls. Adds credentials, and takes them out of every error. */
 export class RemoteEndpoint {
@@ -126,7 +126,7 @@ export class RemoteEndpoint {
    * Follows an event stream until it ends, for at most `maxMs`; its pieces go to `enough` of the call. What of it is shown
    * to somebody has to go through `redact`. Nothing is repeated, and how it ended is not told.
    */
-  async follow(callWith: (redact: (note: string) => string) => PlainCall, maxMs: number): Promise<void> {
+  async follow(callWith: (redact: (note: string) => string) => HttpCall, maxMs: number): Promise<void> {
     await this.#sender.send((secrets) => {
       const call = callWith((note) => redacted({ note }, [...secrets, ...keysIn(url)], addressesIn(url)).note);
       const { httpMethod, url, headers, body, enough, signal, limits = {} } = call;
@@ -142,7 +142,7 @@ export class RemoteEndpoint {
     });
   }
 
-  async #plainExchange(call: PlainCall, options: CallOptions): Promise<Exchanged> {
+  async #httpExchange(call: HttpCall, options: CallOptions): Promise<Exchanged> {
     const { httpMethod, toExchange, ...request } = call;
     const sent = await this.#sender.send(() => ({
       ...request,
@@ -154,8 +154,8 @@ export class RemoteEndpoint {
     return answeredBy(sent, toExchange(sent.reply, this.#deps.clock.nowMs()));
   }
 
-  async #exchange(call: WireCall | PlainCall, options: CallOptions): Promise<Exchanged> {
-    if ('url' in call) return this.#plainExchange(call, options);
+  async #exchange(call: WireCall | HttpCall, options: CallOptions): Promise<Exchanged> {
+    if ('url' in call) return this.#httpExchange(call, options);
     const { clock, random } = this.#deps;
     const { method, params, headers, notification = false } = call;
     let id = '';

@@ -7,7 +7,7 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { remoteError } from '../rpc/remote-error.js';
 import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
-import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
+import { beyondLimits, cancelReplyOf, isErrorOf, pollReplyOf, startReplyOf } from '../rpc/failed-exchange.js';
 import {
   notSent,
   notStarted,
@@ -52,7 +52,7 @@ export class LegacyDialect implements McpDialect {
   readonly #sessions: LegacySessions;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
   readonly #tools: ToolCache;
-  readonly #apart: OneByOne;
+  readonly #startsOneByOne: OneByOne;
 
   constructor(
     endpoint: RemoteEndpoint,
@@ -63,7 +63,7 @@ export class LegacyDialect implements McpDialect {
     this.#sessions = sessions;
     this.#deps = deps;
     this.#tools = new ToolCache(endpoint, deps);
-    this.#apart = new OneByOne(startPromptMs, deps.delay);
+    this.#startsOneByOne = new OneByOne(startPromptMs, deps.delay);
   }
 
   async answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined> {
@@ -81,7 +81,7 @@ export class LegacyDialect implements McpDialect {
     const asTask = call.job === undefined && (await this.#runsAsTask(call.tool, session, untilMs));
     if (typeof asTask !== 'boolean') return notStarted(asTask);
     if (!asTask || !tasksDieTogether(session)) return this.#startUnder(session, call, asTask, untilMs);
-    return this.#apart.run(async () => {
+    return this.#startsOneByOne.run(async () => {
       const own = await this.#sessions.another(untilMs);
       return own.kind === 'unready' ? withoutSession(own) : this.#startUnder(own, call, asTask, untilMs);
     });
@@ -104,7 +104,7 @@ export class LegacyDialect implements McpDialect {
         if (exchange.kind !== 'result' && sessionLost(answered, under) === 'perhaps') {
           // The tool may have run, so the call is not sent again. If it was the session, the next call has another one.
           this.#sessions.forget(under);
-          return { kind: 'unknown', error: startTrouble(exchange).error };
+          return { kind: 'unknown', error: startReplyOf(exchange).error };
         }
         return this.#readStart(answered, call, asTask);
       },
@@ -142,7 +142,7 @@ export class LegacyDialect implements McpDialect {
     }
     const beyond = beyondLimits(exchange);
     if (beyond !== undefined) return beyond;
-    const reply = startTrouble(exchange);
+    const reply = startReplyOf(exchange);
     if (isErrorOf(exchange, modernCodes)) return { kind: 'other_revision', error: reply.error };
     return asTask || call.job !== undefined ? reply : outlasted(reply);
   }
@@ -154,7 +154,7 @@ export class LegacyDialect implements McpDialect {
   async #read(handle: RemoteTaskHandle, send: Send, untilMs: EpochMs): Promise<PollReply> {
     const read = await this.#askFor(handle, 'tasks/get', send, untilMs);
     if (read.kind !== 'answered') return unreadTask(read);
-    if (read.exchange.kind !== 'result') return pollTrouble(read.exchange, [invalidParamsCode]);
+    if (read.exchange.kind !== 'result') return pollReplyOf(read.exchange, [invalidParamsCode]);
     const state = readTask(read.exchange.result, handle);
     if (state.kind !== 'result_waits') return state;
     const fetched = await this.#askFor(handle, 'tasks/result', send, untilMs);
@@ -176,7 +176,7 @@ export class LegacyDialect implements McpDialect {
             // -32602: it has ended, or is unknown.
             return answered.exchange.kind === 'result'
               ? { kind: 'done' }
-              : cancelTrouble(answered.exchange, [invalidParamsCode]);
+              : cancelReplyOf(answered.exchange, [invalidParamsCode]);
         }
       },
       untilMs,
@@ -280,8 +280,8 @@ function withoutSession(session: NoSession): StartReply | OtherRevision {
   return session.refused ? { kind: 'other_revision', error: session.error } : notStarted(session);
 }
 
-function unreadTask(trouble: Lost | NoSession): PollReply {
-  return trouble.kind === 'lost'
-    ? { kind: 'missing', error: trouble.error }
-    : { kind: 'unreadable', ...reasonOf(trouble) };
+function unreadTask(failure: Lost | NoSession): PollReply {
+  return failure.kind === 'lost'
+    ? { kind: 'missing', error: failure.error }
+    : { kind: 'unreadable', ...reasonOf(failure) };
 }

@@ -8,7 +8,7 @@ import type { Exchange } from '../rpc/exchange.js';
 import { remoteError } from '../rpc/remote-error.js';
 import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply } from '../transport.js';
-import { beyondLimits, cancelTrouble, isErrorOf, pollTrouble, startTrouble } from '../rpc/failed-exchange.js';
+import { beyondLimits, cancelReplyOf, isErrorOf, pollReplyOf, startReplyOf } from '../rpc/failed-exchange.js';
 import { notSent, notStarted, type CallTool, type McpDialect, type OtherRevision, type ToolStart } from './dialect.js';
 import { isOlder, supportedIn } from './discovery.js';
 import { readInputRequests } from './elicitation.js';
@@ -72,7 +72,7 @@ export class ModernDialect implements McpDialect {
     const exchange = await this.#exchange(fresh, call, untilMs);
     if (isNoExchange(exchange)) return exchange;
     this.#warnOfUnanswerable(exchange);
-    if (isOlder(exchange)) return { kind: 'other_revision', error: startTrouble(exchange).error };
+    if (isOlder(exchange)) return { kind: 'other_revision', error: startReplyOf(exchange).error };
     return classifyStart(exchange, this.#endpoint.server, call);
   }
 
@@ -92,7 +92,7 @@ export class ModernDialect implements McpDialect {
     }
     if (isErrorOf(exchange, [versionUnsupportedCode])) {
       if (!(supportedIn(exchange.data)?.includes(mcpWire) ?? false))
-        return { kind: 'other_revision', error: startTroubleOf(exchange) };
+        return { kind: 'other_revision', error: startErrorOf(exchange) };
       exchange = await this.#call(send, call, this.#headersOf(call).headers);
     }
     return exchange;
@@ -163,7 +163,7 @@ export class ModernDialect implements McpDialect {
           return { kind: 'done' };
         case 'working':
           return task.questions?.some((question) => question.key === key) === true
-            ? { kind: 'refused', error: startTroubleOf(exchange) }
+            ? { kind: 'refused', error: startErrorOf(exchange) }
             : { kind: 'done' };
         case 'unreadable':
           return { ...task, kind: 'retry' };
@@ -199,8 +199,8 @@ function isNoExchange(came: Exchange | NoExchange): came is NoExchange {
 
 type RpcError = Extract<Exchange, { kind: 'rpc_error' }>;
 
-function startTroubleOf(exchange: RpcError) {
-  return startTrouble(exchange).error;
+function startErrorOf(exchange: RpcError) {
+  return startReplyOf(exchange).error;
 }
 
 /** What came of `tools/call`. Pure. */
@@ -211,26 +211,26 @@ export function classifyStart(
 ): StartReply {
   return exchange.kind === 'result'
     ? readCallResult(exchange.result, server, call)
-    : (beyondLimits(exchange) ?? startTrouble(exchange));
+    : (beyondLimits(exchange) ?? startReplyOf(exchange));
 }
 
 /** What came of `tasks/get`. Pure. */
 export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
   return exchange.kind === 'result'
     ? readTask(exchange.result, handle.taskId, handle.server)
-    : pollTrouble(exchange, [invalidParamsCode]);
+    : pollReplyOf(exchange, [invalidParamsCode]);
 }
 
 /** What came of `tasks/cancel`: any result is the acknowledgement, of an ended task too. Pure. */
 export function classifyCancel(exchange: Exchange): CancelReply {
-  return exchange.kind === 'result' ? { kind: 'done' } : cancelTrouble(exchange, [invalidParamsCode]);
+  return exchange.kind === 'result' ? { kind: 'done' } : cancelReplyOf(exchange, [invalidParamsCode]);
 }
 
 /** What came of `tasks/update`: servers ignore keys that are not open, so any result will do. Pure. */
 export function classifyAnswer(exchange: Exchange): AnswerReply {
   if (exchange.kind === 'result') return { kind: 'done' };
   if (isErrorOf(exchange, [methodUnknownCode, missingCapabilityCode]))
-    return { kind: 'refused', error: startTroubleOf(exchange) };
-  const { error, ...wait } = pollTrouble(exchange);
+    return { kind: 'refused', error: startErrorOf(exchange) };
+  const { error, ...wait } = pollReplyOf(exchange);
   return { ...wait, kind: 'retry', error };
 }

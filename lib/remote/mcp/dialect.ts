@@ -7,7 +7,7 @@ import type { Exchange } from '../rpc/exchange.js';
 import type { Reply } from '../endpoint/redact.js';
 import type { AnswerReply, CancelReply, PollReply, RemoteAnswer, StartReply, StartRequest } from '../transport.js';
 import { unknown } from '../rpc/remote-error.js';
-import { pollTrouble, startTrouble, type Trouble } from '../rpc/failed-exchange.js';
+import { pollReplyOf, startReplyOf, type FailedExchange } from '../rpc/failed-exchange.js';
 import { isTransient } from '../rpc/transient.js';
 
 /** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
@@ -73,17 +73,17 @@ export interface McpDialect {
   handleOf(taskId: string, untilMs: EpochMs): Promise<RemoteTaskHandle | Unready>;
 }
 
-export function unready(trouble: Trouble): Unready {
+export function unready(failure: FailedExchange): Unready {
   // Nothing was started, so what may pass is waited for.
-  if ('status' in trouble && isTransient(trouble.status))
-    return { ...pollTrouble(trouble), kind: 'unready', permanent: false };
-  const { kind, error, ...wait } = startTrouble(trouble);
+  if ('status' in failure && isTransient(failure.status))
+    return { ...pollReplyOf(failure), kind: 'unready', permanent: false };
+  const { kind, error, ...wait } = startReplyOf(failure);
   return { kind: 'unready', permanent: kind === 'refused', error, ...wait };
 }
 
 /** Nothing was started, so the start may be repeated unless that is of no use. */
-export function notStarted(trouble: Unready): Extract<StartReply, { kind: 'refused' | 'retry' }> {
-  return trouble.permanent ? { kind: 'refused', error: trouble.error } : { kind: 'retry', ...reasonOf(trouble) };
+export function notStarted(failure: Unready): Extract<StartReply, { kind: 'refused' | 'retry' }> {
+  return failure.permanent ? { kind: 'refused', error: failure.error } : { kind: 'retry', ...reasonOf(failure) };
 }
 
 export function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error' | 'retryAfterMs'> {

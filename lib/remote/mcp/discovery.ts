@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.j
 import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { remoteError } from '../rpc/remote-error.js';
-import { saysNothing, type Trouble } from '../rpc/failed-exchange.js';
+import { saysNothing, type FailedExchange } from '../rpc/failed-exchange.js';
 import { unready, type Unready } from './dialect.js';
 import { earlierVersions } from './wire-2025-11-25.js';
 import {
@@ -58,10 +58,10 @@ export function readDiscovery(exchange: Exchange): Discovery {
   }
 }
 
-function nothing(exchange: Trouble): Discovery {
-  const trouble = unready(exchange);
+function nothing(exchange: FailedExchange): Discovery {
+  const failure = unready(exchange);
   const isUnclear = 'status' in exchange ? [401, 403].includes(exchange.status) : exchange.kind === 'unusable';
-  return isUnclear ? { ...trouble, isUnclear } : trouble;
+  return isUnclear ? { ...failure, isUnclear } : failure;
 }
 
 function readResult(result: JsonValue): Discovery {

@@ -1,7 +1,7 @@
 // What an MCP server wants to know (elicitation), and how it is told. Pure.
 
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { formMaxBytes, questionsMax, remoteIdMaxBytes } from '../../base/limits.js';
+import { questionMaxBytes, questionsMax, remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteAnswer, RemoteQuestion } from '../../history/remote-question.js';
 
 /** Message of a question of a remote task, cut. */
@@ -35,7 +35,7 @@ function readQuestion(key: string, request: JsonValue): RemoteQuestion | string 
     return typeof method === 'string' ? cutUtf8(method, 64) : 'a question without a method';
   const question = readElicitation(key, isJsonObject(params) ? params : {});
   if (typeof question === 'string') return question;
-  return utf8Bytes(JSON.stringify(question)) <= formMaxBytes ? question : 'a question that is too large';
+  return utf8Bytes(JSON.stringify(question)) <= questionMaxBytes ? question : 'a question that is too large';
 }
 
 function readElicitation(key: string, params: JsonObject): RemoteQuestion | string {

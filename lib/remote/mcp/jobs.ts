@@ -10,7 +10,7 @@ import { isUsableId } from '../endpoint/handle.js';
 import { finiteOrRefused } from '../endpoint/overflow.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { CancelReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
-import { cancelTrouble, pollTrouble } from '../rpc/failed-exchange.js';
+import { cancelReplyOf, pollReplyOf } from '../rpc/failed-exchange.js';
 import { isToolResult, ToolReply } from './tool-reply.js';
 import { readToolResult } from './tool-result.js';
 import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
@@ -97,7 +97,7 @@ export function readStatus(
 /** What the tool for results says of a job that is done. An error of it is the outcome of the job. */
 export function readResult(exchange: Exchange, job: EffectiveJob, { taskId, server }: RemoteTaskHandle): PollReply {
   const { resultTool = '' } = job;
-  if (exchange.kind !== 'result') return jobTrouble(exchange, job);
+  if (exchange.kind !== 'result') return noStatusOf(exchange, job);
   const { result } = exchange;
   if (!isToolResult(result)) return unreadable(`the reply of the tool "${resultTool}" is not the result of a tool`);
   if (result['isError'] === true) {
@@ -117,7 +117,7 @@ export function readStopped(
   tool: string,
 ): CancelReply | { readonly kind: 'unsure'; readonly error: ReturnType<typeof remoteError> } {
   // A tool that is not there, or takes no such argument, will do no better later.
-  if (exchange.kind !== 'result') return cancelTrouble(exchange, [], [methodUnknownCode, invalidParamsCode]);
+  if (exchange.kind !== 'result') return cancelReplyOf(exchange, [], [methodUnknownCode, invalidParamsCode]);
   const { result } = exchange;
   if (!isToolResult(result))
     return { kind: 'retry', error: unreadable(`the reply of the tool "${tool}" is not the result of a tool`).error };
@@ -155,7 +155,7 @@ export function unknownJob({ taskId, job = '', server }: RemoteTaskHandle): Retu
 }
 
 function toolReply(exchange: Exchange, job: EffectiveJob, tool: string): ToolReply | NoStatus {
-  if (exchange.kind !== 'result') return jobTrouble(exchange, job);
+  if (exchange.kind !== 'result') return noStatusOf(exchange, job);
   if (!isToolResult(exchange.result)) return unreadable(`the reply of the tool "${tool}" is not the result of a tool`);
   const reply = new ToolReply(exchange.result);
   if (exchange.result['isError'] !== true) return reply;
@@ -164,11 +164,11 @@ function toolReply(exchange: Exchange, job: EffectiveJob, tool: string): ToolRep
 
 type NoStatus = Extract<PollReply, { kind: 'missing' | 'unreadable' }>;
 
-function jobTrouble(trouble: Exclude<Exchange, { kind: 'result' }>, { missing }: EffectiveJob): NoStatus {
+function noStatusOf(failure: Exclude<Exchange, { kind: 'result' }>, { missing }: EffectiveJob): NoStatus {
   const codes = missing.filter((one) => typeof one === 'number');
-  if (trouble.kind !== 'rpc_error') return pollTrouble(trouble);
-  const isSaid = holdsOne(trouble.message, missing);
-  return pollTrouble(trouble, isSaid ? [...codes, trouble.code] : codes);
+  if (failure.kind !== 'rpc_error') return pollReplyOf(failure);
+  const isSaid = holdsOne(failure.message, missing);
+  return pollReplyOf(failure, isSaid ? [...codes, failure.code] : codes);
 }
 
 function saysMissing(reply: ToolReply, { missing }: EffectiveJob): boolean {

@@ -18,7 +18,7 @@ const annotation = 'x-mcp-header';
 // RFC 9110 section 5.6.2.
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // Members of a schema that hold values: what looks like an annotation there is none.
-const plainData: readonly string[] = ['default', 'const', 'enum', 'examples'];
+const dataKeywords: readonly string[] = ['default', 'const', 'enum', 'examples'];
 
 /** The annotations of an input schema, or the first one that breaks a rule. */
 export function headerParamsOf(inputSchema: JsonValue | undefined): HeaderParams {
@@ -39,7 +39,7 @@ function collect(
   const own = Object.hasOwn(schema, annotation) ? take(schema, path, into) : undefined;
   if (own !== undefined) return own;
   return firstProblem(Object.entries(schema), ([keyword, value]) => {
-    if (keyword === annotation || plainData.includes(keyword)) return undefined;
+    if (keyword === annotation || dataKeywords.includes(keyword)) return undefined;
     if (keyword !== 'properties' || !isJsonObject(value)) return collect(value, undefined, into);
     return firstProblem(Object.entries(value), ([name, property]) =>
       collect(property, path === undefined ? undefined : [...path, name], into),

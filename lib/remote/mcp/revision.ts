@@ -8,12 +8,12 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Unready } from './dialect.js';
 import { readDiscovery, type Discovery } from './discovery.js';
 import type { LegacySessions } from './legacy-sessions.js';
-import { readSpoken, spokenText, type Spoken } from './spoken.js';
+import { readRevisionText, revisionText, type KnownRevision } from './known-revision.js';
 import { legacyWire } from './wire-2025-11-25.js';
 import { mcpWire, serverDiscover } from './wire-2026-07-28.js';
 
 /** What a server speaks, and what it says of itself. */
-export interface Found extends Spoken {
+export interface Found extends KnownRevision {
   readonly kind: 'found';
 }
 
@@ -32,7 +32,7 @@ export class RevisionFinder {
   readonly #asking = new SingleFlight<Found | Unready>();
   #found: Found | undefined;
   /** What is stored, as far as this process knows. */
-  #stored: Spoken | undefined;
+  #stored: KnownRevision | undefined;
   /** The server has denied what was known. */
   #isDenied = false;
 
@@ -82,7 +82,7 @@ export class RevisionFinder {
     const { serverWords, clock } = this.#deps;
     if (serverWords === undefined || this.#isDenied) return undefined;
     const text = await this.#shared('read', () => serverWords.readWord(this.#endpoint.server));
-    this.#stored = readSpoken(text, this.#url, clock.nowMs());
+    this.#stored = readRevisionText(text, this.#url, clock.nowMs());
     if (this.#stored === undefined) return undefined;
     this.#found = { kind: 'found', ...this.#stored };
     return this.#found;
@@ -105,7 +105,7 @@ export class RevisionFinder {
     if (stored !== undefined && saysTheSame(stored, spoken) && spoken.askedAtMs < stored.askedAtMs + discoveryAgeMaxMs)
       return;
     await this.#shared('write', async () => {
-      await serverWords.noteWord(this.#endpoint.server, spokenText(spoken, this.#url));
+      await serverWords.noteWord(this.#endpoint.server, revisionText(spoken, this.#url));
       this.#stored = spoken;
     });
   }
@@ -162,6 +162,6 @@ function silent(revision: McpRevision, askedAtMs: EpochMs): Found {
   return { kind: 'found', revision, dedupes: false, tasks: undefined, askedAtMs, freshForMs: undefined };
 }
 
-function saysTheSame(one: Spoken, other: Spoken): boolean {
+function saysTheSame(one: KnownRevision, other: KnownRevision): boolean {
   return one.revision === other.revision && one.dedupes === other.dedupes && one.tasks === other.tasks;
 }

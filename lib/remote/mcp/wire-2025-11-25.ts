@@ -11,7 +11,7 @@ import type { Exchange } from '../rpc/exchange.js';
 import { isUsableId } from '../endpoint/handle.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
-import { pollTrouble } from '../rpc/failed-exchange.js';
+import { pollReplyOf } from '../rpc/failed-exchange.js';
 import { taskForJob, type ToolStart } from './dialect.js';
 import { readToolResult } from './tool-result.js';
 import {
@@ -211,7 +211,7 @@ export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, s
     const { code, message, data } = exchange;
     return failedTask(task, { code, message, ...defined({ data }) }, server);
   }
-  if (exchange.kind !== 'result') return pollTrouble(exchange, [invalidParamsCode]);
+  if (exchange.kind !== 'result') return pollReplyOf(exchange, [invalidParamsCode]);
   const { result } = exchange;
   if (!isJsonObject(result)) return unreadable('the result of the task is not an object');
   const related = valueAt(result, ['_meta', 'io.modelcontextprotocol/related-task', 'taskId']);

@@ -6,7 +6,7 @@ import { isTransient } from './transient.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 
 /** Every exchange that brought no result. */
-export type Trouble = Exclude<Exchange, { kind: 'result' }>;
+export type FailedExchange = Exclude<Exchange, { kind: 'result' }>;
 
 /** A start that brought no task and no result. */
 export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
@@ -25,19 +25,19 @@ export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
  * | 2xx that is no response to this request | perhaps | unknown |
  * | timeout, reset, cut or oversized body | perhaps | unknown |
  */
-export function startTrouble(trouble: Trouble): FailedStart {
-  switch (trouble.kind) {
+export function startReplyOf(failure: FailedExchange): FailedStart {
+  switch (failure.kind) {
     case 'not_sent':
-      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(trouble) };
+      return { kind: failure.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(failure) };
     case 'no_answer':
     case 'unusable':
-      return { kind: 'unknown', error: trouble.error };
+      return { kind: 'unknown', error: failure.error };
     case 'rpc_error':
     case 'http_error':
-      if (isUnprocessed(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
-      if (trouble.status >= 500 && !(trouble.kind === 'rpc_error' && trouble.unaddressed !== true))
-        return { kind: 'unknown', error: answered(trouble, 'REMOTE_UNREACHABLE').error };
-      return { kind: 'refused', error: answered(trouble, 'REMOTE_START_REFUSED').error };
+      if (isUnprocessed(failure.status)) return { kind: 'retry', ...answered(failure, 'REMOTE_UNREACHABLE') };
+      if (failure.status >= 500 && !(failure.kind === 'rpc_error' && failure.unaddressed !== true))
+        return { kind: 'unknown', error: answered(failure, 'REMOTE_UNREACHABLE').error };
+      return { kind: 'refused', error: answered(failure, 'REMOTE_START_REFUSED').error };
   }
 }
 
@@ -54,43 +54,43 @@ export function beyondLimits(exchange: Exchange): StartReply | undefined {
  * A read without a result says nothing about the task, but for the JSON-RPC errors in `missingCodes`: they say that the
  * server knows no such task.
  */
-export function pollTrouble(
-  trouble: Trouble,
+export function pollReplyOf(
+  failure: FailedExchange,
   missingCodes: readonly number[] = [],
 ): Extract<PollReply, { kind: 'missing' | 'unreadable' }> {
-  if (isErrorOf(trouble, missingCodes)) return { kind: 'missing', error: reasonOf(trouble).error };
-  return { kind: 'unreadable', ...reasonOf(trouble) };
+  if (isErrorOf(failure, missingCodes)) return { kind: 'missing', error: reasonOf(failure).error };
+  return { kind: 'unreadable', ...reasonOf(failure) };
 }
 
 /**
  * `goneCodes`: JSON-RPC errors that say that there is no such task, or none left to stop; `refusedCodes`: that the task cannot be
  * stopped, now or later.
  */
-export function cancelTrouble(
-  trouble: Trouble,
+export function cancelReplyOf(
+  failure: FailedExchange,
   goneCodes: readonly number[],
   refusedCodes: readonly number[] = [],
 ): CancelReply {
-  if (isErrorOf(trouble, goneCodes)) return { kind: 'gone', error: reasonOf(trouble).error };
-  if (isErrorOf(trouble, refusedCodes)) return { kind: 'refused', error: reasonOf(trouble).error };
-  return { kind: 'retry', ...reasonOf(trouble) };
+  if (isErrorOf(failure, goneCodes)) return { kind: 'gone', error: reasonOf(failure).error };
+  if (isErrorOf(failure, refusedCodes)) return { kind: 'refused', error: reasonOf(failure).error };
+  return { kind: 'retry', ...reasonOf(failure) };
 }
 
 /**
  * What an answer to a question without a result means for delivering it again. It carries its key, and whoever delivers it
  * looks first if the question still stands, so what may have arrived is sent again.
  */
-export function answerTrouble(trouble: Trouble): Exclude<AnswerReply, { kind: 'done' }> {
-  switch (trouble.kind) {
+export function answerReplyOf(failure: FailedExchange): Exclude<AnswerReply, { kind: 'done' }> {
+  switch (failure.kind) {
     case 'not_sent':
-      return { kind: trouble.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(trouble) };
+      return { kind: failure.error.code === 'CONFIG_INVALID' ? 'refused' : 'retry', ...reasonOf(failure) };
     case 'no_answer':
     case 'unusable':
-      return { kind: 'retry', error: trouble.error };
+      return { kind: 'retry', error: failure.error };
     case 'rpc_error':
     case 'http_error':
-      if (isTransient(trouble.status)) return { kind: 'retry', ...answered(trouble, 'REMOTE_UNREACHABLE') };
-      return { kind: 'refused', error: answered(trouble, 'REMOTE_ANSWER_REFUSED').error };
+      if (isTransient(failure.status)) return { kind: 'retry', ...answered(failure, 'REMOTE_UNREACHABLE') };
+      return { kind: 'refused', error: answered(failure, 'REMOTE_ANSWER_REFUSED').error };
   }
 }
 
@@ -99,31 +99,31 @@ interface Reason {
   readonly retryAfterMs?: number;
 }
 
-function reasonOf(trouble: Trouble): Reason {
-  if (trouble.kind === 'rpc_error' || trouble.kind === 'http_error') return answered(trouble, 'REMOTE_UNREACHABLE');
-  const { error } = trouble;
-  if (trouble.kind !== 'not_sent' || trouble.retryAfterMs === undefined) return { error };
-  return { error, retryAfterMs: trouble.retryAfterMs };
+function reasonOf(failure: FailedExchange): Reason {
+  if (failure.kind === 'rpc_error' || failure.kind === 'http_error') return answered(failure, 'REMOTE_UNREACHABLE');
+  const { error } = failure;
+  if (failure.kind !== 'not_sent' || failure.retryAfterMs === undefined) return { error };
+  return { error, retryAfterMs: failure.retryAfterMs };
 }
 
-type Answered = Extract<Trouble, { kind: 'rpc_error' | 'http_error' }>;
+type Answered = Extract<FailedExchange, { kind: 'rpc_error' | 'http_error' }>;
 
 function answered(
-  trouble: Answered,
+  failure: Answered,
   code: 'REMOTE_UNREACHABLE' | 'REMOTE_START_REFUSED' | 'REMOTE_ANSWER_REFUSED',
 ): Reason {
-  const wait = trouble.retryAfterMs === undefined ? {} : { retryAfterMs: trouble.retryAfterMs };
-  if (trouble.kind === 'rpc_error') {
-    const details = { status: trouble.status, code: trouble.code };
+  const wait = failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs };
+  if (failure.kind === 'rpc_error') {
+    const details = { status: failure.status, code: failure.code };
     return {
-      error: remoteError(code, `the server answered with error ${trouble.code}: ${trouble.message}`, details),
+      error: remoteError(code, `the server answered with error ${failure.code}: ${failure.message}`, details),
       ...wait,
     };
   }
-  const redirect = redirectSaid(trouble);
+  const redirect = redirectSaid(failure);
   return {
-    error: remoteError(code, `the server answered with status ${trouble.status}${redirect}`, {
-      status: trouble.status,
+    error: remoteError(code, `the server answered with status ${failure.status}${redirect}`, {
+      status: failure.status,
     }),
     ...wait,
   };

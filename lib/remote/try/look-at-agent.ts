@@ -19,7 +19,7 @@ import type { A2aOperation } from '../a2a/operation.js';
 import { RemoteEndpoint, type Send } from '../endpoint/endpoint.js';
 import type { Exchange } from '../rpc/exchange.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
-import { startTrouble } from '../rpc/failed-exchange.js';
+import { startReplyOf } from '../rpc/failed-exchange.js';
 import {
   authOption,
   authSet,
@@ -63,7 +63,7 @@ async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | N
   const read = await fetchCard(url, undefined, send);
   if (read.kind === 'card') return readable(read.card, cardRuleOf(url, config.allowedHosts));
   if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
-  const { error } = startTrouble(read.trouble);
+  const { error } = startReplyOf(read.failure);
   const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
   return { problem: error.message, ...defined({ status: status === undefined ? undefined : Number(status) }) };
 }
@@ -167,7 +167,7 @@ async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { ran
 }
 
 function problemIn(exchange: Exchange): string {
-  return exchange.kind === 'result' ? 'a result' : startTrouble(exchange).error.message;
+  return exchange.kind === 'result' ? 'a result' : startReplyOf(exchange).error.message;
 }
 
 function spoken(config: A2aAgentConfig, raw: JsonObject, to: A2aInterface | undefined, card: AgentCard): string {

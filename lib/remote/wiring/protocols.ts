@@ -1,9 +1,9 @@
 import type { ServerConfig } from '../../workflow/app.js';
-import { A2aTransport } from '../a2a/client.js';
+import { A2aTransport } from '../a2a/a2a-transport.js';
 import { awsSecrets } from '../../secrets/aws-secrets.js';
 import { defaultAwsIdentity } from '../auth/sigv4-credentials.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
-import { McpTransport } from '../mcp/client.js';
+import { McpTransport } from '../mcp/mcp-transport.js';
 import type { RemoteTaskTransport } from '../transport.js';
 
 // All that speaks to servers. Loaded late, by transports.ts.

@@ -1,8 +1,8 @@
 import { EngineError } from '../../base/errors.js';
-import { late } from '../../base/late.js';
+import { lazy } from '../../base/lazy.js';
 import type { ServerConfig } from '../../workflow/app.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
-import { lateTransport } from './late-transport.js';
+import { lazyTransport } from './lazy-transport.js';
 import type { RemoteTaskTransport, RemoteTransports } from '../transport.js';
 
 /** The remote servers of an app by name; each transport is made at its first use and kept. */
@@ -11,7 +11,7 @@ export function createTransports(
   deps: TransportDeps,
 ): RemoteTransports {
   const made = new Map<string, RemoteTaskTransport>();
-  const loadMaker = late(async () => {
+  const loadMaker = lazy(async () => {
     const { transportMaker } = await import('./protocols.js');
     return transportMaker(deps);
   });
@@ -20,7 +20,7 @@ export function createTransports(
       let transport = made.get(server);
       if (transport === undefined) {
         const config = configOf(server, servers);
-        transport = lateTransport(config, async () => (await loadMaker())(server, config));
+        transport = lazyTransport(config, async () => (await loadMaker())(server, config));
         made.set(server, transport);
       }
       return transport;

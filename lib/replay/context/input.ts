@@ -3,8 +3,8 @@
 import { defined } from '../../base/defined.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { answerMaxBytes, formMaxBytes } from '../../base/limits.js';
-import type { InputForm } from '../../history/input-form.js';
+import { answerMaxBytes, questionMaxBytes } from '../../base/limits.js';
+import type { Question } from '../../history/question.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
 import { invalid, json, text } from './arguments.js';
 
@@ -22,7 +22,7 @@ export function toAnswer(given: unknown): RemoteAnswer {
 }
 
 /** @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
-export function toForm(given: InputForm): InputForm {
+export function toQuestion(given: Question): Question {
   const form = json(given, 'a question') as JsonObject;
   text(form['message'], 'the message of a question');
   const { message, schema, url, server } = form as {
@@ -33,7 +33,7 @@ export function toForm(given: InputForm): InputForm {
   };
   if (schema !== undefined && !isJsonObject(schema))
     throw invalid('the schema of a question must be a JSON Schema object');
-  checkJsonBytes('a question is', jsonBytes(form), formMaxBytes);
+  checkJsonBytes('a question is', jsonBytes(form), questionMaxBytes);
   return {
     message,
     ...defined({

@@ -1,10 +1,10 @@
 import { defined } from '../../base/defined.js';
 import { ExternalWaitFailed } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import type { InputForm } from '../../history/input-form.js';
+import type { Question } from '../../history/question.js';
 import type {
   AskOptions,
-  FormSchema,
+  AnswerSchema,
   Parsed,
   TokenOptions,
   TypedAskOptions,
@@ -14,7 +14,7 @@ import type { Scope } from '../waits/scope.js';
 import { checkName, invalid, json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
-import { toAnswer, toForm } from './input.js';
+import { toAnswer, toQuestion } from './input.js';
 import { parsed } from './parsed.js';
 
 /** `ctx.externalToken`, and what is built on one: `ctx.ask` of a person, `ctx.promise` of a value. */
@@ -37,7 +37,7 @@ export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
       const { timeout, name = 'question', schema, ...form } = options;
       const parser = isStandard(schema) ? schema : undefined;
       const written = { ...form, ...defined({ schema: isStandard(schema) ? writtenAs(schema) : schema }) };
-      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: toForm(written) };
+      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: toQuestion(written) };
       const { outcome } = await issue(host, scope, token);
       const answer = toAnswer((await outcome).result);
       if (parser === undefined || answer.action !== 'accept') return answer;
@@ -57,12 +57,12 @@ export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
   };
 }
 
-function isStandard(schema: JsonObject | FormSchema<unknown> | undefined): schema is FormSchema<unknown> {
+function isStandard(schema: JsonObject | AnswerSchema<unknown> | undefined): schema is AnswerSchema<unknown> {
   return (typeof schema === 'object' && '~standard' in schema) || typeof schema === 'function';
 }
 
 /** @throws EngineError `INPUT_INVALID` for a schema that cannot be written as JSON Schema */
-function writtenAs(schema: FormSchema<unknown>): JsonObject {
+function writtenAs(schema: AnswerSchema<unknown>): JsonObject {
   try {
     return json(
       schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }),
@@ -81,7 +81,7 @@ interface TokenCall {
   readonly method: string;
   readonly options: TokenOptions | undefined;
   /** What a person is asked. */
-  readonly form?: InputForm;
+  readonly form?: Question;
 }
 
 /** Asks for a token, and waits until it may be handed out. */

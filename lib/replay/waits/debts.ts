@@ -3,7 +3,7 @@ import type { Scope } from './scope.js';
 /** Scopes that have been closed, and what goes on when nothing is owed there. */
 interface Closing {
   readonly scopes: readonly Scope[];
-  readonly settle: () => void;
+  readonly resume: () => void;
 }
 
 /** Races and scopes that have closed a part of the workflow and wait until it has done what it owes: shields and sagas. */
@@ -24,7 +24,7 @@ export class Debts {
     return new Promise((resolve) => {
       this.#closing.push({
         scopes: closed,
-        settle: () => {
+        resume: () => {
           paid();
           resolve();
         },
@@ -33,12 +33,12 @@ export class Debts {
   }
 
   /** Called when the microtasks have run dry: what waits for that goes on. False: there is none. */
-  settlePaid(): boolean {
+  resumePaid(): boolean {
     const isPaid = ({ scopes }: Closing): boolean => scopes.every(({ owed }) => owed === 0);
     const paid = this.#closing.filter(isPaid);
     if (paid.length === 0) return false;
     this.#closing = this.#closing.filter((closing) => !isPaid(closing));
-    for (const { settle } of paid) settle();
+    for (const { resume } of paid) resume();
     return true;
   }
 }

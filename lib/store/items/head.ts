@@ -2,7 +2,7 @@ import type { StoredError } from '../../base/errors.js';
 import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary } from '../../history/records.js';
 import type { Item } from '../table.js';
 import { count, fields, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formAttribute, headWithConditions } from './format.js';
+import { formatAttribute, headWithConditions } from './format.js';
 import { marker, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -51,15 +51,15 @@ export function headItem(head: RunHead, writerId: string): Item {
     ...headKey(runId),
     writerId,
     ...headFields.write(fieldsOfHead),
-    ...formOf(head),
+    ...formatOf(head),
     ...marker(runId, head.dueAtMs),
     ...runListing(head, head.status),
   };
 }
 
-function formOf({ afterRunId, inputError }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError }: RunHead): Record<string, number> {
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
-  return hasConditions ? { [formAttribute]: headWithConditions } : {};
+  return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
 
 /** How often a run was blocked. */
@@ -78,10 +78,10 @@ const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'ende
 export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
 
 /** Attributes that a turn which ends well takes off the head. */
-export const troubleAttributes = headFields.names('blocked', 'failedTurns');
+export const failureAttributes = headFields.names('blocked', 'failedTurns');
 
 /** Attributes that are read of a head whose payloads cannot be. */
-export const plainHeadAttributes = headFields.names(
+export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
   ...(['publishedSeq', 'dueAtMs'] as const),

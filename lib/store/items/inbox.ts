@@ -56,7 +56,7 @@ function requestOf(item: Item): InboxRequest {
 }
 
 /** Attributes that are read of a request whose payloads cannot be. */
-export const plainInboxAttributes = [
+export const inboxAttributesWithoutPayloads = [
   ...['kind', ...requestFields.names('reason', 'name')],
   ...sentFields.names('atMs', 'position', 'order', 'dueAtMs'),
 ];

@@ -8,7 +8,7 @@ const plain = '1j:';
 const gzipped = '1z:';
 
 /**
- * A payload in its stored form: JSON text, gzip and base64 where that is shorter.
+ * A payload in its stored format: JSON text, gzip and base64 where that is shorter.
  * Throws EngineError `PAYLOAD_TOO_LARGE` for more than 8 MiB of JSON, which `decodePayload` would refuse.
  */
 export function encodePayload(value: JsonValue): string {
@@ -23,17 +23,17 @@ export function encodePayload(value: JsonValue): string {
 }
 
 /**
- * The payload of a stored form. Throws EngineError `HISTORY_FORMAT_UNKNOWN` when the form is not known or the text is
+ * The payload of a stored format. Throws EngineError `HISTORY_FORMAT_UNKNOWN` when the format is not known or the text is
  * damaged, and `PAYLOAD_TOO_LARGE` when it inflates to more than 8 MiB.
  */
 export function decodePayload(text: string): JsonValue {
-  const form = text.slice(0, plain.length);
+  const format = text.slice(0, plain.length);
   const body = text.slice(plain.length);
-  if (form === plain) return parse(body);
-  if (form === gzipped) return parse(inflate(body));
+  if (format === plain) return parse(body);
+  if (format === gzipped) return parse(inflate(body));
   throw new EngineError(
     'HISTORY_FORMAT_UNKNOWN',
-    `a stored payload has the form "${form}", known are ${plain} and ${gzipped}`,
+    `a stored payload has the format "${format}", known are ${plain} and ${gzipped}`,
   );
 }
 

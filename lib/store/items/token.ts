@@ -1,10 +1,10 @@
 import type { StoredError } from '../../base/errors.js';
 import { decodeEvents, encodeEvents } from '../../history/codec.js';
 import type { ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../../history/event.js';
-import type { InputForm } from '../../history/input-form.js';
+import type { Question } from '../../history/question.js';
 import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
 import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
-import type { Sightings } from '../../history/remote-end.js';
+import type { BadReads } from '../../history/remote-end.js';
 import type { Item } from '../table.js';
 import { type Attributes, type Field, fields, flag, group, named, number } from './fields.js';
 import { optional, orElse, payload, text, word } from './fields.js';
@@ -73,8 +73,8 @@ const questions: Field<TokenQuestions> = {
   },
 };
 
-const sightings = fields<Sightings>({
-  of: named('sighted', word<Sightings['of']>()),
+const sightings = fields<BadReads>({
+  of: named('sighted', word<BadReads['of']>()),
   count: named('sightings', number),
   atMs: named('sightedAtMs', number),
 });
@@ -104,7 +104,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   handle: optional(payload<RemoteTaskHandle>()),
   answersQuestions: flag,
   questions: optional(questions),
-  form: optional(payload<InputForm>()),
+  form: optional(payload<Question>()),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
   startedAtMs: optional(number),
@@ -119,7 +119,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   cancel: optional(group(cancel)),
   settlement: optional(group(settlement)),
 });
-export const noSightings = tokenFields.names('sightings');
+export const noBadReads = tokenFields.names('sightings');
 
 export function tokenItem(token: TokenRecord): Item {
   const { runId, waitId, ...fieldsOfToken } = token;
@@ -138,7 +138,7 @@ export const toToken = (item: Item): TokenRecord => ({
 });
 
 /** Attributes that are read of a token whose payloads cannot be. */
-export const plainTokenAttributes = [
+export const tokenAttributesWithoutPayloads = [
   ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),

@@ -3,7 +3,7 @@ import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { FailedTurns } from '../../history/records.js';
 import { dueStill, hasEnded, itemExists, markerNotNewerThan, noBlockSince, notPublishedBeyond } from '../conditions.js';
-import { blocksOf, headFields, troubleAttributes } from '../items/head.js';
+import { blocksOf, headFields, failureAttributes } from '../items/head.js';
 import { marker, markerAttributes } from '../items/indexes.js';
 import { headKey } from '../items/keys.js';
 import type { Table, Update, WriteResult } from '../table.js';
@@ -36,7 +36,7 @@ export class HeadMarkers {
   ): Promise<boolean> {
     const result = await this.#update(runId, {
       set: { ...headFields.write({ dueSeq: seq, publishedSeq }), ...marker(runId, dueAtMs) },
-      remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
+      remove: [...failureAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
     return result.ok || result.old === undefined || blocksOf(result.old) <= blocks;

@@ -53,7 +53,7 @@ export class Heads {
   }
 
   /** Notes on the head of a continued run that its chain has come to `laterRunId`. */
-  async noteLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
+  async setLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
     const set = headFields.write({ laterRunId });
     await this.#table.write({ kind: 'update', key: headKey(runId), set, conditions: [itemExists] });
   }

@@ -2,7 +2,7 @@ import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { InboxRecord } from '../../history/records.js';
 import { dueStill, itemAbsent, itemExists, statusIs } from '../conditions.js';
-import { inboxItem, plainInboxAttributes, toInbox } from '../items/inbox.js';
+import { inboxItem, inboxAttributesWithoutPayloads, toInbox } from '../items/inbox.js';
 import { headKey, inboxKey, inboxPrefix, partitionOf } from '../items/keys.js';
 import type { Item, Table } from '../table.js';
 import { clearMarker } from './clear-marker.js';
@@ -59,7 +59,12 @@ export class Inbox {
 
   /** Requests of a run, without what they hold, in the order of their ids. */
   async readKinds(runId: RunId): Promise<readonly InboxRecord[]> {
-    const found = await this.#table.queryPartition(partitionOf(runId), inboxPrefix, undefined, plainInboxAttributes);
+    const found = await this.#table.queryPartition(
+      partitionOf(runId),
+      inboxPrefix,
+      undefined,
+      inboxAttributesWithoutPayloads,
+    );
     return found.map(toInbox);
   }
 

@@ -4,7 +4,7 @@ import type { RunOutcome } from '../../history/event.js';
 import type { RunPosition } from '../../history/records.js';
 import { inboxCountIs, itemAbsent, itemExists, statusIs } from '../conditions.js';
 import { commitItem, type NewCommit } from '../items/commit.js';
-import { headFields, troubleAttributes } from '../items/head.js';
+import { headFields, failureAttributes } from '../items/head.js';
 import { marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
@@ -63,7 +63,7 @@ export class Log {
         ...runListing(run, outcome.status),
         ...marker(run.runId, end.markAtMs),
       },
-      remove: troubleAttributes,
+      remove: failureAttributes,
       conditions: [
         itemExists,
         statusIs(seen.status),

@@ -3,7 +3,7 @@ import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { TokenRecord } from '../../history/records.js';
 import { dueStill, notSettled } from '../conditions.js';
-import { noSightings, tokenFields } from '../items/token.js';
+import { noBadReads, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
@@ -45,7 +45,7 @@ export class Polls {
     const { claimedDueAtMs, ...learned } = poll;
     const { ok } = await updateToken(this.#table, runId, waitId, {
       set: tokenFields.write(learned),
-      ...defined({ remove: poll.sightings === undefined ? noSightings : undefined }),
+      ...defined({ remove: poll.sightings === undefined ? noBadReads : undefined }),
       conditions: [notSettled, dueStill(claimedDueAtMs)],
     });
     return ok;

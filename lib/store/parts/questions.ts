@@ -10,7 +10,7 @@ import {
   notTakenBeyond,
   onlyAskedBefore,
 } from '../conditions.js';
-import { noSightings, questionAttributes, questionsTaken, tokenFields } from '../items/token.js';
+import { noBadReads, questionAttributes, questionsTaken, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
@@ -38,7 +38,7 @@ export class Questions {
         ...questionAttributes(asked.questions, asked.recorded),
         ...tokenFields.write({ dueAtMs: asked.dueAtMs, pollErrors: 0 }),
       },
-      remove: noSightings,
+      remove: noBadReads,
       conditions: [notSettled, dueStill(asked.claimedDueAtMs)],
     });
     return ok;

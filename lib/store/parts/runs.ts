@@ -5,11 +5,11 @@ import { readsInParallel } from '../../base/limits.js';
 import type { Commit } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../../history/records.js';
 import { emptyCommit, toCommit } from '../items/commit.js';
-import { plainHeadAttributes, toHead } from '../items/head.js';
-import { plainInboxAttributes, toInbox } from '../items/inbox.js';
+import { headAttributesWithoutPayloads, toHead } from '../items/head.js';
+import { inboxAttributesWithoutPayloads, toInbox } from '../items/inbox.js';
 import { commitKey, commitPrefix, headKey, headSk, inboxKey, inboxPrefix } from '../items/keys.js';
 import { partitionOf, tokenKey, tokenPrefix } from '../items/keys.js';
-import { plainTokenAttributes, toToken } from '../items/token.js';
+import { tokenAttributesWithoutPayloads, toToken } from '../items/token.js';
 import type { Item, Key, Table } from '../table.js';
 
 /** All that a run has in its partition. No reading is a snapshot. */
@@ -54,10 +54,10 @@ export class Runs {
    */
   async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
     const pk = partitionOf(runId);
-    const headItem = await this.#table.get(headKey(runId), plainHeadAttributes);
+    const headItem = await this.#table.get(headKey(runId), headAttributesWithoutPayloads);
     if (headItem === undefined) return undefined;
     const commitKeys = await this.#table.queryPartition(pk, commitPrefix, undefined, []);
-    const plainTokens = await this.#table.queryPartition(pk, tokenPrefix, undefined, plainTokenAttributes);
+    const plainTokens = await this.#table.queryPartition(pk, tokenPrefix, undefined, tokenAttributesWithoutPayloads);
     const limit = pLimit(readsInParallel);
     /** The record at a key, or undefined where this deployment cannot read it. */
     const readable = <Value>(key: Key, toRecord: (item: Item) => Value): Promise<Value | undefined> =>
@@ -68,7 +68,7 @@ export class Runs {
     const tokens = await Promise.all(
       plainTokens.map(async (plain) => (await readable(plain, toToken)) ?? toToken(plain)),
     );
-    const inbox = await this.#table.queryPartition(pk, inboxPrefix, undefined, plainInboxAttributes);
+    const inbox = await this.#table.queryPartition(pk, inboxPrefix, undefined, inboxAttributesWithoutPayloads);
     return { head: toHead(headItem), commits, tokens, inbox: inbox.map(toInbox) };
   }
 }

@@ -2,7 +2,7 @@ import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RemoteCancel, Settlement, TokenRecord } from '../../history/records.js';
 import { deadlineIs, dueStill, hasDeadline, hasHandle, itemAbsent, itemExists } from '../conditions.js';
-import { noForm, noHandle, notOverdue, notSettled, writerIs } from '../conditions.js';
+import { noQuestion, noHandle, notOverdue, notSettled, writerIs } from '../conditions.js';
 import { listAttributes, marker, orphanListing } from '../items/indexes.js';
 import { partitionOf, tokenKey, tokenPrefix } from '../items/keys.js';
 import { tokenFields, tokenItem, toToken } from '../items/token.js';
@@ -134,4 +134,4 @@ function conditionsOf(guard: SettleGuard | undefined, { atMs }: Settlement): rea
   }
 }
 
-const unless = { handle: [noHandle], form: [noForm], nothing: [] } as const;
+const unless = { handle: [noHandle], form: [noQuestion], nothing: [] } as const;

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../../lib/base/time.js';
 import { awaitOutcome } from '../../../lib/operations/views/await-outcome.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { heartbeatToken } from '../../../lib/operations/requests/heartbeat-token.js';
-import { answerInput } from '../../../lib/operations/requests/answer-input.js';
+import { answerQuestion } from '../../../lib/operations/requests/answer-question.js';
 import { queryRun } from '../../../lib/operations/views/query-run.js';
 import { pauseSchedule } from '../../../lib/operations/schedules/pause-schedule.js';
 import { requestControl } from '../../../lib/operations/requests/control-run.js';
@@ -469,7 +469,7 @@ class Simulation implements Stage {
       case 'answer': {
         const wait = this.#pickWait(request.pick, (item) => item['form'] !== undefined);
         if (wait !== undefined)
-          await answerInput(deps, inputIdOf(wait.runId, wait.waitId), { action: 'accept', content: 'yes' });
+          await answerQuestion(deps, inputIdOf(wait.runId, wait.waitId), { action: 'accept', content: 'yes' });
         return;
       }
       case 'outcome': {

@@ -207,7 +207,7 @@ export const clausesMutants: readonly Mutant[] = [
   {
     name: 'agent-asked-for-any-id',
     rule: 'an id that no server can have given out is refused before the agent is asked (F83)',
-    file: 'lib/remote/a2a/client.ts',
+    file: 'lib/remote/a2a/a2a-transport.ts',
     edits: [
       {
         find: 'if (!isUsableId(taskId) || !(contextId === undefined || isUsableId(contextId))) return unusableId;',

@@ -1,11 +1,11 @@
 import { testsIn, type Mutant } from './mutant.js';
 
 const revision = 'lib/remote/mcp/revision.ts';
-const spoken = 'lib/remote/mcp/spoken.ts';
+const spoken = 'lib/remote/mcp/known-revision.ts';
 const discovery = 'lib/remote/mcp/discovery.ts';
 const sessions = 'lib/remote/mcp/legacy-sessions.ts';
 const dialect = 'lib/remote/mcp/dialect-2025-11-25.ts';
-const client = 'lib/remote/mcp/client.ts';
+const client = 'lib/remote/mcp/mcp-transport.ts';
 const told = (test: string): Mutant['caughtBy'] =>
   testsIn('test/unit/remote/mcp-spoken.test.ts', `what the workers tell each other of the revision ${test}`);
 const python = (test: string): Mutant['caughtBy'] =>
@@ -28,7 +28,7 @@ export const discoveryMutants: readonly Mutant[] = [
     name: 'discovery-refused-for-its-session',
     rule: 'what may be about the session that is named says nothing of the revision (F68)',
     file: discovery,
-    edits: [{ find: 'return isUnclear ? { ...trouble, isUnclear } : trouble;', replace: 'return trouble;' }],
+    edits: [{ find: 'return isUnclear ? { ...failure, isUnclear } : failure;', replace: 'return failure;' }],
     caughtBy: told('F68 the handshake tells'),
   },
   {
@@ -163,7 +163,7 @@ export const discoveryMutants: readonly Mutant[] = [
     name: 'starts-of-tasks-cross',
     rule: 'no session is opened between that of a task and its call',
     file: dialect,
-    edits: [{ find: 'return this.#apart.run(async () => {', replace: 'return Promise.resolve().then(async () => {' }],
+    edits: [{ find: 'return this.#startsOneByOne.run(async () => {', replace: 'return Promise.resolve().then(async () => {' }],
     caughtBy: python('session of its own: tasks that are started at the same time'),
   },
   {

@@ -68,7 +68,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'unstarted-task-young-by-request',
     rule: 'an item without the instant of its start counts from the end of its wait',
-    file: 'lib/decide/sighting.ts',
+    file: 'lib/decide/bad-read.ts',
     edits: [{ find: '(startedAtMs ?? settlement?.atMs ?? createdAtMs)', replace: '(startedAtMs ?? createdAtMs)' }],
     caughtBy: rules('deciding', 'young task'),
   },
@@ -242,7 +242,7 @@ export const freshMutants: readonly Mutant[] = [
     name: 'newer-form-in-refusal-read',
     rule: 'a transaction that is refused because of an item of a newer form says so',
     file: 'lib/store/sealed-table.ts',
-    edits: [{ find: 'for (const part of result.refused) checkForm(part?.old);', replace: '' }],
+    edits: [{ find: 'for (const part of result.refused) checkFormat(part?.old);', replace: '' }],
     caughtBy: rules('items', 'item of a newer form: a transaction'),
   },
   {

@@ -104,7 +104,7 @@ export const itemsMutants: readonly Mutant[] = [
     name: 'plain-payloads-read-though-refused',
     rule: 'F90 a deployment that refuses payloads in the clear reads none',
     file: sealedTable,
-    edits: [{ find: 'if (this.#cipher?.refusesPlain !== true) return sealed;', replace: 'return sealed;' }],
+    edits: [{ find: 'if (this.#cipher?.refusesPlaintext !== true) return sealed;', replace: 'return sealed;' }],
     caughtBy: rules('items', 'F90 in the clear'),
   },
 ];

@@ -1,7 +1,7 @@
 import { testsIn, type Mutant } from './mutant.js';
 
 const jobs = 'lib/remote/mcp/jobs.ts';
-const client = 'lib/remote/mcp/client.ts';
+const client = 'lib/remote/mcp/mcp-transport.ts';
 const wire = 'test/unit/wire/mcp-jobs.test.ts';
 const peer = 'test/unit/remote/mcp-jobs.test.ts';
 

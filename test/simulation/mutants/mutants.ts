@@ -32,7 +32,7 @@ const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
 const remoteTarget = 'lib/operations/remote-task/remote-target.ts';
 const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
-const sighting = 'lib/decide/sighting.ts';
+const sighting = 'lib/decide/bad-read.ts';
 const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 
@@ -241,9 +241,9 @@ export const mutants: readonly Mutant[] = [
     file: pass,
     edits: [
       {
-        find: 'if (terminate !== undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate)); if (run.isOverdue(nowMs))',
+        find: 'if (terminate !== undefined) return commitEnd(this.#pass, this.#newEvents(), terminated(terminate)); if (run.isOverdue(nowMs))',
         replace:
-          'if (terminate !== undefined && workflow === undefined) return commitEnd(this.#pass, this.#takeIn(), terminated(terminate)); if (run.isOverdue(nowMs))',
+          'if (terminate !== undefined && workflow === undefined) return commitEnd(this.#pass, this.#newEvents(), terminated(terminate)); if (run.isOverdue(nowMs))',
       },
       {
         find: 'if (terminate !== undefined) return commitEnd(this.#pass, events, terminated(terminate));',
@@ -367,9 +367,9 @@ export const mutants: readonly Mutant[] = [
     file: storePart('head-markers'),
     edits: [
       {
-        find: `remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
+        find: `remove: [...failureAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
           conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],`,
-        replace: `remove: [...troubleAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
+        replace: `remove: [...failureAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
           conditions: [itemExists, noBlockSince(blocks)],`,
       },
     ],
@@ -603,7 +603,7 @@ export const mutants: readonly Mutant[] = [
     name: 'sightings-not-reset',
     rule: 'sightings of a lost task are counted in a row',
     file: storePart('polls'),
-    edits: [{ find: '...defined({ remove: poll.sightings === undefined ? noSightings : undefined }),', replace: '' }],
+    edits: [{ find: '...defined({ remove: poll.sightings === undefined ? noBadReads : undefined }),', replace: '' }],
     caughtBy: rules('gone', 'sightings in a row: a state in between'),
   },
   {

@@ -173,7 +173,7 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'plain-tool-in-a-turn',
     rule: 'a tool that does not run as a task is not answered at once (F75)',
-    file: 'lib/remote/mcp/client.ts',
+    file: 'lib/remote/mcp/mcp-transport.ts',
     edits: [{ find: 'return found.tasks === false ? false :', replace: 'return found.tasks === false ? undefined :' }],
     caughtBy: testsIn('test/unit/remote/patient.test.ts', 'what an MCP server says of its pace of 2026-07-28'),
   },

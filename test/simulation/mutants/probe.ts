@@ -103,8 +103,8 @@ export const probeMutants: readonly Mutant[] = [
     file: find,
     edits: [
       {
-        find: 'if (!isErrorOf(trouble, refusedCodes) && !isAbsent(trouble, this.#to))',
-        replace: 'if (this.#pagesRead === 0 && !isErrorOf(trouble, refusedCodes) && !isAbsent(trouble, this.#to))',
+        find: 'if (!isErrorOf(failure, refusedCodes) && !isAbsent(failure, this.#to))',
+        replace: 'if (this.#pagesRead === 0 && !isErrorOf(failure, refusedCodes) && !isAbsent(failure, this.#to))',
       },
     ],
     caughtBy: look('F62: says nothing where a page fails'),
@@ -115,8 +115,8 @@ export const probeMutants: readonly Mutant[] = [
     file: find,
     edits: [
       {
-        find: "binding === 'HTTP+JSON' && 'status' in trouble",
-        replace: "binding !== undefined && 'status' in trouble",
+        find: "binding === 'HTTP+JSON' && 'status' in failure",
+        replace: "binding !== undefined && 'status' in failure",
       },
     ],
     caughtBy: look('F62: is over at once'),
@@ -127,8 +127,8 @@ export const probeMutants: readonly Mutant[] = [
     file: find,
     edits: [
       {
-        find: "return this.#pagesRead > 0 ? 'part' : listsNothing(trouble);",
-        replace: 'return listsNothing(trouble);',
+        find: "return this.#pagesRead > 0 ? 'part' : listsNothing(failure);",
+        replace: 'return listsNothing(failure);',
       },
     ],
     caughtBy: look('F62: goes by what it was shown'),

@@ -121,7 +121,7 @@ export const remoteMutants: readonly Mutant[] = [
   {
     name: 'ids-in-urls',
     rule: 'an older handle whose id no URL holds throws nothing',
-    file: 'lib/remote/a2a/client.ts',
+    file: 'lib/remote/a2a/a2a-transport.ts',
     edits: [{ find: "operation.kind !== 'send' && !canBeNamed(operation, to)", replace: 'false' }],
     caughtBy: testsIn('test/unit/remote/bodies.test.ts', 'F83 ids of tasks of older handles'),
   },

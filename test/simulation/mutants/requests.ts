@@ -4,7 +4,7 @@ const nextRun = 'lib/operations/turn/next-run.ts';
 const inbox = 'lib/operations/requests/inbox.ts';
 const pass = 'lib/operations/turn/pass.ts';
 const rest = 'lib/operations/turn/rest.ts';
-const takeIn = 'lib/decide/new-events.ts';
+const newEvents = 'lib/decide/new-events.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const failedTurn = 'lib/operations/turn/failed-turn.ts';
 
@@ -12,7 +12,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'requests-by-clock',
     rule: 'requests act in the order in which they were accepted, whatever the clocks of their senders say (F89)',
-    file: takeIn,
+    file: newEvents,
     edits: [{ find: `(a.position ?? 0) - (b.position ?? 0) || byTimeAndOrder(a, b)`, replace: `byTimeAndOrder(a, b)` }],
     caughtBy: rules('requests', 'F89 order of acceptance'),
   },
@@ -26,7 +26,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'request-in-the-future',
     rule: 'nothing has happened later than now (F89)',
-    file: takeIn,
+    file: newEvents,
     edits: [{ find: `Math.max(atMs, Math.min(item.atMs, nowMs))`, replace: `Math.max(atMs, item.atMs)` }],
     caughtBy: rules('requests', 'F89 time of acceptance'),
   },
@@ -60,7 +60,7 @@ export const requestsMutants: readonly Mutant[] = [
     file: pass,
     edits: [
       {
-        find: 'if (this.#isOverdue()) return commitEnd(this.#pass, this.#takeIn(), runTimedOut(run.head.workflow));',
+        find: 'if (this.#isOverdue()) return commitEnd(this.#pass, this.#newEvents(), runTimedOut(run.head.workflow));',
         replace: '',
       },
     ],
@@ -118,7 +118,7 @@ export const requestsMutants: readonly Mutant[] = [
   {
     name: 'taking-unbounded',
     rule: 'one commit takes in what one commit holds (F85)',
-    file: takeIn,
+    file: newEvents,
     edits: [
       {
         find: `if (events.length > 0 && bytes > commitTargetBytes) break; events.push(event);`,

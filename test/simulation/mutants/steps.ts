@@ -146,8 +146,8 @@ export const stepsMutants: readonly Mutant[] = [
     file: recordHandle,
     edits: [
       {
-        find: 'const isLost = !(isFoundAgain && isStoreTrouble(error));',
-        replace: 'const isLost = isStoreTrouble(error);',
+        find: 'const isLost = !(isFoundAgain && isStoreFailure(error));',
+        replace: 'const isLost = isStoreFailure(error);',
       },
     ],
     caughtBy: inHand('F03 for longer than a turn has time, by a server that dedupes'),

@@ -53,7 +53,7 @@ export const tryingMutants: readonly Mutant[] = [
   {
     name: 'history-of-empty-ends-alone',
     rule: 'what an agent said may be in the history, though its task has a status message',
-    file: 'lib/remote/a2a/client.ts',
+    file: 'lib/remote/a2a/a2a-transport.ts',
     edits: [{ find: '!lacksArtifacts(reply.end)', replace: '!isEmptyEnd(reply.end)' }],
     caughtBy: testsIn(
       'test/system/zoo/zoo.test.ts',

@@ -24,7 +24,7 @@ const endRun = 'lib/operations/turn/end-run.ts';
 const fanOutDue = 'lib/operations/sweep/fan-out-due.ts';
 const answerRemote = 'lib/operations/remote-task/answer-remote.ts';
 const questionsFile = 'lib/decide/questions.ts';
-const sighting = 'lib/decide/sighting.ts';
+const sighting = 'lib/decide/bad-read.ts';
 
 export const untestedMutants: readonly Mutant[] = [
   // ----- deadlines and claims -----
@@ -166,7 +166,7 @@ export const untestedMutants: readonly Mutant[] = [
   {
     name: 'a2a-start-on-kept-connection',
     rule: '... and over A2A',
-    file: 'lib/remote/a2a/client.ts',
+    file: 'lib/remote/a2a/a2a-transport.ts',
     edits: [{ find: '{ freshConnection: true, patient: ', replace: '{ patient: ' }],
     caughtBy: rules('fresh-connections', 'fresh connection: each start over A2A'),
   },
@@ -578,7 +578,7 @@ export const untestedMutants: readonly Mutant[] = [
     file: storePart('log'),
     edits: [
       {
-        find: 'remove: troubleAttributes, conditions: [ itemExists, statusIs(seen.status)',
+        find: 'remove: failureAttributes, conditions: [ itemExists, statusIs(seen.status)',
         replace: 'conditions: [itemExists, statusIs(seen.status)',
       },
     ],
@@ -702,7 +702,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'settled-despite-form',
     rule: '... without a form',
     file: storePart('tokens'),
-    edits: [{ find: 'form: [noForm]', replace: 'form: []' }],
+    edits: [{ find: 'form: [noQuestion]', replace: 'form: []' }],
     caughtBy: rules('conditions', 'tokens.settle under a further condition'),
   },
   {
@@ -792,7 +792,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'sightings-outlive-questions',
     rule: 'a read that shows questions ends a row of sightings',
     file: storePart('questions'),
-    edits: [{ find: 'pollErrors: 0 }), }, remove: noSightings,', replace: 'pollErrors: 0 }) },' }],
+    edits: [{ find: 'pollErrors: 0 }), }, remove: noBadReads,', replace: 'pollErrors: 0 }) },' }],
     caughtBy: rules('conditions', 'questions.record only'),
   },
   {
@@ -1108,7 +1108,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'too-large-question',
     rule: 'a question that is too large is not taken in',
     file: questionsFile,
-    edits: [{ find: '<= formMaxBytes', replace: '<= Infinity' }],
+    edits: [{ find: '<= questionMaxBytes', replace: '<= Infinity' }],
     caughtBy: rules('deciding', 'questions that are taken in'),
   },
   {
@@ -1129,7 +1129,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'sightings-without-gap',
     rule: 'two sightings close together are one',
     file: sighting,
-    edits: [{ find: 'nowMs - before.atMs < taskSightingsGapMs ? before :', replace: '' }],
+    edits: [{ find: 'nowMs - before.atMs < badReadsGapMs ? before :', replace: '' }],
     caughtBy: rules('deciding', 'missing task: three sightings'),
   },
   {
@@ -1570,7 +1570,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'hopeless-store-tried-again',
     rule: '... and not when it never will',
     file: 'lib/operations/persist.ts',
-    edits: [{ find: 'if (!isStoreTrouble(error)) throw error; const pauseMs', replace: 'const pauseMs' }],
+    edits: [{ find: 'if (!isStoreFailure(error)) throw error; const pauseMs', replace: 'const pauseMs' }],
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
-import type { InputForm } from '../../../lib/history/input-form.js';
+import type { Question } from '../../../lib/history/question.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
 import { RunStore, type SettleGuard } from '../../../lib/store/run-store.js';
@@ -350,7 +350,7 @@ test('tokens.settle under a further condition: handle, form, deadline, writer, d
   await started.store.starts.storeHandle(runId, '1', { handle, startedAtMs: 1, dueAtMs: 2 });
   const inTime = { kind: 'inTime' } as const;
   expect(await started.refused(settle(started, { ...inTime, unless: 'handle' }))).toMatchObject({ settled: false });
-  const form: InputForm = { prompt: 'Release?' } as never;
+  const form: Question = { prompt: 'Release?' } as never;
   const asked = await withToken({ form });
   expect(await asked.refused(settle(asked, { ...inTime, unless: 'form' }))).toMatchObject({ settled: false });
   expect((await asked.store.lists.inputs(10)).rows).toHaveLength(1);

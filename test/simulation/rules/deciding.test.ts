@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { commitTargetBytes, formMaxBytes, questionsMax } from '../../../lib/base/limits.js';
+import { commitTargetBytes, questionMaxBytes, questionsMax } from '../../../lib/base/limits.js';
 import { nextPollAfterErrorMs } from '../../../lib/decide/poll.js';
 import { blockedRetryAtMs } from '../../../lib/decide/deadline.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../../lib/decide/questions.js';
 import { answerRetryDelayMs, startRetryDelayMs, stepRetryDelayMs } from '../../../lib/decide/retry.js';
-import { isYoung, sightMissing, sightUnfit } from '../../../lib/decide/sighting.js';
+import { isYoung, afterMissing, afterUnfit } from '../../../lib/decide/bad-read.js';
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import { RunState } from '../../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
@@ -18,9 +18,9 @@ const asks = (key: string, message = 'Release?'): RemoteQuestion => ({ key, kind
 
 test('questions that are taken in: 64 at most, and none that is too large', () => {
   const frame = JSON.stringify(asks('k', '')).length;
-  const fits = asks('k', 'x'.repeat(formMaxBytes - frame));
+  const fits = asks('k', 'x'.repeat(questionMaxBytes - frame));
   expect(boundedQuestions([fits])).toEqual([fits]);
-  expect(boundedQuestions([asks('k', 'x'.repeat(formMaxBytes - frame + 1)), asks('l')])).toEqual([asks('l')]);
+  expect(boundedQuestions([asks('k', 'x'.repeat(questionMaxBytes - frame + 1)), asks('l')])).toEqual([asks('l')]);
   const many = Array.from({ length: questionsMax + 1 }, (_, n) => asks(String(n)));
   expect(boundedQuestions(many)).toEqual(many.slice(0, questionsMax));
 });
@@ -43,39 +43,39 @@ const task = { handle: { server: 'reports', protocol: 'mcp', wire: 'x', taskId: 
 const said = { code: 'REMOTE_UNREACHABLE', message: 'Task not found' } as const;
 
 test('missing task: nothing within a minute of its start, by the clock of the reply to it', () => {
-  expect(sightMissing({ ...task, startedAtMs: 5_000 }, said, 64_999)).toEqual({ kind: 'open' });
+  expect(afterMissing({ ...task, startedAtMs: 5_000 }, said, 64_999)).toEqual({ kind: 'open' });
   const first = { of: 'missing', count: 1, atMs: 65_000 } as const;
-  expect(sightMissing({ ...task, startedAtMs: 5_000 }, said, 65_000)).toEqual({ kind: 'open', sightings: first });
-  expect(sightMissing(task, said, 59_999)).toEqual({ kind: 'open' });
-  expect(sightMissing(task, said, 60_000)).toMatchObject({ sightings: { count: 1 } });
+  expect(afterMissing({ ...task, startedAtMs: 5_000 }, said, 65_000)).toEqual({ kind: 'open', sightings: first });
+  expect(afterMissing(task, said, 59_999)).toEqual({ kind: 'open' });
+  expect(afterMissing(task, said, 60_000)).toMatchObject({ sightings: { count: 1 } });
 });
 
 test('missing task: three sightings in a row, ten seconds apart, end the wait', () => {
   const seen = { of: 'missing', count: 2, atMs: 100_000 } as const;
-  expect(sightMissing({ ...task, sightings: seen }, said, 109_999)).toEqual({ kind: 'open', sightings: seen });
-  expect(sightMissing({ ...task, sightings: seen }, said, 110_000)).toMatchObject({
+  expect(afterMissing({ ...task, sightings: seen }, said, 109_999)).toEqual({ kind: 'open', sightings: seen });
+  expect(afterMissing({ ...task, sightings: seen }, said, 110_000)).toMatchObject({
     kind: 'over',
     error: { code: 'REMOTE_TASK_LOST', details: { server: 'reports', taskId: 't', phase: 'run', state: 'missing' } },
   });
   const other = { ...seen, of: 'unfit' } as const;
-  expect(sightMissing({ ...task, sightings: other }, said, 110_000)).toMatchObject({ sightings: { count: 1 } });
+  expect(afterMissing({ ...task, sightings: other }, said, 110_000)).toMatchObject({ sightings: { count: 1 } });
 });
 
 test('missing task: it has expired once its time to live is over, the one that was said last', () => {
   const kept = { ...task, handle: { ...task.handle, ttlMs: 50_000 } };
-  expect(sightMissing(kept, said, 49_999)).toEqual({ kind: 'open' });
-  expect(sightMissing(kept, said, 50_000)).toMatchObject({ kind: 'over', error: { code: 'REMOTE_TASK_EXPIRED' } });
-  expect(sightMissing({ ...kept, ttlMs: 55_000 }, said, 54_999)).toEqual({ kind: 'open' });
-  expect(sightMissing({ ...kept, ttlMs: 55_000 }, said, 55_000)).toMatchObject({
+  expect(afterMissing(kept, said, 49_999)).toEqual({ kind: 'open' });
+  expect(afterMissing(kept, said, 50_000)).toMatchObject({ kind: 'over', error: { code: 'REMOTE_TASK_EXPIRED' } });
+  expect(afterMissing({ ...kept, ttlMs: 55_000 }, said, 54_999)).toEqual({ kind: 'open' });
+  expect(afterMissing({ ...kept, ttlMs: 55_000 }, said, 55_000)).toMatchObject({
     error: { details: { ttlMs: 55_000 } },
   });
 });
 
 test('unfit reply: the third in a row ends the wait with its reason', () => {
   const large = { code: 'PAYLOAD_TOO_LARGE', message: 'too large', details: { bytes: 9 } } as const;
-  expect(sightUnfit(task, large, 1)).toEqual({ kind: 'open', sightings: { of: 'unfit', count: 1, atMs: 1 } });
+  expect(afterUnfit(task, large, 1)).toEqual({ kind: 'open', sightings: { of: 'unfit', count: 1, atMs: 1 } });
   const seen = { of: 'unfit', count: 2, atMs: 1 } as const;
-  expect(sightUnfit({ ...task, sightings: seen }, large, 10_001)).toMatchObject({
+  expect(afterUnfit({ ...task, sightings: seen }, large, 10_001)).toMatchObject({
     kind: 'over',
     error: { code: 'PAYLOAD_TOO_LARGE', details: { bytes: 9, taskId: 't' } },
   });

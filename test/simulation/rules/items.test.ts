@@ -143,7 +143,7 @@ test('F90 former: a payload that an earlier version sealed opens, as it was boun
   expect(await sealed.get({ pk, sk: 'i#signal-2-go-l' }).catch(codeOf)).toBe('PAYLOAD_UNREADABLE');
 });
 
-const refusing = { ...cipher, refusesPlain: true };
+const refusing = { ...cipher, refusesPlaintext: true };
 const at = { pk, sk: 'a' };
 
 test('F90 in the clear: payloads are read beside encrypted ones, unless the deployment refuses them', async () => {

@@ -9,7 +9,7 @@ import { startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundle } from '../../../lib/bundle/bundle.js';
 import { createSqsClient } from '../../../lib/sdk/sqs-client.js';
-import { createDynamoDbClient } from '../../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../../lib/store/dynamodb/create-client.js';
 import { ensureTable } from '../../../lib/store/dynamodb/schema.js';
 import { closeAll, result, serve } from '../../unit/remote/loopback.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';

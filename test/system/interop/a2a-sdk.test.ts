@@ -5,7 +5,7 @@ import { makeRemoteStart } from '../../../lib/operations/remote-task/make-remote
 import { pollTask } from '../../../lib/operations/remote-task/poll-task.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
-import { A2aTransport } from '../../../lib/remote/a2a/client.js';
+import { A2aTransport } from '../../../lib/remote/a2a/a2a-transport.js';
 import type { WatchEvent } from '../../../lib/remote/transport.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { a2aAgent, type A2aAgentConfig, defineApp } from '../../../lib/workflow/app.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDeps } from '../../../lib/aws/deps.js';
+import { createDeps } from '../../../lib/aws/create-deps.js';
 import {
   readEnv,
   readManagementAccess,
@@ -163,8 +163,8 @@ describe('keys of payloads', () => {
 
   it('F90 may be all that is read: what is in the clear is refused by a setting, which needs a key', () => {
     const refuse = readPayloadKeySources({ OUTWAIT_PAYLOAD_KEYS: payloadKeys, OUTWAIT_PLAIN_PAYLOADS: 'refuse' });
-    expect(createPayloadCipher(refuse, clock)?.refusesPlain).toBe(true);
-    expect(createPayloadCipher({ ...refuse, plainPayloads: 'read' }, clock)?.refusesPlain).toBe(false);
+    expect(createPayloadCipher(refuse, clock)?.refusesPlaintext).toBe(true);
+    expect(createPayloadCipher({ ...refuse, plainPayloads: 'read' }, clock)?.refusesPlaintext).toBe(false);
     expect(() => createPayloadCipher({ ...refuse, payloadKeys: undefined }, clock)).toThrow(
       'payloads in the clear are to be refused, and no payload key is configured',
     );

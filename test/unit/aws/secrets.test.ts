@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type GetDeps, withTokens } from '../../../lib/aws/get-deps.js';
 import { managementAccess } from '../../../lib/aws/management-access.js';
 import { apiHandler } from '../../../lib/aws/api-handler.js';
-import { tokenKeyReader } from '../../../lib/aws/token-keys.js';
+import { tokenKeyReader } from '../../../lib/aws/token-key-reader.js';
 import { EngineError } from '../../../lib/base/errors.js';
 import type { AwsSecrets } from '../../../lib/secrets/aws-secrets.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';

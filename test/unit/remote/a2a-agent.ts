@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../../lib/base/json.js';
-import { A2aTransport } from '../../../lib/remote/a2a/client.js';
+import { A2aTransport } from '../../../lib/remote/a2a/a2a-transport.js';
 import type { TransportDeps } from '../../../lib/remote/endpoint/transport-deps.js';
 import type { HttpClientOptions } from '../../../lib/remote/http/http.js';
 import { a2aAgent, type A2aAgentConfig } from '../../../lib/workflow/app.js';

@@ -344,7 +344,7 @@ describe('an agent that speaks another version than before', () => {
 
   it('A2A-C50: an agent without a card is asked under the tenant of the handle too', async () => {
     const supplier = await agent(jsonRpc);
-    const { A2aTransport } = await import('../../../lib/remote/a2a/client.js');
+    const { A2aTransport } = await import('../../../lib/remote/a2a/a2a-transport.js');
     const { transportDeps, httpClient } = await import('./loopback.js');
     const config = { protocol: 'a2a', url: `${supplier.origin}/rpc`, tenant: 'renamed' } as const;
     const transport = new A2aTransport('supplier', config, transportDeps(httpClient()));
@@ -358,7 +358,7 @@ describe('an agent that speaks another version than before', () => {
 
   it('an agent without a card is asked in nothing but what its handle says', async () => {
     const supplier = await agent(jsonRpc);
-    const { A2aTransport } = await import('../../../lib/remote/a2a/client.js');
+    const { A2aTransport } = await import('../../../lib/remote/a2a/a2a-transport.js');
     const { transportDeps, httpClient } = await import('./loopback.js');
     const transport = new A2aTransport(
       'supplier',

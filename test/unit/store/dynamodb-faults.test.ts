@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Random } from '../../../lib/base/ids.js';
-import { createDynamoDbClient } from '../../../lib/store/dynamodb/client.js';
+import { createDynamoDbClient } from '../../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../../lib/store/dynamodb/dynamodb-table.js';
 import { cancelledResult } from '../../../lib/store/dynamodb/failures.js';
 import { ensureTable } from '../../../lib/store/dynamodb/schema.js';

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../lib/base/json.js';
 import {
   chunkBytes,
   dueShardsMax,
-  formMaxBytes,
+  questionMaxBytes,
   itemMaxBytes,
   payloadMaxBytes,
   questionsMax,
@@ -269,9 +269,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.headMarkers.block(runId, blocked)).toBe(true);
 
   // Tokens: all that there is, on one item.
-  const text = filling('questions', questionsMax * formMaxBytes);
-  const asked: readonly RemoteQuestion[] = Array.from({ length: Math.ceil(text.length / formMaxBytes) }, (_, n) => {
-    const title = text.slice(n * formMaxBytes, (n + 1) * formMaxBytes);
+  const text = filling('questions', questionsMax * questionMaxBytes);
+  const asked: readonly RemoteQuestion[] = Array.from({ length: Math.ceil(text.length / questionMaxBytes) }, (_, n) => {
+    const title = text.slice(n * questionMaxBytes, (n + 1) * questionMaxBytes);
     return { key: String(n), kind: 'form', message: 'x', schema: { title } };
   });
   const token: TokenRecord = {
@@ -287,7 +287,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     onCancel: 'cancel',
     onTimeout: 'cancel',
     answersQuestions: true,
-    form: { message: 'x', schema: { title: filling('form', formMaxBytes) } },
+    form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     step: {
       failedAttempts: 1,
       strikes: 1,
@@ -370,7 +370,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.tokens.close(runId, '2', { writerId, atMs, outcome: 'run_ended' })).toBeDefined();
   expect(await store.unwantedTasks.claimLook(runId, '2', { seenDueAtMs: atMs, untilMs: atMs })).toBe(true);
 
-  await store.heads.noteLaterRun(runId, 'a'.repeat(32));
+  await store.heads.setLaterRun(runId, 'a'.repeat(32));
   await store.headMarkers.noteFailedTurn(runId, { cause: 'c'.repeat(16), count: 3, atMs });
 
   // The log.

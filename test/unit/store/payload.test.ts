@@ -44,11 +44,11 @@ it.each([
   ['2j:{}', '2j:'],
   ['{"a":1}', '{"a'],
   ['', ''],
-])('refuses the unknown form of %j and names it', (text, form) => {
+])('refuses the unknown format of %j and names it', (text, format) => {
   expect(() => decodePayload(text)).toThrow(
     expect.objectContaining({
       code: 'HISTORY_FORMAT_UNKNOWN',
-      message: `a stored payload has the form "${form}", known are 1j: and 1z:`,
+      message: `a stored payload has the format "${format}", known are 1j: and 1z:`,
     }),
   );
 });

@@ -4,7 +4,7 @@ import type { TokenRecord } from '../history/records.js';
 import type { Deps } from './deps.js';
 
 /** The token of a question for a person, by the id of the question. @throws EngineError `INPUT_NOT_FOUND` */
-export async function readInput(deps: Deps, inputId: string): Promise<TokenRecord> {
+export async function readQuestion(deps: Deps, inputId: string): Promise<TokenRecord> {
   const [runId = '', waitId = '', ...rest] = inputId.split('.');
   const isId = rest.length === 0 && isRunId(runId) && isWaitId(waitId);
   const token = isId ? await deps.store.tokens.read(runId, waitId) : undefined;

@@ -1,10 +1,10 @@
-import { late } from '../base/late.js';
+import { lazy } from '../base/lazy.js';
 import type { Queues } from './queue.js';
 import type { SqsQueueUrls } from './sqs-queues.js';
 
 /** Sends to SQS. The client is loaded at the first message: many invocations send none. Throws what `SqsQueues` throws. */
-export function lateSqsQueues(urls: SqsQueueUrls): Queues {
-  const queues = late(() => openQueues(urls));
+export function lazySqsQueues(urls: SqsQueueUrls): Queues {
+  const queues = lazy(() => openQueues(urls));
   return {
     sendTurn: async (...given) => (await queues()).sendTurn(...given),
     sendWork: async (...given) => (await queues()).sendWork(...given),

@@ -1,20 +1,20 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import { taskMissingGraceMs, taskSightingsMax, taskSightingsGapMs } from '../base/limits.js';
+import { taskMissingGraceMs, badReadsMax, badReadsGapMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, StartedToken, TokenRecord } from '../history/records.js';
-import type { Sightings } from '../history/remote-end.js';
+import type { BadReads } from '../history/remote-end.js';
 
-type SightedTask = Pick<StartedToken, 'handle' | 'createdAtMs' | 'startedAtMs' | 'ttlMs' | 'sightings'>;
+type PolledTask = Pick<StartedToken, 'handle' | 'createdAtMs' | 'startedAtMs' | 'ttlMs' | 'sightings'>;
 
-export type Sighted =
+export type AfterBadRead =
   /** The wait goes on; `sightings` are to be kept. */
-  | { readonly kind: 'open'; readonly sightings?: Sightings }
+  | { readonly kind: 'open'; readonly sightings?: BadReads }
   /** The task will never end for us. */
   | { readonly kind: 'over'; readonly error: StoredError };
 
 /** The server says that it knows no such task: not yet (its replicas may lag), no longer, or never for us. */
-export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
+export function afterMissing(task: PolledTask, said: StoredError, nowMs: EpochMs): AfterBadRead {
   const ageMs = nowMs - (task.startedAtMs ?? task.createdAtMs);
   const ttlMs = task.ttlMs ?? task.handle.ttlMs;
   // Our own clock, from when we were told: that is later than the server's count began, so never too early.
@@ -24,7 +24,7 @@ export function sightMissing(task: SightedTask, said: StoredError, nowMs: EpochM
   }
   if (ageMs < taskMissingGraceMs) return { kind: 'open' };
   const sightings = oneMore(task.sightings, 'missing', nowMs);
-  if (sightings.count < taskSightingsMax) return { kind: 'open', sightings };
+  if (sightings.count < badReadsMax) return { kind: 'open', sightings };
   const message = `"${task.handle.server}" knows the remote task no longer: ${said.message}`;
   return { kind: 'over', error: storedError('REMOTE_TASK_LOST', message, detailsOf(task, { state: 'missing' })) };
 }
@@ -41,18 +41,18 @@ export function isYoung({ startedAtMs, settlement, createdAtMs }: TaskAge, nowMs
 }
 
 /** The reply is larger than anything that can be read or stored; it will not shrink. */
-export function sightUnfit(task: SightedTask, said: StoredError, nowMs: EpochMs): Sighted {
+export function afterUnfit(task: PolledTask, said: StoredError, nowMs: EpochMs): AfterBadRead {
   const sightings = oneMore(task.sightings, 'unfit', nowMs);
-  if (sightings.count < taskSightingsMax) return { kind: 'open', sightings };
+  if (sightings.count < badReadsMax) return { kind: 'open', sightings };
   const message = `the reply of "${task.handle.server}" about the remote task cannot be read: ${said.message}`;
   return { kind: 'over', error: storedError('PAYLOAD_TOO_LARGE', message, detailsOf(task, said.details ?? {})) };
 }
 
-function oneMore(before: Sightings | undefined, of: Sightings['of'], nowMs: EpochMs): Sightings {
+function oneMore(before: BadReads | undefined, of: BadReads['of'], nowMs: EpochMs): BadReads {
   if (before?.of !== of) return { of, count: 1, atMs: nowMs };
-  return nowMs - before.atMs < taskSightingsGapMs ? before : { of, count: before.count + 1, atMs: nowMs };
+  return nowMs - before.atMs < badReadsGapMs ? before : { of, count: before.count + 1, atMs: nowMs };
 }
 
-function detailsOf({ handle }: SightedTask, details: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {
+function detailsOf({ handle }: PolledTask, details: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {
   return { server: handle.server, taskId: handle.taskId, phase: 'run', ...details };
 }

@@ -4,17 +4,17 @@ import { jsonBytes } from '../../base/json-limit.js';
 import { historyPageBytes, inputsReadInParallel } from '../../base/limits.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
-import { toInputViews, type InputView } from './input-view.js';
+import { toInputViews, type QuestionView } from './question-view.js';
 
 /**
  * Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100; a
  * page of large ones ends sooner and has a next one. A question that cannot be read is left out, with a warning.
  */
-export async function listInputs(
+export async function listQuestions(
   deps: Deps,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
-): Promise<{ readonly inputs: readonly InputView[]; readonly cursor?: string }> {
-  const inputs: InputView[] = [];
+): Promise<{ readonly inputs: readonly QuestionView[]; readonly cursor?: string }> {
+  const inputs: QuestionView[] = [];
   let bytes = 0;
   let next = cursor;
   for (let left = limit; left > 0 && bytes < historyPageBytes; left -= inputsReadInParallel) {

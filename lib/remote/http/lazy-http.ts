@@ -1,9 +1,9 @@
-import { late } from '../../base/late.js';
+import { lazy } from '../../base/lazy.js';
 import type { HttpClient, HttpClientOptions } from './http.js';
 
 /** The guarded client for requests to servers, loaded at the first of them. */
-export function lateHttpClient(options: HttpClientOptions = {}): HttpClient {
-  const load = late(async () => {
+export function lazyHttpClient(options: HttpClientOptions = {}): HttpClient {
+  const load = lazy(async () => {
     const { GuardedHttpClient } = await import('./http.js');
     return new GuardedHttpClient(options);
   });

@@ -1,13 +1,13 @@
 import type { ServerConfig } from '../../workflow/app.js';
-import type { A2aTransport } from '../a2a/client.js';
-import type { McpTransport } from '../mcp/client.js';
+import type { A2aTransport } from '../a2a/a2a-transport.js';
+import type { McpTransport } from '../mcp/mcp-transport.js';
 import type { RemoteTaskTransport } from '../transport.js';
 
 /**
  * The transport of a server whose code is loaded at the first call, since most invocations call no server. It has the
  * methods of the one that `load` gives: an optional one of them is there if the protocol has it.
  */
-export function lateTransport(config: ServerConfig, load: () => Promise<RemoteTaskTransport>): RemoteTaskTransport {
+export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTaskTransport>): RemoteTaskTransport {
   let loading: Promise<RemoteTaskTransport> | undefined;
   // Each method is called only where there is one.
   const inner = async () => (await (loading ??= load())) as Required<RemoteTaskTransport>;

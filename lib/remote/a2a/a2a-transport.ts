@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type PlainCall, type Send, type WireCall } from '../endpoint/endpoint.js';
+import { RemoteEndpoint, type HttpCall, type Send, type WireCall } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { rpcRequest } from '../rpc/json-rpc.js';
@@ -22,7 +22,7 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import { answerTrouble, pollTrouble } from '../rpc/failed-exchange.js';
+import { answerReplyOf, pollReplyOf } from '../rpc/failed-exchange.js';
 import { readAgentCard, type AgentCard } from './agent-card.js';
 import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor, canBeNamed } from './call.js';
@@ -188,10 +188,10 @@ export class A2aTransport implements RemoteTaskTransport {
       const found = await this.#interfaces.forTask(handle, send);
       const { exchange } = await this.#perform(send, found, { kind: 'send', message, idempotencyKey });
       if (exchange.kind === 'result') return readAnswerResult(exchange.result, handle);
-      const trouble = answerTrouble(exchange);
-      if (trouble.kind !== 'refused') return trouble;
+      const failure = answerReplyOf(exchange);
+      if (failure.kind !== 'refused') return failure;
       const after = await this.#notOpen(send, handle, question);
-      return after?.kind === 'done' ? after : trouble;
+      return after?.kind === 'done' ? after : failure;
     });
   }
 
@@ -201,7 +201,7 @@ export class A2aTransport implements RemoteTaskTransport {
     const untilMs = clock.nowMs() + taskListMs;
     return this.#endpoint.converse('ListTasks', async (send) => {
       const found = await this.#interfaces.forStart(send);
-      if (found.kind === 'none') return { kind: 'unknown', error: pollTrouble(found.trouble).error };
+      if (found.kind === 'none') return { kind: 'unknown', error: pollReplyOf(found.failure).error };
       const { to } = found;
       if (to.wire === '0.3') return hasNoLists;
       const origin = originOf(this.#endpoint.server, to);
@@ -237,7 +237,7 @@ export class A2aTransport implements RemoteTaskTransport {
       const { push } = new TaskStream(handle, rpcId, (event) => {
         onEvent('note' in event ? { ...event, note: redact(event.note) } : event);
       });
-      const plain = 'url' in call ? call : asPlain(call, to.url, rpcId ?? '');
+      const plain = 'url' in call ? call : asHttpCall(call, to.url, rpcId ?? '');
       return { ...plain, enough: push, signal, limits };
     }, watchMaxMs);
   }
@@ -294,7 +294,7 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async #call(send: Send, found: FoundInterface, operation: A2aOperation, options: object) {
-    if (found.kind === 'none') return { exchange: found.trouble, origin: originOf(this.#endpoint.server, nowhere) };
+    if (found.kind === 'none') return { exchange: found.failure, origin: originOf(this.#endpoint.server, nowhere) };
     const { to, card } = found;
     if (operation.kind !== 'send' && !canBeNamed(operation, to))
       return { exchange: unnameable, origin: originOf(this.#endpoint.server, to) };
@@ -333,7 +333,7 @@ function homeOf({ url, card }: A2aAgentConfig): string {
   return readAgentCard(card, { hosts: 'any', httpsOnly: false })?.interfaces[0]?.url ?? 'https://agent.invalid/';
 }
 
-function asPlain({ method, params, headers }: WireCall, url: string, id: string): PlainCall {
+function asHttpCall({ method, params, headers }: WireCall, url: string, id: string): HttpCall {
   return { httpMethod: 'POST', url, headers, body: rpcRequest(id, method, params), toExchange: ignored };
 }
 

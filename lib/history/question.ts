@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.js';
 
 /** What a person is asked. */
-export interface InputForm {
+export interface Question {
   readonly message: string;
   /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
   readonly schema?: JsonObject;

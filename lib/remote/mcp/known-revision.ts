@@ -8,7 +8,7 @@ import type { EpochMs } from '../../base/time.js';
 import { mcpRevisions, type McpRevision } from '../../workflow/app.js';
 
 /** What a server speaks, and what it says of itself. */
-export interface Spoken {
+export interface KnownRevision {
   readonly revision: McpRevision;
   readonly dedupes: boolean;
   /** The server runs tools as tasks; undefined when it does not say. */
@@ -18,7 +18,7 @@ export interface Spoken {
   readonly freshForMs: number | undefined;
 }
 
-export function spokenText({ tasks, freshForMs, ...spoken }: Spoken, url: string): string {
+export function revisionText({ tasks, freshForMs, ...spoken }: KnownRevision, url: string): string {
   return JSON.stringify({
     url: digestOf(url),
     ...spoken,
@@ -27,7 +27,7 @@ export function spokenText({ tasks, freshForMs, ...spoken }: Spoken, url: string
 }
 
 /** Returns undefined for what is about another URL, too old, of the future, or not understood. */
-export function readSpoken(text: unknown, url: string, nowMs: EpochMs): Spoken | undefined {
+export function readRevisionText(text: unknown, url: string, nowMs: EpochMs): KnownRevision | undefined {
   const { url: digest, revision, dedupes, tasks, askedAtMs, freshForMs } = objectIn(text);
   const known = mcpRevisions.find((one) => one === revision);
   if (digest !== digestOf(url) || known === undefined || typeof askedAtMs !== 'number') return undefined;

@@ -1,12 +1,12 @@
 import { defined } from '../base/defined.js';
-import { lateEventBridge } from '../bus/late-eventbridge.js';
+import { lazyEventBridge } from '../bus/lazy-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
-import { lateSqsQueues } from '../queue/late-queues.js';
-import { lateHttpClient } from '../remote/http/late-http.js';
+import { lazySqsQueues } from '../queue/lazy-queues.js';
+import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
-import { createDynamoDbClient } from '../store/dynamodb/client.js';
+import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
@@ -26,7 +26,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
   const transports = createTransports(app.servers, {
     ...system,
-    http: lateHttpClient(),
+    http: lazyHttpClient(),
     readSecret,
     serverWords: store.servers,
     log,
@@ -36,7 +36,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
     app,
     log,
     store,
-    queues: lateSqsQueues({
+    queues: lazySqsQueues({
       turn: env.turnQueueUrl,
       work: env.workQueueUrl,
       step: env.stepQueueUrl,
@@ -47,7 +47,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       states: store.servers,
       log,
     }),
-    ...defined({ bus: env.eventBus === undefined ? undefined : lateEventBridge({ ...system, bus: env.eventBus }) }),
+    ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
     metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };

@@ -1,16 +1,16 @@
-import { late } from '../../base/late.js';
+import { lazy } from '../../base/lazy.js';
 import type { JsonValue } from '../../base/json.js';
 import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
 import type { Deps } from '../deps.js';
-import { readInput } from '../read-input.js';
+import { readQuestion } from '../read-question.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 
 export type AnswerResult = { readonly answered: true } | { readonly answered: false; readonly reason: Refusal };
 
 /** Needed for answers with content: with it comes the check of schemas. */
-export const loadAnswerContent = late(() => import('./answer-content.js'));
+export const loadAnswerContent = lazy(() => import('./answer-content.js'));
 
 /**
  * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
@@ -18,8 +18,8 @@ export const loadAnswerContent = late(() => import('./answer-content.js'));
  * checked in reasonable time.
  * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`: the question stays open
  */
-export async function answerInput(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
-  const token = await readInput(deps, inputId);
+export async function answerQuestion(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
+  const token = await readQuestion(deps, inputId);
   if (token.settlement !== undefined) return { answered: false, reason: refusalOf(token) };
   if (answer.action === 'accept') {
     const { checkContent } = await loadAnswerContent();

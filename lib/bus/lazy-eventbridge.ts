@@ -1,10 +1,10 @@
-import { late } from '../base/late.js';
+import { lazy } from '../base/lazy.js';
 import type { EventBus } from './event-bus.js';
 import type { EventBridgeBusOptions } from './eventbridge-bus.js';
 
 /** A bus of EventBridge, whose client is loaded at the first event. Throws what `EventBridgeBus` throws. */
-export function lateEventBridge(options: Omit<EventBridgeBusOptions, 'client'>): EventBus {
-  const load = late(() => openBus(options));
+export function lazyEventBridge(options: Omit<EventBridgeBusOptions, 'client'>): EventBus {
+  const load = lazy(() => openBus(options));
   return { publish: async (events, hasTime) => (await load()).publish(events, hasTime) };
 }
 
