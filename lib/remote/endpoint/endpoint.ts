@@ -103,7 +103,7 @@ export class RemoteEndpoint {
     const clean = redacted(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
-      this.#deps.log.warn('remote_call_failed', {
+      this.#deps.log.warn('remote call failed', {
         server: this.server,
         method,
         reply: clean.kind,

@@ -179,7 +179,7 @@ export class ModernDialect implements McpDialect {
     if (exchange.kind !== 'result' || !isJsonObject(exchange.result)) return;
     const { unanswerable } = readInputRequests(exchange.result['inputRequests']);
     if (unanswerable.length > 0)
-      this.#deps.log.warn('remote_question_left', {
+      this.#deps.log.warn('remote question left unanswered', {
         server: this.#endpoint.server,
         asked: cutUtf8(unanswerable.join(', '), 256),
       });

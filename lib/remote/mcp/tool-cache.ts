@@ -111,7 +111,7 @@ export class ToolCache {
   #warnOfExcluded(tools: ReadonlyMap<string, ListedTool>): void {
     for (const { name, headers } of tools.values()) {
       if (headers.kind === 'excluded')
-        this.#deps.log.warn('remote_tool_excluded', {
+        this.#deps.log.warn('remote tool excluded', {
           server: this.#endpoint.server,
           tool: cutUtf8(name, 128),
           problem: cutUtf8(headers.problem, 256),

@@ -204,7 +204,7 @@ describe('arguments that are headers', () => {
     expect((await transport.start(startOf('export', { region: 'eu' }))).kind).toBe('started');
     expect(warnings()).toEqual([
       {
-        event: 'remote_tool_excluded',
+        event: 'remote tool excluded',
         server: 'reports',
         tool: 'bad',
         problem: 'two properties with the x-mcp-header "REGION"',
@@ -354,7 +354,7 @@ describe('questions', () => {
     });
     expect(warnings()).toEqual([
       {
-        event: 'remote_question_left',
+        event: 'remote question left unanswered',
         server: 'reports',
         asked: 'a page without a web address, sampling/createMessage, roots/list',
       },

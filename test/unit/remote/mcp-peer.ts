@@ -67,7 +67,7 @@ export async function aPeer(
     transport: another(),
     another,
     methods: () => server.received.map(({ body }) => body.method),
-    warnings: () => logged.filter(({ event }) => event !== 'remote_call_failed'),
+    warnings: () => logged.filter(({ event }) => event !== 'remote call failed'),
     advance: (ms) => {
       atMs += ms;
     },
