@@ -1,11 +1,13 @@
 import type { SQSRecord } from 'aws-lambda';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { pollReserveMs, pollsPerServer } from '../base/limits.js';
+import { pollReserveMs } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { handleWork } from '../operations/sweep/handle-work.js';
 import type { GetDeps } from './get-deps.js';
 import { parseWorkMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
+
+const pollsPerServer = 8;
 
 /**
  * Does a batch of the work queue: reads remote tasks, at most 8 at a time of each server, and passes wakes on. A server

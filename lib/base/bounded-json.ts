@@ -1,6 +1,11 @@
 import { EngineError } from './errors.js';
 import { cutUtf8, type JsonValue } from './json.js';
-import { jsonMaxDepth, jsonMaxKeys, jsonMaxParts } from './limits.js';
+
+/** Bounds of JSON that came from outside, counted before it is parsed. */
+const jsonMaxDepth = 64;
+const jsonMaxKeys = 10_000;
+/** Keys, objects and arrays together, which is what parsing costs; numbers and texts are free. Of replies the only such bound. */
+const jsonMaxParts = 200_000;
 
 export interface JsonLimits {
   /** Nesting of arrays and objects; `[]` has depth 1. */

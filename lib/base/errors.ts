@@ -1,7 +1,10 @@
 import { defined } from './defined.js';
 import type { JsonObject } from './json.js';
 import { cutUtf8, toJsonAsFarAsItGoes, utf8Bytes } from './json.js';
-import { errorDetailsMaxBytes, failureTextBytes } from './limits.js';
+import { failureTextBytes } from './limits.js';
+
+/** Details of an error of a run; of larger ones only the size is kept, since a commit also holds what led to it. */
+export const errorDetailsMaxBytes = 3 * 1024 * 1024;
 
 /**
  * Every code an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is

@@ -1,9 +1,12 @@
 import { storedError, type StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
-import { taskMissingGraceMs, badReadsMax, badReadsGapMs } from '../base/limits.js';
+import { taskMissingGraceMs, badReadsMax } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, StartedToken, TokenRecord } from '../history/records.js';
 import type { BadReads } from '../history/remote-end.js';
+
+/** Two of them that are closer together count as one: a read that somebody asked for out of turn proves nothing new. */
+export const badReadsGapMs = 10_000;
 
 type PolledTask = Pick<StartedToken, 'handle' | 'createdAtMs' | 'startedAtMs' | 'ttlMs' | 'sightings'>;
 

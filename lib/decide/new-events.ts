@@ -1,6 +1,6 @@
 import { defined } from '../base/defined.js';
 import type { WaitId } from '../base/ids.js';
-import { commitHandlesMaxBytes, commitTargetBytes, pauseMaxMs, questionsMax } from '../base/limits.js';
+import { pauseMaxMs, questionsMax } from '../base/limits.js';
 import { jsonBytes } from '../base/json-limit.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
@@ -9,6 +9,11 @@ import { questionIdOf } from '../history/remote-question.js';
 import type { OpenWait, RunState } from '../history/run-state.js';
 import type { InboxRecord, TokenRecord } from '../history/records.js';
 import { isNextWithWorker } from './worker-start.js';
+
+/** Events taken into one commit stop here; what does not fit goes into the next commit. */
+export const commitTargetBytes = 300 * 1024;
+/** Handles in one commit: their ids are the servers', and thousands of them can come at once. */
+export const commitHandlesMaxBytes = 1024 * 1024;
 
 /** What a turn knows of its run. */
 export interface RunSnapshot {

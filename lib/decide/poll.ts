@@ -1,13 +1,11 @@
-import {
-  pollClaimMs,
-  pollHintMaxMs,
-  pollIntervalMaxMs,
-  pollIntervalMinMs,
-  pollTickMs,
-  taskMissingGraceMs,
-} from '../base/limits.js';
+import { pollHintMaxMs, pollIntervalMaxMs, pollIntervalMinMs, taskMissingGraceMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { StartedToken } from '../history/records.js';
+
+/** One claim, which is one write, lasts at least this long. */
+const pollClaimMs = 60_000;
+/** Due instants are rounded up to this, so that one invocation carries many tasks. */
+const pollTickMs = 1_000;
 
 /** What is looked at of a token to say when to read its task. */
 export type PolledToken = Pick<StartedToken, 'createdAtMs' | 'deadlineAtMs' | 'pollHintMs'>;

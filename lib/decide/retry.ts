@@ -1,10 +1,10 @@
-import {
-  pollIntervalMaxMs,
-  startAttempts,
-  startBackoffBaseMs,
-  storeRetryBackoffBaseMs,
-  storeRetryBackoffMaxMs,
-} from '../base/limits.js';
+import { pollIntervalMaxMs } from '../base/limits.js';
+
+const startAttempts = 5;
+const startBackoffBaseMs = 1_000;
+/** Pauses between the tries of a write that holds what no item has yet, as long as there is time. */
+const storeRetryBackoffBaseMs = 200;
+const storeRetryBackoffMaxMs = 5_000;
 
 /** How long to wait after failed attempt `attempt`; undefined when it was the last. Exponential, never sooner than the server asks. */
 export function startRetryDelayMs(attempt: number, retryAfterMs = 0): number | undefined {

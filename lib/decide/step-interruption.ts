@@ -1,5 +1,7 @@
 import { storedError, type StoredError } from '../base/errors.js';
-import { poisonStrikes } from '../base/limits.js';
+
+/** Times a step may take its process with it before it is failed. */
+const poisonStrikes = 3;
 
 interface BegunStep {
   readonly name: string;

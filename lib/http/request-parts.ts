@@ -1,10 +1,12 @@
 import type { Context } from 'hono';
 import type * as z from 'zod/mini';
-import { inboundMaxBytes } from '../base/limits.js';
 import type { RunId } from '../base/ids.js';
 import { parseAs, parseQuery } from './parse.js';
 import { type BodyRule, readJsonBody } from './read-body.js';
 import { noQuery, runIdFrom } from './requests.js';
+
+/** Request body of every other management route. */
+const inboundMaxBytes = 1 * 1024 * 1024;
 
 // What handlers take from a request, each checked.
 

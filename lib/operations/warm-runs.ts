@@ -1,10 +1,15 @@
 import type { RunId, WaitId } from '../base/ids.js';
-import { endedRunsMax, warmEventsMax, warmRunsMax } from '../base/limits.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RunState } from '../history/run-state.js';
 import type { Execution } from '../replay/execution.js';
 import type { InboxRecord, TokenRecord } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
+
+/** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
+const warmRunsMax = 50;
+const warmEventsMax = 50_000;
+/** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
+const endedRunsMax = 1_000;
 
 /** A run as its last turn in this process left it: nothing under way, and all that the workflow asked for in the log. */
 export interface WarmRun {

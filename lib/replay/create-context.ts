@@ -1,4 +1,3 @@
-import { continueAsNewEvents } from '../base/limits.js';
 import type { WorkflowContext } from '../workflow/context.js';
 import { branches } from './context/branches.js';
 import { children } from './context/children.js';
@@ -13,6 +12,9 @@ import { timers } from './context/timers.js';
 import { tokens } from './context/tokens.js';
 import { versions } from './context/versions.js';
 import type { Scope } from './waits/scope.js';
+
+/** Events after which a run should go on as a new one: the cost of a cold turn grows with its history. */
+const continueAsNewEvents = 10_000;
 
 /**
  * The context of one execution, or of a scope of it. Bad arguments reject the promise of the call before a command

@@ -1,9 +1,13 @@
 import { isJsonObject, type JsonValue } from '../base/json.js';
-import { secretCacheMs, secretStaleMaxMs } from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import type { SecretReference, SecretSource } from '../workflow/server-auth.js';
 import type { AwsSecrets } from './aws-secrets.js';
 import { Secret } from './secret.js';
+
+/** A secret of AWS is read again after this. */
+const secretCacheMs = 60_000;
+/** While AWS cannot be asked, a value goes on being used up to this age. */
+const secretStaleMaxMs = 3_600_000;
 
 export interface SecretReaderDeps {
   readonly clock: Clock;

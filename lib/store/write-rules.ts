@@ -2,15 +2,15 @@
 
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
-import {
-  itemMaxBytes,
-  partitionKeyMaxBytes,
-  sortKeyMaxBytes,
-  transactionMaxBytes,
-  transactionMaxWrites,
-} from '../base/limits.js';
 import { tableIndexes } from './table.js';
 import type { Condition, Item, Key, Scalar, Update, Write, WriteResult } from './table.js';
+
+/** What DynamoDB takes: one item, the parts of its key and of an index's, one transaction. */
+export const itemMaxBytes = 400 * 1024;
+const partitionKeyMaxBytes = 2 * 1024;
+const sortKeyMaxBytes = 1024;
+const transactionMaxWrites = 100;
+const transactionMaxBytes = 4 * 1024 * 1024;
 
 /**
  * The answer to `write` when `old` is the stored item; on success `item` is frozen and shares nothing with the caller.

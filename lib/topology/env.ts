@@ -1,5 +1,8 @@
 import { EngineError } from '../base/errors.js';
-import { dueShardsMax, dueShardsMin, managementTokenMinChars } from '../base/limits.js';
+import { dueShardsMax, dueShardsMin } from '../base/limits.js';
+
+/** Shortest management token: its holder may do everything, and only its length keeps it from being guessed. */
+export const managementTokenMinChars = 24;
 
 /** Environment variables of the functions. */
 export const envNames = {

@@ -1,10 +1,9 @@
-import {
-  breakerFailuresDefault,
-  breakerOpenDefaultMs,
-  breakerOpenMaxMs,
-  serverConcurrencyMax,
-} from '../base/limits.js';
+import { breakerOpenMaxMs } from '../base/limits.js';
 import { durationToMs, type Duration } from '../base/time.js';
+
+const breakerFailuresDefault = 10;
+const breakerOpenDefaultMs = 30_000;
+const serverConcurrencyMax = 256;
 
 /** How much is asked of a remote server, by all workers and runs together. */
 export interface ServerLimits {

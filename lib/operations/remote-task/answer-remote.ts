@@ -1,6 +1,5 @@
 import { storedError } from '../../base/errors.js';
 import { remoteKeyOf, type RunId } from '../../base/ids.js';
-import { pollAfterAnswerMs } from '../../base/limits.js';
 import { answerRetryDelayMs } from '../../decide/retry.js';
 import type { RemoteAnswerDelivered, RemoteAnswerFailed, RemoteAnswerRefused } from '../../history/event.js';
 import type { OpenRemoteAnswer, OpenRemoteTask } from '../../history/run-state.js';
@@ -8,6 +7,9 @@ import type { RemoteTaskTransport } from '../../remote/transport.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { pollAt } from '../wake.js';
+
+/** After an answer the task is looked at again this soon. */
+export const pollAfterAnswerMs = 5_000;
 
 /** The call whose server has asked, and its token. */
 interface AnsweredCall {

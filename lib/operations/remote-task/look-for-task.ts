@@ -1,9 +1,11 @@
 import { storedError, type StoredError } from '../../base/errors.js';
-import { startProbeDelaysMs } from '../../base/limits.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { recordHandle } from './record-handle.js';
 import { callKeyOf } from './remote-target.js';
 import { failAsAmbiguous, type StartAttempt, type StartResult } from './start-attempt.js';
+
+/** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
+const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
 
 /** The fate of a start is unknown, and it must not be repeated: its task is looked for where the server can be asked. */
 export async function lostStart(attempt: StartAttempt, why: StoredError): Promise<StartResult> {

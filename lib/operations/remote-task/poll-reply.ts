@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { pollHopsMax, questionsMax } from '../../base/limits.js';
+import { questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
 import { changedTtlMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../../decide/poll.js';
@@ -11,6 +11,9 @@ import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
 import { pollAt, wakeRunFor } from '../wake.js';
+
+/** Lambda cuts a loop through SQS near 16 invocations. */
+export const pollHopsMax = 10;
 
 /** A read of a remote task that is made under a claim. */
 export interface ClaimedRead {

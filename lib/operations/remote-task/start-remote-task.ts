@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { startCallMs, startResendMs } from '../../base/limits.js';
+import { startCallMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { isWithWorker, startTimedOut } from '../../decide/worker-start.js';
 import type { TokenRecord } from '../../history/records.js';
@@ -18,6 +18,9 @@ import {
   type StartAttempt,
   type StartResult,
 } from './start-attempt.js';
+
+/** A message to the queue of starts that nobody has acted upon for this long is sent again. */
+const startResendMs = 60_000;
 
 /**
  * Makes one attempt to start the remote task of a wait that is in the log.

@@ -1,5 +1,5 @@
 import { lazy } from '../../base/lazy.js';
-import { cancelGiveUpMs, cancelReserveMs, taskMissingGraceMs } from '../../base/limits.js';
+import { cancelReserveMs, taskMissingGraceMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { isYoung } from '../../decide/bad-read.js';
 import type { RemoteCancel, TokenRecord } from '../../history/records.js';
@@ -9,6 +9,9 @@ import { persistWithin, type Persist } from '../persist.js';
 import { mayTakeMinutes } from './remote-target.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { startNow } from '../wake.js';
+
+/** A remote task whose server does not answer a cancel is left alone after this long. */
+const cancelGiveUpMs = 24 * 3_600_000;
 
 /** Needed for starts of unknown fate: few waits end so. */
 export const loadLostStart = lazy(() => import('./find-lost-start.js'));

@@ -2,7 +2,10 @@ import { Validator, type Schema, type ValidationResult } from '@cfworker/json-sc
 import { EngineError } from '../../base/errors.js';
 import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
-import { answerCheckPairsMax, answerMaxBytes, failureTextBytes } from '../../base/limits.js';
+import { answerMaxBytes, failureTextBytes } from '../../base/limits.js';
+
+/** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
+const answerCheckPairsMax = 200_000;
 
 // Loaded late, by inputs.ts: the validator is large, and few invocations take an answer.
 

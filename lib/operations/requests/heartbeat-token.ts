@@ -1,10 +1,12 @@
 import { EngineError } from '../../base/errors.js';
-import { heartbeatMaxMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Deps } from '../deps.js';
 import { isOverdue, timeOut } from '../settle-in-time.js';
 import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import { wakeRunFor } from '../wake.js';
+
+/** Longest extension of one heartbeat. */
+export const heartbeatMaxMs = 7 * 24 * 3_600_000;
 
 export type HeartbeatResult =
   { readonly settled: false; readonly deadlineAtMs: EpochMs } | { readonly settled: true; readonly reason: Refusal };

@@ -1,12 +1,16 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isRunId, type RunId } from '../../base/ids.js';
-import { nextRunLookMs, nextRunPatienceMs, requestIdMaxChars } from '../../base/limits.js';
+import { requestIdMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord, InboxRequest } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
+
+/** How long a request waits for the run that its own goes on as, and between two looks. */
+const nextRunPatienceMs = 8_000;
+const nextRunLookMs = 250;
 
 /** `accepted: false`: the run has ended, or its outcome is fixed. */
 export interface Accepted {

@@ -1,10 +1,13 @@
-import { replacedLookMaxMs, replacedLookMinMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RunHead } from '../../history/records.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { askToStop } from './stop-run.js';
+
+/** A run that replaces another looks whether that has ended after as long as it has waited so far, within these. */
+const replacedLookMinMs = 1_000;
+const replacedLookMaxMs = 60_000;
 
 /**
  * When a run that replaces another one looks again, because that, or what it goes on as, has not ended yet; undefined

@@ -2,11 +2,14 @@ import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import { canonicalJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
-import { signalMaxBytes, signalNameMaxChars } from '../../base/limits.js';
+import { signalNameMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { checkRunId, deliver, requestIdOf, type Accepted } from './inbox.js';
+
+/** Payload of a signal. */
+export const signalMaxBytes = 256 * 1024;
 
 export interface SignalRequest {
   /** 1 to 128 characters. */

@@ -7,8 +7,6 @@ import {
   idempotencyKeyMaxBytes,
   issuesMax,
   issueTextBytes,
-  schemaTimeoutMs,
-  startDelayMaxMs,
   tagNameMaxChars,
   tagsMax,
   tagValueMaxChars,
@@ -22,6 +20,11 @@ import type { Deps } from '../deps.js';
 import { deliver } from './inbox.js';
 import { signalRecord, type SignalRequest } from './signal-run.js';
 import { wakeRun } from '../wake.js';
+
+/** Longest delay of a start. */
+const startDelayMaxMs = 365 * 24 * 3_600_000;
+/** A schema that has said nothing by then refuses its input. */
+const schemaTimeoutMs = 10_000;
 
 export interface StartRequest {
   readonly workflow: string;

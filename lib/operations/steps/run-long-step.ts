@@ -1,13 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import {
-  longStepBeatMs,
-  longStepLeaseMs,
-  longStepResendMs,
-  longStepReserveMs,
-  sweepIntervalMs,
-} from '../../base/limits.js';
+import { longStepResendMs, longStepReserveMs, sweepIntervalMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { blockedRetryAtMs } from '../../decide/deadline.js';
 import type { OpenLongStep, OpenWait } from '../../history/run-state.js';
@@ -25,6 +19,11 @@ import { runStep, type StepEvent } from './run-step.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { stepAt, wakeRunFor } from '../wake.js';
 import type { SettleGuard } from '../../store/run-store.js';
+
+/** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
+const longStepBeatMs = 20_000;
+/** A worker that has not said so for this long counts as dead: three beats may fail, and the sweep, which looks a minute ahead, passes by one that lives. */
+export const longStepLeaseMs = 90_000;
 
 export type LongStepResult =
   | 'settled'

@@ -3,13 +3,18 @@ import { EngineError, propertyOf, readable, storedError, toStoredError, type Sto
 import { stepKeyOf, type RunId } from '../../base/ids.js';
 import { toJson, type JsonValue } from '../../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../../base/json-limit.js';
-import { payloadMaxBytes, stepProgressMaxBytes, stepRetryAfterMaxMs } from '../../base/limits.js';
+import { payloadMaxBytes } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { stepRetryDelayMs } from '../../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../../history/event.js';
 import type { RunStep } from '../../replay/command.js';
 import type { StepContext } from '../../workflow/step-options.js';
 import type { Deps } from '../deps.js';
+
+/** Longest pause before an attempt of a step that an error may ask for. */
+export const stepRetryAfterMaxMs = 24 * 3_600_000;
+/** What a step reports of how far it has come. It is kept with the history and handed to the next attempt. */
+export const stepProgressMaxBytes = 256 * 1024;
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
 

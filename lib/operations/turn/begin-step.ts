@@ -1,4 +1,4 @@
-import { stepsInParallel, stepTimeoutMaxMs, turnReserveMs } from '../../base/limits.js';
+import { stepTimeoutMaxMs, turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { interruption } from '../../decide/step-interruption.js';
 import type { StepFailed, StepStarted } from '../../history/event.js';
@@ -6,6 +6,8 @@ import type { OpenStep } from '../../history/run-state.js';
 import type { RunStep } from '../../replay/command.js';
 import { runStep, stepDeadlinePassed } from '../steps/run-step.js';
 import type { PassContext } from './pass-context.js';
+
+export const stepsInParallel = 16;
 
 /** Begins the next attempt of a step, if it is time for it. False: there was too little time left. */
 export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): boolean {

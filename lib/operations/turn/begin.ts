@@ -1,4 +1,4 @@
-import { answerReserveMs, outsideInParallel, startReserveMs } from '../../base/limits.js';
+import { answerReserveMs, startReserveMs } from '../../base/limits.js';
 import type {
   OpenChild,
   OpenExternal,
@@ -18,6 +18,9 @@ import { issueToken } from './issue-token.js';
 import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
 import { startChild } from './start-child.js';
+
+/** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
+export const outsideInParallel = 16;
 
 /** Begins what the log asks for and is not under way. False: there was too little time left for some of it. */
 export function beginAll(pass: PassContext, execution: Execution): boolean {

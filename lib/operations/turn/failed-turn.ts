@@ -8,7 +8,7 @@ import {
 } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import { cutUtf8 } from '../../base/json.js';
-import { failedTurnsMax, failedTurnsWindowMs, failureTextBytes } from '../../base/limits.js';
+import { failureTextBytes } from '../../base/limits.js';
 import type { RunGlance } from '../../history/records.js';
 import { blockRun } from './block-run.js';
 import type { Deps } from '../deps.js';
@@ -16,6 +16,10 @@ import { releaseInbox } from './release-markers.js';
 import { endStopped } from './end-stopped.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import type { TurnLimits } from '../turn-limits.js';
+
+/** Turns in a row that throw in the same way before the run counts as blocked; further apart they are no row. */
+export const failedTurnsMax = 3;
+export const failedTurnsWindowMs = 24 * 3_600_000;
 
 /** Trouble that lies in the run itself: another delivery of the message would meet it again. */
 const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([

@@ -1,9 +1,12 @@
-import { publishedAtOnce, publishReserveMs } from '../../base/limits.js';
+import { publishReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { lifecycleEventsAfter, type LifecycleEvent } from '../../history/lifecycle-event.js';
 import type { RunHead, RunRecords } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { TurnLimits } from '../turn-limits.js';
+
+/** Events published between two looks at the time that is left, which fill a request. */
+const publishedAtOnce = 10;
 
 /**
  * Lifecycle events that are in the log of a run and that nobody has been told of yet.

@@ -1,5 +1,5 @@
 import type { StoredError } from '../../base/errors.js';
-import { inboxCheckMs, requestsPerCommit, turnReserveMs } from '../../base/limits.js';
+import { turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { fittingCount, hasNews, newHandles, pausedUntilMs, pauseNews, newEvents } from '../../decide/new-events.js';
 import { runTimedOut } from '../../decide/outcome.js';
@@ -18,6 +18,11 @@ import { loadRareParts } from './load-rare-parts.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
 import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
+
+/** Requests recorded in one commit; more go into the next. */
+const requestsPerCommit = 300;
+/** A turn in flight looks for a cancel this often. */
+const inboxCheckMs = 2_000;
 
 /**
  * A pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.

@@ -1,19 +1,16 @@
 import pLimit from 'p-limit';
 import { isUnreadable } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
-import {
-  cancelReserveMs,
-  cancelsInParallel,
-  lostStartReserveMs,
-  turnReserveMs,
-  writesInParallel,
-} from '../../base/limits.js';
+import { cancelReserveMs, lostStartReserveMs, turnReserveMs, writesInParallel } from '../../base/limits.js';
 import { needsStop } from '../../decide/stop.js';
 import type { InboxRecord, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
 import { putInInbox } from '../requests/inbox.js';
 import type { TurnLimits } from '../turn-limits.js';
+
+/** Remote cancels of one turn at a time. */
+const cancelsInParallel = 8;
 
 /** Removes the markers of requests that need none any more. False: there was not enough time for all. */
 export async function releaseInbox(

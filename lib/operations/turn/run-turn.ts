@@ -1,5 +1,5 @@
 import { EngineError, hasCode } from '../../base/errors.js';
-import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../base/limits.js';
+import { turnReserveMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { News, TurnMessage } from '../../queue/queue.js';
 import type { RunRecords } from '../../history/records.js';
@@ -18,6 +18,11 @@ import { RunInHand } from './run-in-hand.js';
 import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
 import { handOver } from '../wake.js';
+
+/** Lost races in a row after which a turn gives its message back, and up to how many it pauses for none of them. */
+export const turnPassesMax = 60;
+export const quickPasses = 4;
+export const passBackoffMaxMs = 1_000;
 
 /**
  * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.

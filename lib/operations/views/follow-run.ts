@@ -2,15 +2,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import { jsonBytes } from '../../base/json-limit.js';
-import {
-  followedTasksMax,
-  followIntervalMs,
-  followMaxMs,
-  pollIntervalMinMs,
-  progressEventsMax,
-  progressEventsMaxBytes,
-  progressGatherMs,
-} from '../../base/limits.js';
+import { followIntervalMs, followMaxMs, pollIntervalMinMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { pollHint } from '../../decide/poll.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -21,6 +13,13 @@ import type { Deps } from '../deps.js';
 import { loadRun } from '../load-run.js';
 import { type ExportedEvent, exportEvents } from './read-history.js';
 import { whenAdmitted } from '../admission.js';
+
+/** What remote tasks say is gathered for this long: each answer costs their servers a new stream or a read. */
+const progressGatherMs = 5_000;
+/** Remote tasks of one run that are followed at a time, and what is kept of what they say for one answer. */
+const followedTasksMax = 8;
+const progressEventsMax = 1_000;
+const progressEventsMaxBytes = 256 * 1024;
 
 export interface FollowQuery {
   /** Only what came after the commit of this number. Default 0: from the start. */

@@ -1,10 +1,13 @@
 import { defined } from '../../base/defined.js';
 import type { JsonValue } from '../../base/json.js';
 import { jsonBytes } from '../../base/json-limit.js';
-import { historyPageBytes, inputsReadInParallel } from '../../base/limits.js';
+import { historyPageBytes } from '../../base/limits.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { toInputViews, type QuestionView } from './question-view.js';
+
+/** Questions of a page that are read at a time; ten of them are less than 1 MiB. */
+const inputsReadInParallel = 10;
 
 /**
  * Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100; a

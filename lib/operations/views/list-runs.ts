@@ -1,9 +1,13 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { filteredPageRows, listPagesMax } from '../../base/limits.js';
 import type { RunPosition, RunStatus, RunSummary } from '../../history/records.js';
 import type { ListPage } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
+
+/** Pages of the index after which a call of `GET /runs` ends: a filter that matches little must not scan the table. */
+const listPagesMax = 10;
+/** Rows of such a page where a filter may leave most of them out. */
+const filteredPageRows = 100;
 
 /** `ending` is none: the index has such a run under `running` until it has ended. */
 export type ListStatus = Exclude<RunStatus, 'ending'>;

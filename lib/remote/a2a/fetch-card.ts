@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import type { StoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
-import { agentCardAgeMaxMs, agentCardAgeMinMs, agentCardMaxBytes } from '../../base/limits.js';
+import { agentCardAgeMaxMs, agentCardAgeMinMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { HttpCall, Send } from '../endpoint/endpoint.js';
 import { httpError, notJson, type Exchange } from '../rpc/exchange.js';
@@ -11,6 +11,8 @@ import { remoteError, violationError } from '../rpc/remote-error.js';
 import { redirectSaid, type FailedExchange } from '../rpc/failed-exchange.js';
 import { isTransient } from '../rpc/transient.js';
 import { agentCardTimeoutMs } from './limits.js';
+
+const agentCardMaxBytes = 256 * 1024;
 
 /** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
 export type CardRead =

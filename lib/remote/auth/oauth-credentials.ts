@@ -1,4 +1,3 @@
-import { oauthTokenMarginMs } from '../../base/limits.js';
 import { oauthScope, type OAuthClient } from '../../workflow/server-auth.js';
 import type { HttpHead } from '../http/http.js';
 import { remoteError } from '../rpc/remote-error.js';
@@ -7,6 +6,9 @@ import { readChallenge, type BearerChallenge } from './challenge.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';
 import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from './oauth-token.js';
+
+/** A token is replaced this long before it expires, or at half of a shorter life. */
+const oauthTokenMarginMs = 60_000;
 
 /** Scopes of one token, those of a step-up included. */
 const oauthScopesMax = 100;

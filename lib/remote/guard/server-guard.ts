@@ -1,13 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
-import {
-  breakerOpenMaxMs,
-  breakerStreakMs,
-  serverHoldMaxMs,
-  startsPerServer,
-  startsWaitMaxMs,
-} from '../../base/limits.js';
+import { breakerOpenMaxMs, startsWaitMaxMs } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
 import { healthy, type ServerHealth } from '../../history/server-health.js';
 import type { Clock, EpochMs } from '../../base/time.js';
@@ -15,6 +9,13 @@ import type { EffectiveLimits } from '../../workflow/server-limits.js';
 import { Semaphore } from './semaphore.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { Admission, AdmissionPurpose, Held } from '../transport.js';
+
+/** Failures further apart are not one row: a server of a single slow task would be left alone for nothing. */
+const breakerStreakMs = 300_000;
+/** A `Retry-After` is followed for one task up to an hour, for all tasks of its server up to this. */
+const serverHoldMaxMs = 300_000;
+/** Starts of one worker on one server at a time, and how long others wait for their place. */
+const startsPerServer = 8;
 
 /** What is known of a server is read again after this; a success of one's own is as good as a reading. */
 const serverStateCacheMs = 5_000;

@@ -1,7 +1,7 @@
 // What the answer to `server/discover` says of the revision that a server speaks. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
-import { discoveryAgeMaxMs, discoveryAgeMinMs } from '../../base/limits.js';
+import { discoveryAgeMaxMs } from '../../base/limits.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { remoteError } from '../rpc/remote-error.js';
 import { saysNothing, type FailedExchange } from '../rpc/failed-exchange.js';
@@ -16,6 +16,9 @@ import {
   tasksExtension,
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
+
+/** How long what a server says of itself is believed: its own word within these. */
+const discoveryAgeMinMs = 60_000;
 
 export type Discovery =
   /** `ageMs`: how long this is believed. */

@@ -1,5 +1,5 @@
 import { cutUtf8 } from '../../base/json.js';
-import { sideRequestTimeoutMs, toolListAgeMs } from '../../base/limits.js';
+import { sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Answered, RemoteEndpoint, WireCall } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
@@ -8,6 +8,9 @@ import { SingleFlight } from '../../base/single-flight.js';
 import type { StartReply } from '../transport.js';
 import { unready, type JobStart, type Unready } from './dialect.js';
 import { readToolPage, type ListedTool } from './tool-list.js';
+
+/** How long a list of tools is believed of a server that gives it no age. */
+const toolListAgeMs = 300_000;
 
 /** Pages of a list of tools that are read. */
 const toolListPagesMax = 20;

@@ -1,11 +1,13 @@
 import { hasCode } from '../../base/errors.js';
-import { mapConcurrency } from '../../base/limits.js';
 import type { WorkflowContext } from '../../workflow/context.js';
 import { Scope } from '../waits/scope.js';
 import { invalid } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { cancelled } from './scopes.js';
+
+/** Default of `ctx.map`. */
+const mapConcurrency = 16;
 
 type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
 

@@ -2,7 +2,6 @@ import { defined } from '../../base/defined.js';
 import type { WaitId } from '../../base/ids.js';
 import { canonicalJson, utf8Bytes } from '../../base/json.js';
 import { checkJsonBytes } from '../../base/json-limit.js';
-import { inputPreviewBytes } from '../../base/limits.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
 import type { AttachCall, RemoteCall, RemoteOutcome, WorkflowContext } from '../../workflow/context.js';
 import type { StartRemoteTask } from '../command.js';
@@ -21,6 +20,9 @@ import {
 } from './remote-request.js';
 import { checkResult, typedOutcome } from './parsed.js';
 import { restarting } from './restart.js';
+
+/** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
+const inputPreviewBytes = 512;
 
 /** What tells a call from an attachment. */
 interface Terms {

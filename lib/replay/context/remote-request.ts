@@ -2,12 +2,17 @@
 
 import { defined } from '../../base/defined.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
-import { remoteIdMaxBytes, remoteKeyMaxChars, remoteTimeoutDefaultMs } from '../../base/limits.js';
+import { remoteIdMaxBytes } from '../../base/limits.js';
 import type { Duration } from '../../base/time.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
 import type { AttachCall, RemoteCall } from '../../workflow/context.js';
 import type { AttachRequest, RemoteRequest } from '../../workflow/remote-request.js';
 import { invalid, json, text, toMs } from './arguments.js';
+
+/** Default of the `timeout` of a remote call. */
+const remoteTimeoutDefaultMs = 24 * 3_600_000;
+/** Of a key that an author gives a remote call: with the number of a restart it must stay below the limit above. */
+const remoteKeyMaxChars = 200;
 
 interface UncheckedCall {
   readonly tool?: unknown;

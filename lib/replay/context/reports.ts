@@ -1,9 +1,11 @@
 import { cutUtf8, utf8Bytes, type JsonValue } from '../../base/json.js';
-import { progressMaxBytes } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
 import type { WorkflowContext } from '../../workflow/context.js';
 import { json } from './arguments.js';
 import { checkTurn, type ContextHost } from './host.js';
+
+/** Text of `ctx.progress`, cut. */
+const progressMaxBytes = 1024;
 
 /** `ctx.onQuery`, `ctx.progress`, `ctx.log`: what the workflow shows of itself. */
 export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'progress' | 'log'> {

@@ -1,7 +1,9 @@
 import { EngineError, fromStoredError, hasCode, type EngineErrorCode } from '../../base/errors.js';
-import { restartAttemptsMax } from '../../base/limits.js';
 import type { RemoteCall, RestartCause, RestartPolicy } from '../../workflow/context.js';
 import { invalid } from './arguments.js';
+
+/** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */
+const restartAttemptsMax = 20;
 
 const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
   failed: 'REMOTE_TASK_FAILED',

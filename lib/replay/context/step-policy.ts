@@ -1,9 +1,11 @@
 import { defined } from '../../base/defined.js';
 import { propertyOf } from '../../base/errors.js';
-import { longStepTimeoutMaxMs, stepTimeoutMaxMs } from '../../base/limits.js';
+import { stepTimeoutMaxMs } from '../../base/limits.js';
 import type { RetryPolicy, StepOptions } from '../../workflow/step-options.js';
 import { invalid, toMs } from './arguments.js';
 import type { StepPolicy } from '../command.js';
+
+export const longStepTimeoutMaxMs = 840_000;
 
 const defaults = { maxAttempts: 5, initialIntervalMs: 1_000, maxIntervalMs: 300_000 };
 

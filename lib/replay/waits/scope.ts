@@ -1,4 +1,5 @@
-import { refusedWaitsMax } from '../../base/limits.js';
+/** Waits that a closed scope turns away; those after it never end. */
+const refusedWaitsMax = 10_000;
 
 /**
  * Part of a workflow whose waits can be closed together. A shielded one keeps what is inside it from being closed by

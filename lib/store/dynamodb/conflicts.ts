@@ -1,5 +1,12 @@
 import type { Random } from '../../base/ids.js';
-import { storeConflictBackoffBaseMs, storeConflictBackoffMaxMs, storeConflictPatienceMs } from '../../base/limits.js';
+
+/**
+ * How long a write goes on that meets other transactions on its items: an API answers within 30 s. The longest pause is
+ * one at which a thousand senders leave the table to those whose turn it is.
+ */
+export const storeConflictPatienceMs = 20_000;
+const storeConflictBackoffBaseMs = 20;
+const storeConflictBackoffMaxMs = 4_000;
 
 export interface Patience {
   readonly random: Random;

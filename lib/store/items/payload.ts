@@ -1,7 +1,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { EngineError } from '../../base/errors.js';
 import { type JsonValue, utf8Bytes } from '../../base/json.js';
-import { payloadGzipFromBytes, payloadInflatedMaxBytes } from '../../base/limits.js';
+
+/** Shorter payloads are stored as plain JSON: gzip and base64 gain nothing there. */
+const payloadGzipFromBytes = 1 * 1024;
+/** A stored payload that inflates to more is refused: what we store ourselves stays far below. */
+const payloadInflatedMaxBytes = 8 * 1024 * 1024;
 
 // Stored words: format version 1, then how the JSON text is packed.
 const plain = '1j:';

@@ -1,8 +1,16 @@
 import pLimit from 'p-limit';
-import { keyRequestsInParallel, payloadKeyAgeMaxMs, payloadKeyUsesMax, unwrappedKeysMax } from '../../base/limits.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { DataKey, PayloadKeyring } from '../payload-keyring.js';
 import type { KeyService } from './key-service.js';
+
+/** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
+const payloadKeyAgeMaxMs = 15 * 60_000;
+/** Payloads sealed under one data key: far below what random nonces allow, and still few requests to KMS. */
+const payloadKeyUsesMax = 10_000;
+/** Unwrapped data keys kept. A run of weeks has one from each process that wrote it. */
+const unwrappedKeysMax = 1_000;
+/** Unwraps at a time: a long history must not take the whole quota of KMS. */
+const keyRequestsInParallel = 16;
 
 interface Sealing {
   readonly key: Promise<DataKey>;

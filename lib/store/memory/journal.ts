@@ -4,11 +4,13 @@
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EngineError } from '../../base/errors.js';
-import { journalSpareLines } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
 import { durableTable, JournalWriter, lineOf } from './journal-writer.js';
 import { MemoryTable } from './memory-table.js';
 import type { Item, Table } from '../table.js';
+
+/** A journal is written anew at open when it has this many lines more than twice its items. */
+const journalSpareLines = 1_000;
 
 const format = 'outwait-journal';
 const version = 1;

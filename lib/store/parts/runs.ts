@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { isUnreadable } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
-import { readsInParallel } from '../../base/limits.js';
 import type { Commit } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../../history/records.js';
 import { emptyCommit, toCommit } from '../items/commit.js';
@@ -11,6 +10,9 @@ import { commitKey, commitPrefix, headKey, headSk, inboxKey, inboxPrefix } from 
 import { partitionOf, tokenKey, tokenPrefix } from '../items/keys.js';
 import { tokenAttributesWithoutPayloads, toToken } from '../items/token.js';
 import type { Item, Key, Table } from '../table.js';
+
+/** Items of one run that are read, or put, side by side where each is a request of its own. */
+const readsInParallel = 16;
 
 /** All that a run has in its partition. No reading is a snapshot. */
 export class Runs {

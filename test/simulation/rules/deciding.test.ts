@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commitTargetBytes, questionMaxBytes, questionsMax } from '../../../lib/base/limits.js';
+import { questionMaxBytes, questionsMax } from '../../../lib/base/limits.js';
 import { nextPollAfterErrorMs } from '../../../lib/decide/poll.js';
 import { blockedRetryAtMs } from '../../../lib/decide/deadline.js';
 import { boundedQuestions, changedQuestions, unseenQuestions } from '../../../lib/decide/questions.js';
@@ -8,7 +8,7 @@ import { isYoung, afterMissing, afterUnfit } from '../../../lib/decide/bad-read.
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import { RunState } from '../../../lib/history/run-state.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
-import { fittingCount, newHandles, newQuestions } from '../../../lib/decide/new-events.js';
+import { fittingCount, newHandles, newQuestions, commitTargetBytes } from '../../../lib/decide/new-events.js';
 import { Effects } from '../../../lib/operations/turn/effects.js';
 import type { TokenRecord } from '../../../lib/history/records.js';
 

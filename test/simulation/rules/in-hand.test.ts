@@ -1,8 +1,8 @@
 import type { StepContext } from 'outwait';
 import { expect, test } from 'vitest';
-import { passBackoffMaxMs, quickPasses, turnPassesMax, turnReserveMs } from '../../../lib/base/limits.js';
+import { turnReserveMs } from '../../../lib/base/limits.js';
 import { runLongStep } from '../../../lib/operations/steps/run-long-step.js';
-import { runTurn } from '../../../lib/operations/turn/run-turn.js';
+import { runTurn, turnPassesMax, quickPasses, passBackoffMaxMs } from '../../../lib/operations/turn/run-turn.js';
 import { requestStop } from '../../../lib/operations/requests/stop-run.js';
 import { eventsOf, Host, throttled } from '../../engine/host.js';
 import { mortal } from '../../engine/mortal.js';

@@ -1,6 +1,5 @@
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { pollHopsMax } from '../../../lib/base/limits.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { pollTask } from '../../../lib/operations/remote-task/poll-task.js';
 import type { PollMessage } from '../../../lib/queue/queue.js';
@@ -9,6 +8,7 @@ import type { TokenRecord } from '../../../lib/history/records.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import { aFlow, anApp, started, startMs, WatchedServer } from '../../engine/support.js';
+import { pollHopsMax } from '../../../lib/operations/remote-task/poll-reply.js';
 
 // Reads of a remote task: each within its claim, hops within theirs, and no more writes and messages than it takes.
 

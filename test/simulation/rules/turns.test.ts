@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from 'outwait/testing';
 import { expect, test } from 'vitest';
-import { outsideInParallel, cancelReserveMs, startReserveMs, turnReserveMs } from '../../../lib/base/limits.js';
+import { cancelReserveMs, startReserveMs, turnReserveMs } from '../../../lib/base/limits.js';
 import type { HistoryEvent } from '../../../lib/history/event.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { afterEnd } from '../../../lib/operations/turn/end-run.js';
@@ -17,6 +17,7 @@ import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { ServerTraits, StartReply } from '../../../lib/remote/transport.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../../engine/support.js';
+import { outsideInParallel } from '../../../lib/operations/turn/begin.js';
 
 // A module that is still to be loaded would take more rounds of the event loop than a test waits for.
 await loadRareParts();

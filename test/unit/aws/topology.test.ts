@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { functions, queues } from '../../../lib/topology/topology.js';
-import { longStepReserveMs, longStepTimeoutMaxMs, startPatienceMs, startTakeMs } from '../../../lib/base/limits.js';
+import { longStepReserveMs, startPatienceMs, startTakeMs } from '../../../lib/base/limits.js';
+import { longStepTimeoutMaxMs } from '../../../lib/replay/context/step-policy.js';
 
 describe('the topology', () => {
   it('hides a message for longer than its function can run', () => {

@@ -2,16 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { StoredError } from '../../../lib/base/errors.js';
 import type { JsonValue } from '../../../lib/base/json.js';
-import {
-  chunkBytes,
-  dueShardsMax,
-  questionMaxBytes,
-  itemMaxBytes,
-  payloadMaxBytes,
-  questionsMax,
-  signalMaxBytes,
-  stepProgressMaxBytes,
-} from '../../../lib/base/limits.js';
+import { chunkBytes, dueShardsMax, questionMaxBytes, payloadMaxBytes, questionsMax } from '../../../lib/base/limits.js';
 import type { RemoteTaskHandle } from '../../../lib/history/event.js';
 import type { RemoteQuestion } from '../../../lib/history/remote-question.js';
 import { createCipher, type PayloadCipher } from '../../../lib/store/cipher.js';
@@ -22,10 +13,12 @@ import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib
 import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { Item, Table } from '../../../lib/store/table.js';
-import { itemBytes } from '../../../lib/store/write-rules.js';
+import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
+import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
+import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
 const limits: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
 /** Of the two parts of a key: run ids and wait ids are shorter, and ids of requests are the longest. */
