@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { pages, prose } from './pages.js';
 
@@ -34,6 +35,17 @@ it('keeps each of its tables in the order of the alphabet', () => {
     .split(/\n{2,}/)
     .filter((block) => block.startsWith('| term |'))
     .map((block) => terms.filter((term) => block.includes(`\n| ${term} |`)));
-  expect(tables.length).toBe(4);
+  expect(tables.length).toBe(5);
   expect(tables).toEqual(tables.map((table) => [...table].sort()));
+});
+
+it('names files and folders that exist', () => {
+  const paths = rows.flatMap(([, , , code = '']) =>
+    [...code.matchAll(/`([\w.-]+(?:\/[\w.-]+)+)`/g)].map(([, path = '']) => path),
+  );
+  const root = new URL('../../../', import.meta.url);
+  const isThere = (path: string): boolean =>
+    ['', 'lib/'].some((folder) => ['', '.ts'].some((ending) => existsSync(new URL(`${folder}${path}${ending}`, root))));
+  expect(paths.length).toBeGreaterThan(50);
+  expect(paths.filter((path) => !isThere(path))).toEqual([]);
 });

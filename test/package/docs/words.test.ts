@@ -17,3 +17,18 @@ it.each(pages)('%s begins no heading, paragraph or list item with a word that re
   expect(beginnings.length).toBeGreaterThan(1);
   expect(beginnings.filter((beginning) => unclear.test(beginning))).toEqual([]);
 });
+
+/** Words of a sentence; a code span, and the target of a link, count as none or as one. */
+function wordsOf(sentence: string): number {
+  return sentence.split(/\s+/).filter((word) => /\w/.test(word)).length;
+}
+
+it('ARCHITECTURE.md has no sentence of more than 30 words', () => {
+  const sentences = prose('ARCHITECTURE.md')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .replaceAll(/`[^`]*`/g, 'x')
+    .split(/\n{2,}|\n(?=[|#*-])| \| |(?<=[.!?])\s+(?=[A-Z[(x])/)
+    .map((sentence) => sentence.trim());
+  expect(sentences.length).toBeGreaterThan(500);
+  expect(sentences.filter((sentence) => wordsOf(sentence) > 30)).toEqual([]);
+});
