@@ -6,9 +6,9 @@ import { parseAs, parseQuery } from './parse.js';
 import { type BodyRule, readJsonBody } from './read-body.js';
 import { noQuery, runIdFrom } from './requests.js';
 
-// What handlers take from a request, each checked.
+// Checked parts of a request.
 
-/** @throws EngineError `INPUT_INVALID` for any query */
+/** @throws EngineError `INPUT_INVALID` if there is a query */
 export function noQueryIn(context: Context): void {
   parseQuery(noQuery, queryOf(context));
 }
