@@ -11,13 +11,13 @@ import type { Clock, EpochMs } from '../base/time.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import { type EventBus, eventSource } from './event-bus.js';
 
-/** What EventBridge takes in one request. It took no more bytes than this for long, and may take more now. */
+/** Limits of one request to EventBridge. The byte limit has been 256 KiB for long; it may be higher now. */
 const putEventsMaxEntries = 10;
 const putEventsMaxBytes = 256 * 1024;
-/** Requests for what was taken in part: a later turn makes up for the rest. */
+/** Attempts for entries that a request left out; a later turn publishes what is still missing. */
 const busRounds = 3;
 const busRoundBackoffMs = 100;
-/** A process that could not publish leaves the bus alone for this long: else each of its turns would wait for it. */
+/** How long a process does not use the bus after a failure; otherwise each of its turns would wait for it. */
 const busRestMs = 30_000;
 
 export interface EventBridgeBusOptions {
@@ -26,13 +26,13 @@ export interface EventBridgeBusOptions {
   readonly bus: string;
   readonly clock: Clock;
   readonly delay: (delayMs: number) => Promise<void>;
-  /** Longest wait until all of a request is taken, repeats included; default 8,000. */
+  /** Longest wait until all entries of a request are taken, retries included; default 8,000. */
   readonly answerTimeoutMs?: number;
 }
 
 /**
- * Puts events on a bus of EventBridge, in requests of up to 10, one after the other. Of a request that was taken in part
- * only the rest is repeated. After a failure the bus is left alone for half a minute: turns must not all wait for it.
+ * Puts events on an EventBridge bus, in sequential requests of up to 10 entries. If a request is taken in part, only
+ * the rest is retried. After a failure the bus is not used for half a minute, so that not every turn waits for it.
  * Throws EngineError `INTERNAL`.
  */
 export class EventBridgeBus implements EventBus {
@@ -69,7 +69,7 @@ export class EventBridgeBus implements EventBus {
   }
 
   async #put(entries: readonly PutEventsRequestEntry[]): Promise<void> {
-    // The timeouts of the client end with the first byte of an answer, and the rest of it may never come.
+    // The timeouts of the client end with the first byte of an answer; the rest might never come.
     const signal = AbortSignal.timeout(this.#options.answerTimeoutMs ?? busAnswerTimeoutMs);
     let left = entries;
     for (let round = 1; ; round++) {
@@ -101,7 +101,7 @@ function notTaken(reason: string, cause?: unknown): EngineError {
   return new EngineError('INTERNAL', `the bus did not take an event (${reason})`, cause === undefined ? {} : { cause });
 }
 
-/** As many entries to a request as EventBridge takes. */
+/** Splits entries into requests within the limits of EventBridge. */
 function requestsOf(entries: readonly PutEventsRequestEntry[]): PutEventsRequestEntry[][] {
   const requests: PutEventsRequestEntry[][] = [];
   let bytes = 0;
@@ -119,7 +119,7 @@ function requestsOf(entries: readonly PutEventsRequestEntry[]): PutEventsRequest
   return requests;
 }
 
-/** As EventBridge counts them; 14 for the time. */
+/** Size of an entry as EventBridge counts it; 14 for the time. */
 function bytesOf({ Source = '', DetailType = '', Detail = '' }: PutEventsRequestEntry): number {
   return 14 + utf8Bytes(Source) + utf8Bytes(DetailType) + utf8Bytes(Detail);
 }

@@ -2,7 +2,7 @@ import { lazy } from '../base/lazy.js';
 import type { EventBus } from './event-bus.js';
 import type { EventBridgeBusOptions } from './eventbridge-bus.js';
 
-/** A bus of EventBridge, whose client is loaded at the first event. Throws what `EventBridgeBus` throws. */
+/** Creates an EventBridge bus whose client is loaded at the first event. Throws what `EventBridgeBus` throws. */
 export function lazyEventBridge(options: Omit<EventBridgeBusOptions, 'client'>): EventBus {
   const load = lazy(() => openBus(options));
   return { publish: async (events, hasTime) => (await load()).publish(events, hasTime) };

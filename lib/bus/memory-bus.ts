@@ -1,7 +1,7 @@
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { EventBus } from './event-bus.js';
 
-/** Keeps what was published. */
+/** Bus that keeps the events in memory. */
 export class MemoryBus implements EventBus {
   readonly #events: LifecycleEvent[] = [];
 
@@ -9,7 +9,7 @@ export class MemoryBus implements EventBus {
     this.#events.push(...events);
   }
 
-  /** In the order in which they came. */
+  /** Published events in order. */
   get events(): readonly LifecycleEvent[] {
     return this.#events;
   }

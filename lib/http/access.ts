@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
 import type { MetricName, Metrics } from '../base/metrics.js';
 
-/** Counts the request as refused when `check` throws, and throws it on. */
+/** Runs `check`; if it throws, counts the request as refused and rethrows. */
 export function counted(metrics: Metrics | undefined, name: MetricName, check: () => void): void {
   try {
     check();
@@ -12,10 +12,10 @@ export function counted(metrics: Metrics | undefined, name: MetricName, check: (
   }
 }
 
-/** @throws EngineError `UNAUTHORIZED` unless the request carries one of `tokens` as its bearer token, and always without any */
+/** @throws EngineError `UNAUTHORIZED` unless the request's bearer token is one of `tokens`; always if there are none */
 export function requireBearer(request: Request, tokens: readonly string[]): void {
   const given = /^Bearer +([^ ]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-  // Digests have equal length, and comparing them tells nothing about the token. An empty one is none.
+  // Digests have equal length, and comparing them reveals nothing about the token. An empty token never matches.
   if (given === undefined || !tokens.some((token) => token !== '' && timingSafeEqual(sha256(given), sha256(token)))) {
     throw new EngineError('UNAUTHORIZED', 'a valid bearer token is needed');
   }
@@ -26,9 +26,9 @@ function sha256(text: string): Buffer {
 }
 
 /**
- * Keeps web pages away from a server on the developer's machine: a page that did not come from this very host and port
- * is told apart by its Origin, a name that was made to resolve to this machine (DNS rebinding) by the Host header. Gives
- * the origin of a page that is let in all the same, being one of `allowedOrigins`.
+ * Keeps web pages away from a server on the developer's machine. The Origin reveals a page from another host or port,
+ * the Host header a name that was made to resolve to this machine (DNS rebinding). Returns the origin of a page that is
+ * allowed by `allowedOrigins`, otherwise undefined.
  * @throws EngineError `FORBIDDEN`
  */
 export function requireLoopback(
@@ -40,10 +40,10 @@ export function requireLoopback(
   if (own === undefined || !isLoopback(own)) throw forbidden('the Host header must name this machine');
   const origin = headers.get('origin');
   if (origin !== null && allowedOrigins.includes(origin)) return origin;
-  // Images and scripts are asked for without an Origin. `none`: typed by a person.
+  // Images and scripts are requested without an Origin. `none`: the address was typed by a person.
   const site = headers.get('sec-fetch-site') ?? 'none';
   if ((origin !== null && origin !== own.origin) || (site !== 'none' && site !== 'same-origin'))
-    throw forbidden('requests of pages from elsewhere are refused, also of another port; --allow-origin lets one in');
+    throw forbidden('a page of another host or port may not send requests; --allow-origin allows one');
   return undefined;
 }
 
@@ -51,18 +51,18 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** True for a browser that asks what a page of another origin may send. */
+/** Returns true for a preflight: a browser asks what a page of another origin may send. */
 export function isPreflight({ method, headers }: Pick<Request, 'method' | 'headers'>): boolean {
   return method === 'OPTIONS' && headers.has('access-control-request-method');
 }
 
-/** The answer to that, for an origin that is let in. */
+/** Answers a preflight of an allowed origin. */
 export function preflightAnswer(origin: string): Response {
   const headers = {
     'access-control-allow-origin': origin,
     'access-control-allow-methods': 'GET, POST',
     'access-control-allow-headers': 'authorization, content-type, idempotency-key',
-    // A page of a public site may ask a server of a private network only with this.
+    // Needed by a page of a public site to reach a server of a private network.
     'access-control-allow-private-network': 'true',
     'access-control-max-age': '600',
     vary: 'origin',
@@ -70,7 +70,7 @@ export function preflightAnswer(origin: string): Response {
   return new Response(null, { status: 204, headers });
 }
 
-/** Lets a page of that origin read the answer. */
+/** Lets a page of `origin` read the response. */
 export function readableFor(origin: string, { headers }: Response): void {
   headers.set('access-control-allow-origin', origin);
   headers.set('access-control-expose-headers', 'retry-after');

@@ -1,4 +1,4 @@
-// Handlers of the routes that serve people and operators. `routes.ts` loads them at the first request for one of them.
+// Handlers of the routes for people and operators. `routes.ts` loads them at the first request for one of them.
 
 export * as inputs from './question-routes.js';
 export * as remoteTasks from './remote-task-routes.js';

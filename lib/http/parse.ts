@@ -1,17 +1,17 @@
-// Not `z.locales`, which brings fifty of them.
+// Imported directly: `z.locales` pulls in fifty of them.
 import english from 'zod/v4/locales/en.js';
 import * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import { cutUtf8, type JsonValue } from '../base/json.js';
 
-// Messages of zod/mini come from a locale; it is passed with each call, because the configuration of zod is global and
-// the app's workflows may use the same copy.
+// The locale with the messages of zod/mini is passed with each call: the configuration of zod is global, and the app's
+// workflows may use the same copy.
 const { localeError } = english();
 
 const issuesMax = 20;
 const issueTextBytes = 200;
 
-/** `value` in the form of `schema`. @throws EngineError `INPUT_INVALID`, with path and expectation of each issue */
+/** Parses `value` with `schema`. @throws EngineError `INPUT_INVALID`, with path and expectation of each issue */
 export function parseAs<Schema extends z.ZodMiniType>(schema: Schema, value: unknown, what: string): z.infer<Schema> {
   const result = z.safeParse(schema, value, { error: localeError });
   if (result.success) return result.data;
@@ -29,9 +29,8 @@ export function parseAs<Schema extends z.ZodMiniType>(schema: Schema, value: unk
 }
 
 /**
- * The query as an object of the names that `schema` knows. A name given twice or without a value is refused with the
- * rest, as is an unknown one: a filter with a typing error would silently list everything. A name of `repeatable` is a
- * list.
+ * Parses the query with `schema`. An unknown name is refused, since a mistyped filter would silently list everything;
+ * so is a name that is given twice, unless it is in `repeatable`: then its value is a list.
  */
 export function parseQuery<Schema extends z.ZodMiniType>(
   schema: Schema,

@@ -3,12 +3,12 @@ import { type EngineErrorCode, isEngineError } from '../base/errors.js';
 import { type JsonObject, toJson } from '../base/json.js';
 import type { Log } from '../base/log.js';
 
-/** HTTP status of each code. An outcome of a run is data, so codes that only a workflow sees count as our own fault here. */
+/** HTTP status of each code. Codes that only a workflow sees count as our own fault: the outcome of a run is data. */
 export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   INPUT_INVALID: 400,
   UNAUTHORIZED: 401,
   FORBIDDEN: 403,
-  // A forged, a malformed and a forgotten token look the same from outside.
+  // From outside, a forged, a malformed and a forgotten token look the same.
   TOKEN_INVALID: 404,
   RUN_NOT_FOUND: 404,
   REMOTE_TASK_NOT_FOUND: 404,
@@ -67,17 +67,17 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
 
 export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503 | 504;
 
-/** Body of every answer that is not a success. */
+/** Body of every error response. */
 export interface Problem {
   readonly error: { readonly code: EngineErrorCode; readonly message: string; readonly details?: JsonObject };
 }
 
-/** Seconds after which a caller may try again; a store that throttles recovers within seconds. */
+/** Seconds after which a caller may retry; a store that throttles recovers within seconds. */
 const retryAfterSeconds = '2';
 
 /**
- * The answer for whatever was thrown. Of a 5xx the caller learns only that it is one, the log the rest: its text may
- * hold what is not the caller's to know.
+ * Turns an error into a response. The details of a 5xx only go to the log, since they may hold what the caller must not
+ * see.
  */
 export function problemResponse(thrown: unknown, log: Log): Response {
   const code = isEngineError(thrown) ? thrown.code : 'INTERNAL';
@@ -115,7 +115,7 @@ function problemOf({ code, message, details }: ThrownProblem): Problem {
   };
 }
 
-/** A JSON answer that no cache keeps and no browser takes for anything else. */
+/** Creates a JSON response that is not cached and whose type browsers do not guess. */
 export function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,

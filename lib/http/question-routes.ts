@@ -9,7 +9,7 @@ import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf } from './request-parts.js';
 import { answerBody, inputsQuery } from './requests.js';
 
-// Handlers of the routes for people who answer what runs ask.
+// Handlers of the routes for people who answer questions of runs.
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
   const { limit, ...page } = parseQuery(inputsQuery, queryOf(context));

@@ -2,15 +2,15 @@ import { parseBoundedJson } from '../base/bounded-json.js';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 
-/** How a route takes its body. */
+/** Limits of the body that a route accepts. */
 export interface BodyRule {
   readonly maxBytes: number;
-  /** An empty body stands for `{}`. */
+  /** Whether an empty body stands for `{}`. */
   readonly emptyAllowed?: boolean;
 }
 
 /**
- * The body as JSON. Checks in this order, and stops reading at the first that fails: length, media type, encoding,
+ * Reads the body as JSON. Checks in this order, and stops reading at the first failure: length, media type, encoding,
  * depth and number of keys, JSON.
  * @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID`
  */
@@ -39,7 +39,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   if (body === null) return new Uint8Array();
   for await (const piece of body) {
     length += piece.length;
-    // The announced length may be missing or a lie.
+    // The announced length may be missing or wrong.
     if (length > maxBytes) throw tooLarge(maxBytes);
     pieces.push(piece);
   }

@@ -14,7 +14,7 @@ import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settleBody } from './requests.js';
 
-// Handlers of the routes that settle waits: by a relay that holds the token, and by an operator.
+// Handlers of the routes that settle waits: for a relay that holds the token, and for an operator.
 
 export async function externalWaits(deps: Deps, context: Context): Promise<Response> {
   const { run, after } = parseQuery(externalQuery, queryOf(context));
@@ -57,7 +57,7 @@ interface Output {
   readonly is_error?: boolean | undefined;
 }
 
-/** @throws EngineError `INPUT_INVALID` when the two spellings differ */
+/** @throws EngineError `INPUT_INVALID` if the two spellings differ */
 function completedWith({ result, isError, is_error: inOtherWords }: Output): SettleRequest['outcome'] {
   if (isError !== undefined && inOtherWords !== undefined && isError !== inOtherWords) {
     throw new EngineError('INPUT_INVALID', 'output.isError and output.is_error differ');
@@ -75,10 +75,10 @@ function failedWith({
   return { kind: 'failed', message: error, ...defined({ retryable }) };
 }
 
-/** The token of the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */
+/** Returns the token in the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */
 function tokenIn(deps: Deps, context: Context): string {
   const token = context.req.param('token') ?? '';
-  // Not a token that we have made and whose wait is gone: that one tries nothing.
+  // A genuine token whose wait is gone is not counted: it is not an attack.
   counted(deps.metrics, 'PushAuthFailures', () => {
     deps.tokens.parseSettleToken(token);
   });

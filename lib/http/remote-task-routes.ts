@@ -9,7 +9,7 @@ import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { emptyBody, remoteTasksQuery } from './requests.js';
 
-// Handlers of the routes that look after tasks on remote servers.
+// Handlers of the routes for tasks on remote servers.
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
   const { limit, orphaned, ...page } = parseQuery(remoteTasksQuery, queryOf(context));

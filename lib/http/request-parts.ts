@@ -8,9 +8,9 @@ import { noQuery, runIdFrom } from './requests.js';
 /** Request body of every other management route. */
 const inboundMaxBytes = 1 * 1024 * 1024;
 
-// What handlers take from a request, each checked.
+// Checked parts of a request.
 
-/** @throws EngineError `INPUT_INVALID` for any query */
+/** @throws EngineError `INPUT_INVALID` if there is a query */
 export function noQueryIn(context: Context): void {
   parseQuery(noQuery, queryOf(context));
 }

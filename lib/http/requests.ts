@@ -16,12 +16,12 @@ import { type NameLength, nameProblem } from '../base/name.js';
 import { type Duration, durationToMs } from '../base/time.js';
 import { listStatuses } from '../operations/views/list-runs.js';
 
-// The bodies and queries of the management API. Strict: an unknown field is refused, since it was meant to do something.
+// Bodies and queries of the management API. Strict: an unknown field is refused, since it was meant to do something.
 
-/** Any JSON; a field of this type must be there. */
-const json = z.custom<JsonValue>((value: unknown) => value !== undefined, 'must be there');
+/** Any JSON, but required. */
+const json = z.custom<JsonValue>((value: unknown) => value !== undefined, 'is required');
 
-/** A name that comes from outside, by the one rule for all of them. */
+/** A name given from outside; one rule for all of them. */
 const name = (length: NameLength) =>
   z.string().check(
     z.check(({ value, issues }) => {
@@ -32,7 +32,7 @@ const name = (length: NameLength) =>
 
 const key = name({ maxBytes: idempotencyKeyMaxBytes });
 
-/** Key of a signal: part of the key of its item, beside the name. */
+/** Key of a signal: part of the key of its item, next to the name. */
 const signalKey = name({ maxChars: requestIdMaxChars }).check(
   z.refine((text) => utf8Bytes(text) <= idempotencyKeyMaxBytes, `must be at most ${idempotencyKeyMaxBytes} bytes`),
 );
@@ -50,21 +50,21 @@ export const startBody = z.strictObject({
   workflow: z.string().check(z.minLength(1), z.maxLength(64)),
   input: z.optional(z.custom<JsonValue>()),
   key: z.optional(key),
-  /** The caller's own id: at most one run of the workflow with this id is under way. Not together with `key`. */
+  /** The caller's own id: at most one run of the workflow with this id is under way. Excludes `key`. */
   id: z.optional(key),
-  /** What to do when a run of this id is under way, or when the last one has ended. */
+  /** Policies for a run with this id that is under way, and for one that has ended. */
   whenRunning: z.optional(z.enum(['useExisting', 'fail', 'terminate'])),
   whenEnded: z.optional(z.enum(['startNew', 'useExisting', 'fail'])),
-  /** Nothing of the run happens before this long has passed. */
+  /** The run starts after this delay. */
   delay: z.optional(duration),
-  /** The run fails if it has not ended this long after its start. */
+  /** The run fails unless it ends within this time from its start. */
   timeout: z.optional(duration),
   tags: z.optional(
     z
       .record(name({ maxChars: tagNameMaxChars }), z.string().check(z.maxLength(tagValueMaxChars)))
       .check(z.refine((tags) => Object.keys(tags).length <= tagsMax, `must be at most ${tagsMax} tags`)),
   ),
-  /** With `key`: starts the run of the key, or finds it, and gives it this signal. */
+  /** Requires `key`: starts the run of the key, or finds it, and sends it this signal. */
   signal: z.optional(
     z.strictObject({
       name: name({ maxChars: signalNameMaxChars }),
@@ -79,7 +79,7 @@ export const keyHeader = key;
 export const stopBody = z.strictObject({
   /** Stored and shown; not interpreted. */
   reason: z.optional(z.string().check(z.maxLength(1_000))),
-  /** A repeat with the same id is accepted and changes nothing. */
+  /** A repeat with the same id is accepted and has no effect. */
   requestId: z.optional(
     z.string().check(z.regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')),
   ),
@@ -89,7 +89,7 @@ export const emptyBody = z.strictObject({});
 
 export const signalBody = z.strictObject({
   payload: z.optional(z.custom<JsonValue>()),
-  /** Two signals of one name with the same key are one. */
+  /** Signals of one name with the same key are deduplicated. */
   key: z.optional(signalKey),
 });
 
@@ -98,7 +98,7 @@ export const queryBody = z.strictObject({ input: z.optional(z.custom<JsonValue>(
 const output = z.strictObject({
   result: json,
   isError: z.optional(z.boolean()),
-  /** The same in the spelling of other relays. */
+  /** Spelling of other relays. */
   is_error: z.optional(z.boolean()),
 });
 
@@ -109,13 +109,13 @@ export const failBody = z.strictObject({
   retryable: z.optional(z.boolean()),
 });
 
-/** Seconds, since other systems of this kind name them so. */
+/** In seconds, as other systems of this kind have it. */
 export const heartbeatBody = z.strictObject({ extendBySeconds: z.number().check(z.positive()) });
 
-/** How an operator settles a wait: one of the two. */
+/** Settlement of a wait by an operator: a result or an error. */
 export const settleBody = z.union([completeBody, failBody]);
 
-/** Most rows of a page of `GET /runs`; also the default is here. */
+/** Largest and default page of `GET /runs`. */
 const pageMax = 100;
 const pageDefault = 20;
 
@@ -128,7 +128,7 @@ const wholeNumber = (max: number, pattern: RegExp, from: number) =>
 export const listQuery = z.strictObject({
   status: z.optional(z.enum(listStatuses)),
   workflow: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
-  /** `name:value`; given more than once, all must hold. */
+  /** `name:value`; if given more than once, all must match. */
   tag: z.optional(
     z
       .array(z.string().check(z.regex(/^[^:]{1,64}:[^]{0,256}$/, 'must have the form name:value')))
@@ -176,7 +176,7 @@ export const externalQuery = z
   .strictObject({ run: z.optional(z.string()), after: z.optional(z.string().check(z.minLength(1))) })
   .check(z.refine(({ run, after }) => run === undefined || after === undefined, 'takes run or after, not both'));
 
-/** A run id that has the form of one. @throws EngineError `RUN_NOT_FOUND`, the same as for an id that no run has */
+/** Checks the form of a run id. @throws EngineError `RUN_NOT_FOUND`, the same as for an id that no run has */
 export function runIdFrom(text: string): RunId {
   if (!isRunId(text)) throw new EngineError('RUN_NOT_FOUND', 'no run has this id');
   return text;
@@ -191,7 +191,10 @@ export function durationFrom(given: z.infer<typeof duration>, what: string): num
   }
 }
 
-/** `name:value` as a record; a name given twice with two values matches nothing, and is refused. @throws EngineError `INPUT_INVALID` */
+/**
+ * Parses `name:value` texts. A repeated name is refused, since it could match nothing.
+ * @throws EngineError `INPUT_INVALID`
+ */
 export function tagsFrom(texts: readonly string[]): Readonly<Record<string, string>> {
   const tags = new Map<string, string>();
   for (const text of texts) {

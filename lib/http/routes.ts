@@ -10,19 +10,19 @@ import * as runs from './run-routes.js';
 
 export interface RouteOptions {
   /**
-   * Gives the bearer tokens of which the management routes ask for one, read for each request; with none to give they
-   * refuse every request. Leave the option out to have them open, for a server that only this machine can reach.
+   * Returns the bearer tokens that management routes accept; called for each request. If there are none, every request
+   * is refused. Leave the option out to require no token, for a server that only this machine can reach.
    */
   readonly managementTokens?: () => readonly string[] | Promise<readonly string[]>;
-  /** Refuse requests that a web page from elsewhere could send. For local mode. Default false. */
+  /** Whether to refuse requests that a web page of another origin could send. For local mode. Default false. */
   readonly loopbackOnly?: boolean;
-  /** Origins whose pages are let in all the same. Default none. */
+  /** Origins whose pages may send requests in spite of `loopbackOnly`. Default none. */
   readonly allowedOrigins?: readonly string[];
 }
 
 type Handler = (deps: Deps, context: Context) => Promise<Response> | Response;
 
-/** A handler that is loaded at the first request for one of its kind, since most invocations serve none. */
+/** Loads a handler at the first request for one of its kind, since most invocations serve none. */
 function lazy(pick: (routes: typeof operatorRoutes) => Handler): Handler {
   return async (deps, context) => pick(await import('./operator-routes.js'))(deps, context);
 }
@@ -61,8 +61,8 @@ const handlers = {
 } satisfies Readonly<Record<RouteName, Handler>>;
 
 /**
- * The management API and the routes of relays, as a function from Request to Response. Checks go from cheap to dear:
- * route, access, token, length, media type, JSON, schema; only then is the store touched.
+ * Creates the management API and the routes of relays, as a function from Request to Response. Cheap checks come first:
+ * route, access, token, length, media type, JSON, schema; the store is used only after them.
  */
 export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   const app = new Hono();

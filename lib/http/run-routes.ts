@@ -42,9 +42,9 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const { signal, ...body } = await bodyIn(context, startBody, { maxBytes: inboundCompleteMaxBytes });
   const key = keyOf(context.req.header('idempotency-key'), body.key);
-  // The key of a start that is put off would be found long before there is anything to find.
+  // The key of a delayed start would be found long before there is a run to find.
   if (key !== undefined && body.delay !== undefined)
-    throw new EngineError('INPUT_INVALID', 'a start has a key, or a delay, not both');
+    throw new EngineError('INPUT_INVALID', 'a start takes a key or a delay, not both');
   const request = {
     workflow: body.workflow,
     ...defined({
@@ -56,13 +56,13 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
   };
   if (body.id !== undefined) {
     if (key !== undefined || signal !== undefined) {
-      throw new EngineError('INPUT_INVALID', 'a start has an id, or a key (with or without a signal), not both');
+      throw new EngineError('INPUT_INVALID', 'a start takes an id or a key (with or without a signal), not both');
     }
     const { id, whenRunning, whenEnded } = body;
     return started(await startNamedRun(deps, { ...request, id, ...defined({ whenRunning, whenEnded }) }));
   }
   if (body.whenRunning !== undefined || body.whenEnded !== undefined) {
-    throw new EngineError('INPUT_INVALID', 'whenRunning and whenEnded go with an id');
+    throw new EngineError('INPUT_INVALID', 'whenRunning and whenEnded need an id');
   }
   if (signal === undefined) return started(await startRun(deps, { ...request, ...defined({ key }) }));
   if (key === undefined) throw new EngineError('INPUT_INVALID', 'a start with a signal needs a key');
@@ -102,7 +102,7 @@ export async function history(deps: Deps, context: Context): Promise<Response> {
   return json(200, await pageHistory(deps, runId, defined(parseQuery(historyQuery, queryOf(context)))));
 }
 
-/** 204 while the run, or what it goes on as, is under way; `Retry-After` says when to ask again. */
+/** Responds 204 while the run, or its last successor, is under way; `Retry-After` says when to ask again. */
 export async function result(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const { wait = 0 } = parseQuery(resultQuery, queryOf(context));
@@ -111,7 +111,7 @@ export async function result(deps: Deps, context: Context): Promise<Response> {
   return json(200, { runId, outcome: ended.outcome, ...defined({ lastRunId: otherThan(runId, ended.runId) }) });
 }
 
-/** The run that the one which was asked for has gone on as; undefined if it has not. */
+/** Returns the id of the last successor of the requested run; undefined if there is none. */
 function otherThan(runId: RunId, lastRunId: RunId): RunId | undefined {
   return lastRunId === runId ? undefined : lastRunId;
 }
@@ -154,7 +154,7 @@ export async function query(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const name = nameIn(context, 'query');
   const { input } = await bodyIn(context, queryBody, { emptyAllowed: true });
-  // Loaded late: it brings all that runs a workflow.
+  // Loaded late: it pulls in everything that runs a workflow.
   const { queryRun } = await import('../operations/views/query-run.js');
   const answer = await queryRun(deps, runId, name, input);
   return json(200, defined({ result: answer.result, lastRunId: otherThan(runId, answer.runId) }));

@@ -1,4 +1,4 @@
-/** Ids of the rules. They are in the comments of users' code, so they stay as they are. */
+/** Ids of the rules. Comments in users' code name them, so they never change. */
 export const lintRules = [
   'no-clock',
   'no-random',
@@ -10,13 +10,13 @@ export const lintRules = [
 ] as const;
 export type LintRule = (typeof lintRules)[number];
 
-/** A place where a workflow would do something else on replay than it did at first. */
+/** A place where a workflow could behave differently on replay. */
 export interface Finding {
   readonly rule: LintRule;
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly line: number;
-  /** From 1 on, in UTF-16 units. */
+  /** Counted from 1, in UTF-16 units. */
   readonly column: number;
-  /** What is wrong there, and what to write in its place. */
+  /** Says what is wrong and what to write instead. */
   readonly message: string;
 }

@@ -5,7 +5,7 @@ import { dateUse, outsideUse } from './outside-world.js';
 import { outsideName, parseSource, type Source, symbolOf } from './source.js';
 import { functionOf, isFunction, parameterSymbol, workflowFunctions, type FunctionNode } from './workflow-code.js';
 
-/** Methods of the context that start something and give a promise of its end. */
+/** Methods of the context that start something and return a promise of its end. */
 const waitingMethods: ReadonlySet<string> = new Set([
   'callRemoteTask',
   'step',
@@ -22,14 +22,14 @@ const waitingMethods: ReadonlySet<string> = new Set([
   'saga',
   'continueAsNew',
 ]);
-/** Methods whose callbacks have a context of their own. */
+/** Methods whose callbacks receive a context of their own. */
 const scopingMethods: ReadonlySet<string> = new Set(['race', 'scope', 'shield']);
 
 /**
- * What in the workflows of a file would not do the same on replay. Looked at are the functions given as `run` to
- * `defineWorkflow` and those that take a `WorkflowContext`, with everything inside of them but the work of steps and
- * compensations. Functions that are only called from there are not followed. A line after
- * `// outwait-disable-next-line <rule>` is left alone for that rule.
+ * Finds what the workflows of a file could do differently on replay. Checks the functions given as `run` to
+ * `defineWorkflow` and those that take a `WorkflowContext`, including everything inside them except the work of steps
+ * and compensations. Functions that they merely call are not followed. The line after `// outwait-disable-next-line
+ * <rule>` is exempt from that rule.
  */
 export function lintSource(fileName: string, text: string): readonly Finding[] {
   const source = parseSource(fileName, text);
@@ -62,12 +62,12 @@ function isDisabled(lineBefore: string | undefined, rule: LintRule): boolean {
 
 type Report = (node: ts.Node, rule: LintRule, message: string) => void;
 
-/** Goes once through each function that is replayed. */
+/** Visits each function that is replayed once. */
 class Walk {
   readonly #source: Source;
   readonly #report: Report;
   readonly #contexts = new Set<ts.Symbol>();
-  /** Functions that were gone through, or are the work of a step. */
+  /** Functions that were visited, or are the work of a step. */
   readonly #done = new Set<FunctionNode>();
 
   constructor(source: Source, report: Report) {
@@ -86,7 +86,7 @@ class Walk {
     ts.forEachChild(node, this.#visit);
   }
 
-  /** Work that is declared beside the call, `const load = () => fetch(…); await ctx.step('load', load)`. */
+  /** Exempts work that is declared apart from the call: `const load = () => fetch(…); await ctx.step('load', load)`. */
   #leaveOutNamedWork(node: ts.Node): void {
     const work = ts.isCallExpression(node) ? workOf(node) : undefined;
     const named = work !== undefined && ts.isIdentifier(work) ? functionOf(this.#source, work) : undefined;
@@ -117,7 +117,7 @@ class Walk {
 
   #visitCall(call: ts.CallExpression): void {
     if (this.#isDate(call.expression)) {
-      // Its arguments are ignored when it is called as a function.
+      // Date ignores its arguments when called as a function.
       this.#report(call, dateUse.rule, `Date() differs on replay; ${dateUse.instead}`);
       return;
     }
@@ -135,7 +135,7 @@ class Walk {
       this.addContext(parameterSymbol(this.#source, functionOf(this.#source, branch)?.parameters[0]));
   }
 
-  /** True when `node` names a part of the world outside, which is then reported as a whole. */
+  /** Reports `node` if it names something of the outside world. Returns true if it did: the parts need no visit. */
   #checkOutside(node: ts.Expression): boolean {
     const isName = ts.isIdentifier(node) || ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
     if (!isName || (ts.isIdentifier(node) && !isRead(node))) return false;
@@ -146,7 +146,7 @@ class Walk {
     return true;
   }
 
-  /** Reports waits that a statement starts and lets go. `void` in front of one says that this is meant. */
+  /** Reports waits that a statement starts and drops. A `void` in front says that this is intended. */
   #checkStatement(expression: ts.Expression): void {
     if (ts.isParenthesizedExpression(expression)) {
       this.#checkStatement(expression.expression);
@@ -161,12 +161,16 @@ class Walk {
       const wait = this.#waitUnder(expression);
       if (wait !== undefined) {
         const text = wait.expression.getText(this.#source.file);
-        this.#report(expression, 'no-floating-wait', `nothing waits for ${text}(…); await it, or write void before it`);
+        this.#report(
+          expression,
+          'no-floating-wait',
+          `the promise of ${text}(…) is dropped; await it, or write void before it`,
+        );
       }
     }
   }
 
-  /** The call of a waiting method that `call` is, or that it only hangs a `then`, `catch` or `finally` on. */
+  /** Returns the call of a waiting method: `call`, or the one that it chains `then`, `catch` or `finally` to. */
   #waitUnder(call: ts.CallExpression): ts.CallExpression | undefined {
     const method = this.#methodOf(call);
     if (method !== undefined) return waitingMethods.has(method) ? call : undefined;
@@ -176,7 +180,7 @@ class Walk {
     return ts.isCallExpression(expression.expression) ? this.#waitUnder(expression.expression) : undefined;
   }
 
-  /** Name of the method of a context that is called. */
+  /** Returns the name of the called method if its object is a context. */
   #methodOf({ expression }: ts.CallExpression): string | undefined {
     if (!ts.isPropertyAccessExpression(expression) || !ts.isIdentifier(expression.expression)) return undefined;
     const owner = symbolOf(this.#source, expression.expression);
@@ -188,7 +192,7 @@ class Walk {
   }
 }
 
-/** The second argument of a call of a method named `step` or `compensate`. */
+/** Returns the second argument of a call of a method named `step` or `compensate`. */
 function workOf(call: ts.CallExpression): ts.Expression | undefined {
   const { expression } = call;
   const isNamed = ts.isPropertyAccessExpression(expression) && /^(step|compensate)$/.test(expression.name.text);
@@ -207,7 +211,7 @@ function isShortCircuit(kind: ts.SyntaxKind): boolean {
   );
 }
 
-/** False for names that are declared, or that are a key or a label: they have no value of their own. */
+/** Returns false for a declared name, a key or a label: they have no value of their own. */
 function isRead(name: ts.Identifier): boolean {
   const { parent } = name;
   if (ts.isPropertyAssignment(parent)) return parent.initializer === name;

@@ -12,10 +12,10 @@ const timer: OutsideUse = { rule: 'no-timers', instead: 'use ctx.sleep()' };
 const network: OutsideUse = { rule: 'no-network', instead: 'call it in a step' };
 const environment: OutsideUse = {
   rule: 'no-environment',
-  instead: 'read it in a step, or hand it in with the input',
+  instead: 'read it in a step, or pass it in with the input',
 };
 
-/** By the name that `outsideName` gives. Values, so that handing one on counts as using it. */
+/** Uses by the name that `outsideName` returns. Values, not calls, so that passing one on counts as a use. */
 const uses: Readonly<Record<string, OutsideUse>> = {
   'Date.now': clock,
   'performance.now': clock,
@@ -50,10 +50,10 @@ const uses: Readonly<Record<string, OutsideUse>> = {
   'node:process#env': environment,
 };
 
-/** What a name of the world outside does to a workflow that uses it; undefined when nothing. */
+/** Returns what the use of a name of the outside world does to a workflow; undefined if nothing. */
 export function outsideUse(name: string): OutsideUse | undefined {
   return Object.hasOwn(uses, name) ? uses[name] : undefined;
 }
 
-/** `Date` without an argument, called or constructed, is the time of now. */
+/** Use of `Date` without an argument, called or constructed: it is the current time. */
 export const dateUse = clock;

@@ -1,13 +1,13 @@
 import ts from 'typescript';
 
-/** One file with its names resolved. Names that it does not declare are global and have no symbol. */
+/** A file with its names resolved. Names that it does not declare are global and have no symbol. */
 export interface Source {
   readonly file: ts.SourceFile;
   readonly checker: ts.TypeChecker;
   readonly mistakes: readonly ts.DiagnosticWithLocation[];
 }
 
-/** Parses `text` and binds its names. Reads nothing else: no imports, no library, no configuration. */
+/** Parses `text` and binds its names. Reads nothing else: no imports, libraries or configuration. */
 export function parseSource(fileName: string, text: string): Source {
   const file = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
   const host: ts.CompilerHost = {
@@ -32,7 +32,7 @@ export function parseSource(fileName: string, text: string): Source {
   return { file, checker: program.getTypeChecker(), mistakes: program.getSyntacticDiagnostics(file) };
 }
 
-/** Symbol of a name that the file declares or imports. */
+/** Returns the symbol of a name that the file declares or imports. */
 export function symbolOf({ checker }: Source, name: ts.Identifier): ts.Symbol | undefined {
   const { parent } = name;
   const symbol =
@@ -43,8 +43,8 @@ export function symbolOf({ checker }: Source, name: ts.Identifier): ts.Symbol | 
 }
 
 /**
- * What an expression names when it is not of this file: `Date.now`, `fetch`, `node:crypto#randomUUID`. The names of
- * `globalThis` are global, and `node:` is added where it was left out. Undefined for everything else.
+ * Returns what an expression names outside this file: `Date.now`, `fetch`, `node:crypto#randomUUID`. Members of
+ * `globalThis` count as global, and a missing `node:` is added. Returns undefined for everything else.
  */
 export function outsideName(source: Source, expression: ts.Expression): string | undefined {
   if (ts.isParenthesizedExpression(expression) || ts.isNonNullExpression(expression))
@@ -61,7 +61,7 @@ export function outsideName(source: Source, expression: ts.Expression): string |
   return owner.endsWith('#') ? owner + member.name : `${owner}.${member.name}`;
 }
 
-/** `a.b`, `a?.b` and `a['b']`. */
+/** Splits `a.b`, `a?.b` and `a['b']`. */
 function memberName(expression: ts.Expression): { readonly owner: ts.Expression; readonly name: string } | undefined {
   if (ts.isPropertyAccessExpression(expression)) return { owner: expression.expression, name: expression.name.text };
   if (ts.isElementAccessExpression(expression) && ts.isStringLiteralLike(expression.argumentExpression))
@@ -69,7 +69,7 @@ function memberName(expression: ts.Expression): { readonly owner: ts.Expression;
   return undefined;
 }
 
-/** `module#name` of an import; `module#` when it is the whole module, or its default, which Node's modules equal. */
+/** Returns `module#name` of an import; `module#` for the whole module or its default, which Node's modules equal. */
 function importedName(symbol: ts.Symbol): string | undefined {
   for (const declaration of symbol.declarations ?? []) {
     if (ts.isImportSpecifier(declaration)) {

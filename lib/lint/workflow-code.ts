@@ -3,13 +3,13 @@ import { outsideName, type Source, symbolOf } from './source.js';
 
 export type FunctionNode = ts.FunctionDeclaration | ts.FunctionExpression | ts.ArrowFunction | ts.MethodDeclaration;
 
-/** A function that is replayed, and the name under which it has its context, if it takes one. */
+/** A function that is replayed, and the symbol of its context, if it takes one. */
 export interface WorkflowFunction {
   readonly node: FunctionNode;
   readonly context: ts.Symbol | undefined;
 }
 
-/** The functions given as `run` to `defineWorkflow`, and those that take a `WorkflowContext`, in the order of the file. */
+/** Returns the functions given as `run` to `defineWorkflow` and those that take a `WorkflowContext`, in file order. */
 export function workflowFunctions(source: Source): readonly WorkflowFunction[] {
   const found = new Map<FunctionNode, WorkflowFunction>();
   const add = (node: FunctionNode | undefined, parameter: ts.ParameterDeclaration | undefined): void => {
@@ -41,7 +41,7 @@ export function parameterSymbol(source: Source, parameter: ts.ParameterDeclarati
   return parameter !== undefined && ts.isIdentifier(parameter.name) ? symbolOf(source, parameter.name) : undefined;
 }
 
-/** The function that an expression is, or that it names in this file. */
+/** Returns the function that an expression is, or that it names in this file. */
 export function functionOf(source: Source, expression: ts.Expression | undefined): FunctionNode | undefined {
   if (expression === undefined) return undefined;
   if (ts.isParenthesizedExpression(expression)) return functionOf(source, expression.expression);
@@ -54,7 +54,7 @@ export function functionOf(source: Source, expression: ts.Expression | undefined
   return initializer !== undefined && isFunction(initializer) ? initializer : undefined;
 }
 
-/** `run` of a call of `defineWorkflow({ … })`. */
+/** Returns `run` of a call of `defineWorkflow({ … })`. */
 function runOf(source: Source, call: ts.CallExpression): FunctionNode | undefined {
   const name = outsideName(source, call.expression);
   if (name === undefined || !/(^|[#.])defineWorkflow$/.test(name)) return undefined;

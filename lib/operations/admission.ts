@@ -2,17 +2,17 @@ import type { EpochMs } from '../base/time.js';
 import type { Admission, AdmissionPurpose, Held, RemoteTaskTransport } from '../remote/transport.js';
 import type { Deps } from './deps.js';
 
-/** Which server is to be called, and what for. */
+/** The server to be called, and the purpose of the call. */
 interface Call {
   readonly server: string;
   readonly purpose: AdmissionPurpose;
-  /** How long the call may take. Default: as long as a turn can wait. */
+  /** Limit of the call. Default: as long as a turn can wait. */
   readonly untilMs?: EpochMs;
 }
 
 export type Admitted<Result> = { readonly kind: 'done'; readonly result: Result } | Held;
 
-/** Does `work`, a start or a read, when its server may be called now. A server that is not configured is for `work` to find out. */
+/** Does `work`, a start or a read, if its server may be called now. An unknown server is left to `work` to report. */
 export async function whenAdmitted<Result>(
   deps: Deps,
   call: Call,

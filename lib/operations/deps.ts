@@ -10,26 +10,26 @@ import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { WarmRuns } from './warm-runs.js';
 
-/** Everything an operation touches beside its arguments. One object, so that a simulator can replace all of it. */
+/** Everything an operation touches besides its arguments. One object, so that a simulator can replace all of it. */
 export interface Deps {
   readonly app: App;
   readonly store: RunStore;
   readonly queues: Queues;
   readonly transports: RemoteTransports;
-  /** Is told of lifecycle events, of runs that were started while there was one. Default: nobody is told. */
+  /** Receives the lifecycle events of runs that were started while a bus was configured. Default: none. */
   readonly bus?: EventBus;
   readonly tokens: TokenKeys;
   readonly clock: Clock;
   readonly random: Random;
   /** SHA-256 in hex. */
   readonly digest: (text: string) => string;
-  /** Resolves when the microtask queue has run dry. */
+  /** Resolves when the microtask queue is empty. */
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   readonly log: Log;
-  /** Default: measured by nobody. */
+  /** Default: no metrics. */
   readonly metrics?: Metrics;
-  /** What this process remembers of runs between turns. Default: nothing, every turn reads its run whole. */
+  /** Runs that this process remembers between turns. Default: none; every turn reads its whole run. */
   readonly warmRuns?: WarmRuns;
 }

@@ -3,14 +3,14 @@ import { isRunId, type RunId } from '../base/ids.js';
 import type { RunRecords } from '../history/records.js';
 import type { Deps } from './deps.js';
 
-/** Everything of a run. @throws EngineError `RUN_NOT_FOUND` */
+/** Reads everything of a run. @throws EngineError `RUN_NOT_FOUND` */
 export async function loadRun(deps: Deps, runId: RunId): Promise<RunRecords> {
   const records = isRunId(runId) ? await deps.store.runs.read(runId) : undefined;
   if (records === undefined) throw runNotFound();
   return records;
 }
 
-/** What is thrown for an id that no run has. */
+/** Creates the error for an id that no run has. */
 export function runNotFound(): EngineError {
   return new EngineError('RUN_NOT_FOUND', 'no run has this id');
 }

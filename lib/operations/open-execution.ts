@@ -5,7 +5,7 @@ import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../history/r
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
 
-/** What was read of a run, by the ids that its events name. */
+/** Records read of a run, indexed by the ids in its events. */
 interface RunToOpen {
   readonly head: RunHead;
   readonly state: RunState;
@@ -13,7 +13,7 @@ interface RunToOpen {
   readonly inbox: ReadonlyMap<string, InboxRecord>;
 }
 
-/** An execution of a run's workflow over what was read of the run; no event has been applied yet. */
+/** Opens an execution of a run's workflow over what was read of the run; no event has been applied yet. */
 export function openExecution(
   deps: Pick<Deps, 'drain' | 'digest' | 'log' | 'tokens'>,
   workflow: AnyWorkflow,
@@ -38,7 +38,7 @@ export function openExecution(
   });
 }
 
-/** The same over the whole of what was read of the run. */
+/** Opens an execution over all records of a run. */
 export function openRecords(
   deps: Parameters<typeof openExecution>[0],
   workflow: AnyWorkflow,

@@ -5,9 +5,9 @@ import type { Deps } from './deps.js';
 import type { TurnLimits } from './turn-limits.js';
 
 /**
- * Does `request` until the store takes it, with growing pauses, as long as `needsMs` are left after a pause, and
- * `leastTries` times whatever is left; then throws what the store said last. It is the same request each time, so one
- * whose answer was lost does no harm.
+ * Sends `request` until the store takes it, with growing pauses. Retries while `needsMs` remain after the next pause,
+ * and makes at least `leastTries` attempts regardless; then throws the last error of the store. The request is the same
+ * each time, so a lost answer does no harm.
  */
 export type Persist = <Result>(
   request: () => Promise<Result>,
@@ -15,10 +15,12 @@ export type Persist = <Result>(
   leastTries?: number,
 ) => Promise<Result>;
 
-/** Tries of a write of what this process alone knows: after a suspension there is no time left, and perhaps still a moment. */
+/** Attempts for a write of what only this process knows, even when no time is left: often there still is a moment. */
 export const lastTries = 3;
 
-/** For requests that work hangs on: a store that turns them away is no reason to lose it, or to do it again. */
+/**
+ * Creates a `Persist` for requests that work depends on: a failing store must not cause work to be lost or repeated.
+ */
 export function persistWithin(deps: Pick<Deps, 'delay' | 'random' | 'log'>, limits: TurnLimits): Persist {
   return async (request, needsMs = turnReserveMs, leastTries = 1) => {
     for (let failures = 1; ; failures++) {
@@ -28,14 +30,14 @@ export function persistWithin(deps: Pick<Deps, 'delay' | 'random' | 'log'>, limi
         if (!isStoreFailure(error)) throw error;
         const pauseMs = storeRetryDelayMs(failures, deps.random.fraction());
         if (failures >= leastTries && limits.remainingMs() < pauseMs + needsMs) throw error;
-        deps.log.warn('the store does not take a request, trying again', { failures, pauseMs, code: error.code });
+        deps.log.warn('the store did not take a request; trying again', { failures, pauseMs, code: error.code });
         await deps.delay(pauseMs);
       }
     }
   };
 }
 
-/** Trouble that may pass: nothing was done, or it is not known whether. */
+/** Returns true for a failure that may pass: nothing was done, or it is unknown whether it was. */
 export function isStoreFailure(error: unknown): error is Error & { readonly code: string } {
   return hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN');
 }

@@ -3,7 +3,7 @@ import { isRunId, isWaitId } from '../base/ids.js';
 import type { TokenRecord } from '../history/records.js';
 import type { Deps } from './deps.js';
 
-/** The token of a question for a person, by the id of the question. @throws EngineError `INPUT_NOT_FOUND` */
+/** Reads the token of a question to a person. @throws EngineError `INPUT_NOT_FOUND` */
 export async function readQuestion(deps: Deps, inputId: string): Promise<TokenRecord> {
   const [runId = '', waitId = '', ...rest] = inputId.split('.');
   const isId = rest.length === 0 && isRunId(runId) && isWaitId(waitId);
@@ -12,7 +12,7 @@ export async function readQuestion(deps: Deps, inputId: string): Promise<TokenRe
   return token;
 }
 
-/** What is thrown for an id that no open question has. */
+/** Creates the error for an id that no open question has. */
 export function inputNotFound(): EngineError {
   return new EngineError('INPUT_NOT_FOUND', 'no question has this id');
 }

@@ -8,8 +8,8 @@ import type { Deps } from './deps.js';
 import { openRecords } from './open-execution.js';
 
 /**
- * The workflow of a run, replayed up to where its history ends.
- * @throws EngineError `WORKFLOW_NOT_FOUND`, `QUERY_TIMED_OUT` when that is not reached at `untilMs`
+ * Replays a run to the end of its history.
+ * @throws EngineError `WORKFLOW_NOT_FOUND`, `QUERY_TIMED_OUT` if the end is not reached by `untilMs`
  */
 export async function replayRecords(deps: Deps, records: RunRecords, untilMs: EpochMs = Infinity): Promise<Execution> {
   const { head, commits } = records;
@@ -26,7 +26,7 @@ export async function replayRecords(deps: Deps, records: RunRecords, untilMs: Ep
   return execution;
 }
 
-/** The same for a worker. Returns undefined when this deployment does not have the workflow. */
+/** Replays a run for a worker. Returns undefined if this deployment does not have the workflow. */
 export async function replayForWorker(deps: Deps, records: RunRecords): Promise<Execution | undefined> {
   try {
     return await replayRecords(deps, records);

@@ -3,8 +3,8 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { Deps } from './deps.js';
 
 /**
- * Gives what `work` gives. Undefined, with a warning, for what this deployment cannot read: another delivery of a message
- * would not read it either, its marker stands, and the sweep comes back to it.
+ * Returns what `work` returns. If this deployment cannot read the item, logs a warning and returns undefined: another
+ * delivery would not read it either, but its marker stays, and the sweep retries.
  */
 export async function skipUnreadable<Value>(
   deps: Pick<Deps, 'log'>,

@@ -1,7 +1,9 @@
-/** What the host of a turn says about it. */
+/** Limits that the host of a turn sets. */
 export interface TurnLimits {
   /** Time until the process may be stopped. */
   remainingMs(): number;
-  /** How often the message has been delivered, this time included; default 1. More: an earlier turn died with it. */
+  /**
+   * Number of deliveries of the message, this one included; default 1. More means that an earlier turn died with it.
+   */
   readonly deliveryCount?: number;
 }

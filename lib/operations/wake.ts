@@ -16,8 +16,8 @@ import type { Deps } from './deps.js';
 type Notifier = Pick<Deps, 'queues' | 'random' | 'clock' | 'log'>;
 
 /**
- * Asks for a turn. A wake is a hint: what made it necessary is already committed, with a marker, so a send that fails is
- * logged and the next sweep makes up for it. The dedup id is fresh: SQS must not take this wake for an earlier one.
+ * Asks for a turn. A wake is a hint: what made it necessary is already committed, with a marker, so a failed send is
+ * logged and the next sweep makes up for it. The dedup id is fresh: SQS must not drop this wake for an earlier one.
  */
 export async function wakeRun(deps: Notifier, runId: RunId, dedupId: string = deps.random.hex(16)): Promise<void> {
   await sendTurn(deps, { runId }, dedupId);
@@ -28,7 +28,7 @@ export async function wakeRunFor(deps: Notifier, runId: RunId, news: News): Prom
   await sendTurn(deps, { runId, news: [news] }, deps.random.hex(16));
 }
 
-/** Asks for a turn in place of this one, which has too little time; `unharmed`: what it began in the log and not at all. */
+/** Asks for a turn in place of this one, which is short of time; `unharmed`: starts that it logged but did not make. */
 export async function wakeForRest(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
   await sendTurn(
     deps,
@@ -37,7 +37,10 @@ export async function wakeForRest(deps: Notifier, runId: RunId, unharmed: readon
   );
 }
 
-/** The same for a turn that gives up. @throws what the queue says: then the message of this turn must come again */
+/**
+ * Asks for a turn in place of one that gives up.
+ * @throws what the queue throws: then this turn's message must come again
+ */
 export async function handOver(deps: Notifier, runId: RunId, unharmed: readonly UnharmedStart[]): Promise<void> {
   await deps.queues.sendTurn(
     { runId, ...defined({ unharmed: unharmed.length === 0 ? undefined : unharmed }) },
@@ -46,8 +49,8 @@ export async function handOver(deps: Notifier, runId: RunId, unharmed: readonly 
 }
 
 /**
- * Asks for a turn that looks at what is due; nothing has come for it. The turn queue drops the second of two wakes for one
- * due instant: one turn sees all that is due.
+ * Asks for a turn that looks at what is due, without news. The turn queue deduplicates wakes for one due instant: one
+ * turn sees all that is due.
  */
 export async function wakeRunForDue(deps: Notifier, runId: RunId, dueAtMs: EpochMs): Promise<void> {
   await sendTurn(deps, { runId, news: [] }, `due-${runId}-${dueAtMs}`);
@@ -61,7 +64,7 @@ async function sendTurn(deps: Notifier, message: TurnMessage, dedupId: string): 
   }
 }
 
-/** Asks for a turn at `dueAtMs`, if that is soon; later instants are the sweep's. */
+/** Asks for a turn at `dueAtMs`, if that is soon; later instants are left to the sweep. */
 export async function wakeRunAt(deps: Notifier, runId: RunId, dueAtMs: EpochMs): Promise<void> {
   await sendSoon(deps, { kind: 'wake', runId, dueAtMs }, dueAtMs);
 }

@@ -11,35 +11,39 @@ const warmEventsMax = 50_000;
 /** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
 const endedRunsMax = 1_000;
 
-/** A run as its last turn in this process left it: nothing under way, and all that the workflow asked for in the log. */
+/**
+ * A run as its last turn in this process left it: nothing under way, and all that the workflow requested in the log.
+ */
 export interface WarmRun {
-  /** Whose code the execution has run. */
+  /** The workflow whose code the execution has run. */
   readonly workflow: AnyWorkflow;
   readonly execution: Execution;
   readonly state: RunState;
-  /** Those that the log waits for. The execution looks settlements up here. */
+  /** Tokens of the waits that are open in the log. The execution looks settlements up here. */
   readonly tokens: Map<WaitId, TokenRecord>;
-  /** How often it had been blocked. Whoever blocks a run takes away the markers of what has come. */
+  /** Number of blocks so far. A process that blocks a run removes the markers of what has come. */
   readonly blocks: number;
-  /** Those that are not taken in. The execution looks payloads up here. */
+  /** Requests that are not taken in. The execution looks payloads up here. */
   readonly inbox: Map<string, InboxRecord>;
-  /** Lifecycle events that were left, because the bus failed or there was no time. */
+  /** Lifecycle events not published yet, because the bus failed or time ran out. */
   readonly unpublished: readonly LifecycleEvent[] | undefined;
 }
 
 export interface WarmRunsOptions {
   /** Default 50. */
   readonly runs?: number;
-  /** Of all runs together. Default 50,000. */
+  /** Total of all runs. Default 50,000. */
   readonly events?: number;
-  /** Whether the process has memory to spare: what the code of a run holds is not counted here. Default: it has. */
+  /**
+   * Returns whether the process has memory to spare: what the code of a run holds is not counted here. Default: true.
+   */
   readonly hasRoom?: () => boolean;
 }
 
 /**
- * Runs that one process remembers between turns, least recently used out. Only a help: whoever takes one checks that the
- * log has not grown since, and a run that is not here is read and replayed. Who takes a run has it alone; it comes back
- * only from a turn that ended well.
+ * Runs that one process remembers between turns, evicted least recently used. Only a cache: the user of a run checks
+ * that the log has not grown since, and a run that is not here is read and replayed. Taking a run removes it; only a
+ * turn that ended well puts it back.
  */
 export class WarmRuns {
   readonly #maxRuns: number;
@@ -48,7 +52,7 @@ export class WarmRuns {
   /** In the order in which they were kept. */
   readonly #runs = new Map<RunId, WarmRun>();
   #events = 0;
-  /** Ids alone, of runs whose last wakes may still come. */
+  /** Ids of ended runs whose last wakes may still come. */
   readonly #ended = new Set<RunId>();
 
   constructor({ runs = warmRunsMax, events = warmEventsMax, hasRoom = () => true }: WarmRunsOptions = {}) {
@@ -57,7 +61,7 @@ export class WarmRuns {
     this.#hasRoom = hasRoom;
   }
 
-  /** A turn here has found or made it ended. */
+  /** Notes that a turn of this process has found or made the run ended. */
   noteEnded(runId: RunId): void {
     this.#ended.delete(runId);
     this.#ended.add(runId);
@@ -79,7 +83,7 @@ export class WarmRuns {
     return run;
   }
 
-  /** The run must not be changed from now on, until somebody takes it. */
+  /** Keeps a run. It must not be changed until it is taken. */
   keep(runId: RunId, run: WarmRun): void {
     this.take(runId);
     if (!this.#hasRoom()) this.#forgetAll();

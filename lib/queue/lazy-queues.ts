@@ -2,7 +2,10 @@ import { lazy } from '../base/lazy.js';
 import type { Queues } from './queue.js';
 import type { SqsQueueUrls } from './sqs-queues.js';
 
-/** Sends to SQS. The client is loaded at the first message: many invocations send none. Throws what `SqsQueues` throws. */
+/**
+ * Creates queues on SQS. Loads the client at the first message, since many invocations send none. Throws what
+ * `SqsQueues` throws.
+ */
 export function lazySqsQueues(urls: SqsQueueUrls): Queues {
   const queues = lazy(() => openQueues(urls));
   return {

@@ -4,18 +4,18 @@ import { queueDelayMaxMs } from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import { Heap } from './heap.js';
 
-/** SQS drops a message whose deduplication id was seen within this time. */
+/** Time within which SQS deduplicates messages with the same deduplication id. */
 const dedupWindowMs = 300_000;
 
 export interface MemoryQueueOptions {
-  /** For display in message ids and errors. */
+  /** Shown in message ids and errors. */
   readonly name: string;
   readonly kind: 'fifo' | 'standard';
-  /** A received message is hidden this long. */
+  /** How long a received message is hidden. */
   readonly visibilityMs: number;
-  /** After this many receives without a delete a message goes to `deadLetters` instead of being received again. */
+  /** After this many receives without a delete, the next receive moves the message to `deadLetters` instead. */
   readonly maxReceiveCount: number;
-  /** Missing: a message is received without end. */
+  /** If missing, a message can be received any number of times. */
   readonly deadLetters?: MemoryQueue;
   readonly clock: Clock;
   /** Called after each change that can make `nextChangeAtMs` earlier. Must not throw. */
@@ -24,9 +24,9 @@ export interface MemoryQueueOptions {
 
 export interface QueueMessage {
   readonly body: string;
-  /** FIFO only, and needed there. */
+  /** FIFO only, and required there. */
   readonly groupId?: string;
-  /** FIFO only, and needed there. */
+  /** FIFO only, and required there. */
   readonly dedupId?: string;
   /** Standard only; up to 900 s, rounded up to whole seconds. */
   readonly delayMs?: number;
@@ -34,7 +34,7 @@ export interface QueueMessage {
 
 export interface ReceivedMessage {
   readonly messageId: string;
-  /** Deletes this receive; a later receive of the same message has another. */
+  /** Identifies this receive; a later receive of the same message has another handle. */
   readonly receiptHandle: string;
   readonly body: string;
   /** 1 for the first receive. */
@@ -55,16 +55,16 @@ interface Message {
 }
 
 /**
- * What is available together: a message of a standard queue, or a message group of a FIFO queue. A group is available
- * when none of its messages is in flight; its messages are received in the order in which they were sent.
+ * A unit of availability: a message of a standard queue, or a message group of a FIFO queue. A group is available if
+ * none of its messages is in flight; its messages are received in the order in which they were sent.
  */
 interface Lane {
   readonly messages: Message[];
-  /** Its one valid entry in the heap, if any. */
+  /** Its only valid entry in the heap, if any. */
   entry: LaneEntry | undefined;
 }
 
-/** An entry of the heap; stale when it is no longer the entry of its lane. */
+/** An entry of the heap; stale if it is no longer the entry of its lane. */
 interface LaneEntry {
   readonly lane: Lane;
   readonly availableAtMs: EpochMs;
@@ -72,9 +72,9 @@ interface LaneEntry {
 }
 
 /**
- * One queue in memory that obeys the rules of SQS: at least once, visibility, receive count, redrive to a dead-letter
+ * A queue in memory with the rules of SQS: at-least-once delivery, visibility, receive count, redrive to a dead-letter
  * queue; standard: a delay per message; FIFO: order and one batch in flight per message group, deduplication for five
- * minutes. Nothing is kept when the process ends; the sweep rebuilds what was in it. Each call costs O(log n).
+ * minutes. Its content is lost when the process ends; the sweep rebuilds it. Each call costs O(log n).
  */
 export class MemoryQueue {
   readonly #options: MemoryQueueOptions;
@@ -82,7 +82,7 @@ export class MemoryQueue {
     (a, b) => a.availableAtMs < b.availableAtMs || (a.availableAtMs === b.availableAtMs && a.number < b.number),
   );
   readonly #groups = new Map<string, Lane>();
-  /** In flight or not, by message id. */
+  /** All messages, in flight or not, by message id. */
   readonly #messages = new Map<string, { readonly message: Message; readonly lane: Lane }>();
   /** When a deduplication id was first seen, oldest first. */
   readonly #seen = new Map<string, { readonly atMs: EpochMs; readonly messageId: string }>();
@@ -92,12 +92,15 @@ export class MemoryQueue {
     this.#options = options;
   }
 
-  /** Messages that were neither deleted nor moved away, in flight or not. */
+  /** Number of messages that were neither deleted nor moved away, in flight or not. */
   get size(): number {
     return this.#messages.size;
   }
 
-  /** Takes a message and gives its id; for a known deduplication id the id of the first. @throws EngineError `INTERNAL` where SQS would refuse it */
+  /**
+   * Sends a message and returns its id; for a known deduplication id that of the first message.
+   * @throws EngineError `INTERNAL` if SQS would refuse it
+   */
   send(message: QueueMessage): string {
     const nowMs = this.#options.clock.nowMs();
     const { kind } = this.#options;
@@ -128,7 +131,7 @@ export class MemoryQueue {
     return messageId;
   }
 
-  /** Up to `max` messages that are available now, each hidden from now on. */
+  /** Receives up to `max` available messages, and hides them from now on. */
   receive(max: number): ReceivedMessage[] {
     const nowMs = this.#options.clock.nowMs();
     const received: ReceivedMessage[] = [];
@@ -165,7 +168,10 @@ export class MemoryQueue {
     }
   }
 
-  /** True if the message is gone. A handle of an earlier receive deletes nothing, nor does one of a FIFO queue whose visibility is over. */
+  /**
+   * Returns true if the message is deleted. An outdated handle deletes nothing, nor does one of a FIFO queue whose
+   * visibility is over.
+   */
   deleteMessage(receiptHandle: string): boolean {
     const found = this.#inFlight(receiptHandle);
     if (found === undefined) return false;
@@ -175,7 +181,9 @@ export class MemoryQueue {
     return true;
   }
 
-  /** Hides the message for `visibilityMs` from now; 0 makes it available at once. False for a handle that is no longer good. */
+  /**
+   * Hides the message for `visibilityMs` from now; 0 makes it available at once. Returns false for an outdated handle.
+   */
   changeVisibility(receiptHandle: string, visibilityMs: number): boolean {
     const found = this.#inFlight(receiptHandle);
     if (found === undefined) return false;
@@ -185,12 +193,12 @@ export class MemoryQueue {
     return true;
   }
 
-  /** The earliest instant at which a receive finds something, perhaps past already; undefined while the queue is empty. */
+  /** Returns the earliest instant, maybe past, at which a receive finds something; undefined if the queue is empty. */
   nextChangeAtMs(): EpochMs | undefined {
     return this.#earliest()?.availableAtMs;
   }
 
-  /** A message moved from another queue: it keeps its id and its body. */
+  /** Accepts a message moved from another queue: it keeps its id and its body. */
   #accept(message: Message, nowMs: EpochMs): void {
     this.#add({ ...message, number: ++this.#sentCount, availableAtMs: nowMs, receiveCount: 0 });
   }
@@ -226,7 +234,7 @@ export class MemoryQueue {
     return found;
   }
 
-  /** Gives the lane the entry that says when it is available, if it is not the one that it has. */
+  /** Updates the entry of the lane if it has become available at another instant. */
   #schedule(lane: Lane): void {
     const [head] = lane.messages;
     if (head === undefined) {
@@ -234,7 +242,7 @@ export class MemoryQueue {
       return;
     }
     let availableAtMs = head.availableAtMs;
-    // A message in flight locks its group, wherever it stands: messages received together are deleted in any order.
+    // A message in flight locks its group, whatever its position: messages received together are deleted in any order.
     for (const message of lane.messages)
       if (message.receiveCount > 0) availableAtMs = Math.max(availableAtMs, message.availableAtMs);
     if (lane.entry?.availableAtMs === availableAtMs) return;

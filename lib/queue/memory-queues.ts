@@ -12,14 +12,14 @@ export interface MemoryQueuesOptions {
   readonly turn: QueueRules;
   readonly work: QueueRules;
   readonly step: QueueRules;
-  /** Default: those of `step`. */
+  /** Default: the rules of `step`. */
   readonly start?: QueueRules;
   readonly clock: Clock;
-  /** Called after each change of a queue; whoever drives the receiving looks at `nextChangeAtMs` again. Must not throw. */
+  /** Called after each change of a queue; the receiver then checks `nextChangeAtMs` again. Must not throw. */
   readonly onChange?: () => void;
 }
 
-/** The queues of the engine in memory, each with its dead-letter queue; bodies are the JSON text that SQS would carry. */
+/** The engine's queues in memory, each with its dead-letter queue; bodies are the JSON text that SQS would carry. */
 export class MemoryQueues implements Queues {
   readonly turn: MemoryQueue;
   readonly work: MemoryQueue;
@@ -77,7 +77,7 @@ export class MemoryQueues implements Queues {
     this.start.send({ body: JSON.stringify(message), delayMs });
   }
 
-  /** The earliest instant at which a receive from one of the queues finds something, perhaps past already. */
+  /** Returns the earliest instant, possibly in the past, at which a receive from one of the queues finds something. */
   nextChangeAtMs(): EpochMs | undefined {
     const instants = [this.turn, this.work, this.step, this.start].flatMap((queue) => queue.nextChangeAtMs() ?? []);
     return instants.length === 0 ? undefined : Math.min(...instants);

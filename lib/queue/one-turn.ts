@@ -1,7 +1,7 @@
 import { defined } from '../base/defined.js';
 import type { TurnMessage } from './queue.js';
 
-/** One turn does for all messages of a run that are there before it begins: it is asked for what any of them is about. */
+/** Merges the messages of a run that exist before a turn begins: the turn handles whatever any of them is about. */
 export function oneTurnFor(messages: readonly TurnMessage[]): TurnMessage | undefined {
   const [first] = messages;
   if (first === undefined || messages.length === 1) return first;

@@ -11,16 +11,16 @@ import {
 import { EngineError } from '../base/errors.js';
 import { batchMax, type OutgoingMessage, SqsBatches } from './sqs-batches.js';
 
-/** A receive that does not wait asks only some of the machines of SQS, and may find nothing where there is something. */
+/** Wait of a receive. Without one, only some servers of SQS are asked, which may miss messages. */
 const redriveWaitSeconds = 1;
 
 export interface DeadLetters {
   readonly url: string;
-  /** About so many wait in it; SQS does not count exactly. */
+  /** Approximate number of messages; SQS does not count exactly. */
   readonly count: number;
 }
 
-/** The dead-letter queue of a queue. @throws EngineError `CONFIG_INVALID` when it has none, and what SQS throws */
+/** Finds the dead-letter queue of a queue. @throws EngineError `CONFIG_INVALID` if it has none, and what SQS throws */
 export async function findDeadLetters(client: SQSClient, queueUrl: string): Promise<DeadLetters> {
   const { Attributes } = await client.send(
     new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy'] }),
@@ -34,15 +34,15 @@ export async function findDeadLetters(client: SQSClient, queueUrl: string): Prom
   return { url, count: Number(counted.Attributes?.ApproximateNumberOfMessages ?? 0) };
 }
 
-/** The last part of the ARN in a redrive policy. */
+/** Returns the last part of the ARN in a redrive policy. */
 function deadLetterName(policy: string | undefined): string | undefined {
   const { deadLetterTargetArn } = JSON.parse(policy ?? '{}') as { readonly deadLetterTargetArn?: string };
   return deadLetterTargetArn?.split(':').at(-1);
 }
 
 /**
- * Moves up to `limit` messages of a dead-letter queue back, and gives how many. Each is sent before it is deleted: one
- * that an error or a crash leaves in both is a message that comes twice, which changes nothing.
+ * Moves up to `limit` messages of a dead-letter queue back, and returns how many. Each is sent before it is deleted: if
+ * an error or a crash leaves one in both queues, it is delivered twice, which has no effect.
  */
 export async function redrive(
   client: SQSClient,
@@ -81,7 +81,7 @@ function again({ Body, Attributes }: Message): OutgoingMessage {
   const groupId = Attributes?.MessageGroupId;
   return {
     MessageBody: Body,
-    // A fresh one: under that of its first sending SQS would drop it.
+    // A fresh id: SQS would deduplicate the message with its first sending.
     ...defined({ MessageGroupId: groupId, MessageDeduplicationId: groupId === undefined ? undefined : randomUUID() }),
   };
 }

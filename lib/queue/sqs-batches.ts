@@ -6,11 +6,11 @@ import {
 } from '@aws-sdk/client-sqs';
 import pLimit from 'p-limit';
 
-/** What SQS takes in one request. */
+/** Most messages of one request to SQS. */
 export const batchMax = 10;
 const requestsInParallel = 8;
 
-/** One message of a queue. */
+/** A message of a queue. */
 export type OutgoingMessage = Omit<SendMessageBatchRequestEntry, 'Id'>;
 
 interface Waiting {
@@ -20,9 +20,9 @@ interface Waiting {
 }
 
 /**
- * Sends to one queue. Messages that are handed in side by side share requests of up to 10; one that is alone is sent as
- * one. Each send resolves when the queue has taken that very message and rejects when it has not, whatever became of the
- * others of its request.
+ * Sends to one queue. Messages sent at the same time share requests of up to 10; a single one is sent by itself. Each
+ * send resolves if the queue has taken that very message and rejects if it has not, whatever happened to the others in
+ * its request.
  */
 export class SqsBatches {
   readonly #client: SQSClient;
@@ -39,7 +39,7 @@ export class SqsBatches {
     return new Promise((sent, failed) => {
       this.#waiting.push({ message, sent, failed });
       if (this.#waiting.length > 1) return;
-      // Whatever is sent before this callback runs goes along.
+      // Messages sent before this callback runs join the batch.
       setImmediate(() => {
         this.#flush();
       });

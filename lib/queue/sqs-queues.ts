@@ -16,8 +16,8 @@ export interface SqsQueueUrls {
 }
 
 /**
- * Sends to SQS; receiving is Lambda's. Messages that are sent side by side share requests.
- * Throws EngineError `INTERNAL` when a queue does not take the message.
+ * Sends to SQS; Lambda receives. Messages that are sent at the same time share requests. Throws EngineError `INTERNAL`
+ * if a queue does not take the message.
  */
 export class SqsQueues implements Queues {
   readonly #turn: SqsBatches;

@@ -2,20 +2,20 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
 import type { KeyReference, PayloadKeyring } from './payload-keyring.js';
 
-/** Encrypts payloads before they are stored. `context`: what the text belongs to; it opens nowhere else. */
+/** Encrypts payloads before they are stored. `context`: where the text belongs; it cannot be decrypted elsewhere. */
 export interface PayloadCipher {
-  /** @throws EngineError `STORE_UNAVAILABLE` when there is no key to be had at the moment */
+  /** @throws EngineError `STORE_UNAVAILABLE` if no key is available at the moment */
   seal(text: string, context: string): Promise<string>;
   /**
-   * `formerContext` is that of the first format, which earlier versions sealed.
-   * @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` when the key cannot be had at the moment
+   * `formerContext` is that of the first format, which earlier versions wrote.
+   * @throws EngineError `PAYLOAD_UNREADABLE`, or `STORE_UNAVAILABLE` if the key is not available at the moment
    */
   open(sealed: string, context: string, formerContext?: string): Promise<string>;
-  /** Refuses to read what is stored in the clear: there is none of ours any more. Default false. */
+  /** Whether to refuse unencrypted payloads, because none of ours are left. Default false. */
   readonly refusesPlaintext?: boolean;
 }
 
-// Stored words: format version, then how the key is found again. Key reference and body follow, each ended by a colon.
+// Stored words: format version, then how the key is found. Key reference and body follow, separated by a colon.
 const formats = { named: '2e:', wrapped: '2k:' } as const satisfies Record<KeyReference['kind'], string>;
 const formerFormats = { named: '1e:', wrapped: '1k:' } as const satisfies Record<KeyReference['kind'], string>;
 const allFormats: readonly string[] = [...Object.values(formats), ...Object.values(formerFormats)];
@@ -26,7 +26,7 @@ export function isSealed(text: string): boolean {
   return allFormats.some((format) => text.startsWith(format));
 }
 
-/** AES-256-GCM. The first keyring seals; each opens what is sealed under its keys. */
+/** Creates an AES-256-GCM cipher. The first keyring encrypts; each decrypts what was encrypted under its keys. */
 export function createCipher(sealing: PayloadKeyring, ...others: readonly PayloadKeyring[]): PayloadCipher {
   const keyrings = [sealing, ...others];
   return {
@@ -50,7 +50,7 @@ export function createCipher(sealing: PayloadKeyring, ...others: readonly Payloa
         decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
         return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
       } catch {
-        throw unreadable(`${nameOf(reference)} does not open it, or it was changed`);
+        throw unreadable(`${nameOf(reference)} does not decrypt it, or it was changed`);
       }
     },
   };
@@ -64,7 +64,7 @@ async function find(keyrings: readonly PayloadKeyring[], reference: KeyReference
   throw unreadable(
     reference.kind === 'named'
       ? `it is sealed under ${nameOf(reference)}, which is not configured`
-      : 'it is sealed under a key of KMS, and none is configured',
+      : 'it is sealed under a KMS key, but none is configured',
   );
 }
 
@@ -90,7 +90,7 @@ function textOf(reference: KeyReference): string {
 }
 
 function nameOf(reference: KeyReference): string {
-  return reference.kind === 'named' ? `the key "${reference.keyId}"` : 'its key of KMS';
+  return reference.kind === 'named' ? `the key "${reference.keyId}"` : 'its KMS key';
 }
 
 function unreadable(why: string): EngineError {

@@ -1,5 +1,5 @@
-// The conditions of the protocol, each with its name and written once, as data; a `Table` only obeys them. Which of them a
-// write has is said beside that write, in `parts`.
+// Conditions of the protocol as data, each written once under its name; a `Table` only evaluates them. Which of them a
+// write needs is explained next to that write, in `parts`.
 
 import type { EpochMs } from '../base/time.js';
 import type { RunStatus } from '../history/records.js';
@@ -10,7 +10,7 @@ const absent = (attribute: string): Condition => ({ kind: 'absent', attribute })
 const equals = (attribute: string, value: Scalar): Condition => ({ kind: 'equals', attribute, value });
 const absentOrAtMost = (attribute: string, value: number): Condition => ({ kind: 'absentOrAtMost', attribute, value });
 
-// Any item.
+// All items.
 export const itemExists: Condition = { kind: 'itemExists' };
 export const itemAbsent: Condition = { kind: 'itemAbsent' };
 export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAtMs);
@@ -19,7 +19,7 @@ export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAt
 export const statusIs = (status: RunStatus): Condition => equals('status', status);
 export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
 export const hasEnded: Condition = present('endedAtMs');
-/** The marker on the head was not computed from a newer commit. */
+/** Holds if the marker on the head was not computed from a newer commit. */
 export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
 export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);
 export const noBlockSince = (blocks: number): Condition => absentOrAtMost('blocks', blocks);
@@ -34,14 +34,14 @@ export const attemptIs = (attempt: number): Condition => equals('attempt', attem
 export const writerIs = (writerId: string): Condition => equals('writerId', writerId);
 export const hasDeadline: Condition = present('deadlineAtMs');
 export const deadlineIs = (deadlineAtMs: EpochMs): Condition => equals('deadlineAtMs', deadlineAtMs);
-/** The deadline, if there is one, has not passed. */
+/** Holds unless there is a deadline and it has passed. */
 export const notOverdue = (atMs: EpochMs): Condition => ({
   kind: 'absentOrAbove',
   attribute: 'deadlineAtMs',
   value: atMs,
 });
 
-// Starts that a worker makes.
+// Starts made by a worker.
 export const workerAttemptIs = (attempt: number): Condition => equals('startAttempt', attempt);
 export const workerClaimIs = (claim: string): Condition => equals('startClaim', claim);
 export const nothingCame: Condition = absent('startCame');
@@ -50,7 +50,7 @@ export const nothingCame: Condition = absent('startCame');
 export const notTakenBeyond = (recorded: number): Condition => absentOrAtMost('questionsTaken', recorded);
 export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('questionsRound', round - 1);
 
-// Ids of callers, and schedules.
+// Callers' ids, and schedules.
 export const generationIs = (generation: number): Condition => equals('generation', generation);
 export const neverSaved: Condition = absent('revision');
 export const revisionIs = (revision: number): Condition => equals('revision', revision);

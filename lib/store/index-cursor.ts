@@ -2,7 +2,7 @@ import { EngineError } from '../base/errors.js';
 import { type IndexQuery, tableIndexes, type Scalar } from './table.js';
 import { compareScalars } from './write-rules.js';
 
-/** Where a page of an index ended: the place of its last row, which need not be there any more. */
+/** Where a page of an index ended: the position of its last row, which may be gone. */
 export interface IndexPosition {
   readonly sort: Scalar;
   readonly pk: string;
@@ -13,11 +13,11 @@ export function formatCursor(partition: string, position: IndexPosition): string
   return Buffer.from(JSON.stringify([partition, position.sort, position.pk, position.sk])).toString('base64url');
 }
 
-/** The position in the cursor of `query`, if it has one. Throws EngineError `INPUT_INVALID` for one that is not of this query. */
+/** Returns the position in the cursor, if any. Throws EngineError `INPUT_INVALID` for a cursor of another query. */
 export function parseCursor(query: IndexQuery): IndexPosition | undefined {
   if (query.cursor === undefined) return undefined;
   const position = positionIn(query.cursor, query);
-  if (position === undefined) throw new EngineError('INPUT_INVALID', 'the cursor is not one of this list');
+  if (position === undefined) throw new EngineError('INPUT_INVALID', 'the cursor does not belong to this list');
   return position;
 }
 

@@ -1,10 +1,10 @@
 import { EngineError } from '../base/errors.js';
 
-/** A reference that is stored beside a sealed payload, by which its key is found again. */
+/** A reference stored next to a sealed payload, by which its key is found. */
 export type KeyReference =
   /** A configured key: 1 to 32 letters, digits, `-` or `_`. */
   | { readonly kind: 'named'; readonly keyId: string }
-  /** The key itself, encrypted under a key of KMS; base64. */
+  /** The key itself, encrypted under a KMS key; base64. */
   | { readonly kind: 'wrapped'; readonly wrapped: string };
 
 export interface DataKey {
@@ -13,13 +13,13 @@ export interface DataKey {
   readonly secret: Uint8Array;
 }
 
-/** Where the keys of payloads come from. */
+/** Source of the keys of payloads. */
 export interface PayloadKeyring {
-  /** The key that seals now. @throws EngineError `STORE_UNAVAILABLE` when there is none to be had at the moment */
+  /** Returns the key to seal with. @throws EngineError `STORE_UNAVAILABLE` if there is none at the moment */
   current(): Promise<DataKey>;
   /**
-   * The secret of a reference; undefined for one that is not of this keyring.
-   * @throws EngineError `PAYLOAD_UNREADABLE` when it cannot be had, `STORE_UNAVAILABLE` when not at the moment
+   * Returns the secret of a reference; undefined if it is not of this keyring.
+   * @throws EngineError `PAYLOAD_UNREADABLE` if it is not available, `STORE_UNAVAILABLE` if not at the moment
    */
   find(reference: KeyReference): Promise<Uint8Array | undefined>;
 }
@@ -32,8 +32,8 @@ export interface PayloadKey {
 }
 
 /**
- * Keys of the configuration. The first seals; all open, so an old key stays in the list until nothing is sealed under it.
- * @throws EngineError `CONFIG_INVALID`
+ * Creates a keyring of configured keys. The first seals; all open, so an old key must stay in the list as long as any
+ * payload is sealed under it.
  */
 export function namedKeyring(keys: readonly PayloadKey[]): PayloadKeyring {
   const [first] = keys;

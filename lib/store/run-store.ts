@@ -22,20 +22,20 @@ export type { ListPage } from './parts/lists.js';
 export type { SettleGuard } from './parts/tokens.js';
 
 /**
- * The protocol's reads and writes in the words of the domain, by what they are about. Every write that decides anything is
- * conditional: the conditions are in `conditions.ts`, and which of them a write has is beside it. No method reads before it
- * writes. Each may throw `STORE_UNAVAILABLE` (nothing applied) or `STORE_RESULT_UNKNOWN` (drop memory, read again).
+ * The protocol's reads and writes in terms of the domain, grouped by subject. Every write that decides anything is
+ * conditional: the conditions are in `conditions.ts`, and each write lists its own. No method reads before it writes.
+ * Each may throw `STORE_UNAVAILABLE` (nothing applied) or `STORE_RESULT_UNKNOWN` (drop memory, read again).
  */
 export class RunStore {
-  /** All that a run has. */
+  /** Everything that a run has. */
   readonly runs: Runs;
-  /** How runs come to be, and what their heads say. */
+  /** Creation of runs, and what their heads say. */
   readonly heads: Heads;
   /** When heads must next be looked at, and what holds runs up. */
   readonly headMarkers: HeadMarkers;
-  /** The ids that callers give to runs. */
+  /** Ids that callers give to runs. */
   readonly names: Names;
-  /** The commits of runs. */
+  /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
   readonly inbox: Inbox;
@@ -53,11 +53,11 @@ export class RunStore {
   readonly unwantedTasks: UnwantedTasks;
   /** Attempts of long steps. */
   readonly longSteps: LongSteps;
-  /** How schedules stand. */
+  /** States of schedules. */
   readonly schedules: Schedules;
   /** The two indexes. */
   readonly lists: Lists;
-  /** Word among the workers of how the remote servers stand. */
+  /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;

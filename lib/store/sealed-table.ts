@@ -7,15 +7,17 @@ import { checkAttributes, payloadsOf } from './items/limits.js';
 import { blobPartitionOf } from './items/keys.js';
 import type { IndexPage, IndexQuery, Item, Key, Scalar, Table, TransactResult, Write, WriteResult } from './table.js';
 
-/** `a`: the chunks are the text. `u`: they are the base64 of its UTF-8, since a chunk must not end inside a character. */
+/**
+ * `a`: the chunks are the text. `u`: they are the base64 of its UTF-8, since a chunk must not end inside a character.
+ */
 const reference = /^1b:([0-9a-f]{32}):([1-9][0-9]*):([au])$/;
 
 /**
- * What lies between the records and the table: payloads are encrypted if there is a cipher, and one for which its item
- * has no room is cut into chunks in a partition of its own, put before the item that refers to them. How much room each
- * attribute has does not depend on the others, so an update that knows nothing of its item makes none that is too large.
- * Readers of any replica undo both. Payloads arrive here compressed. Items of a newer format than this version knows are
- * neither read nor written: `HISTORY_FORMAT_UNKNOWN` is thrown instead.
+ * The layer between records and table. Payloads are encrypted if there is a cipher; one for which its item has no room
+ * is cut into chunks in a partition of its own, put before the item that refers to them. The room of each attribute
+ * does not depend on the others, so an update that does not know its item cannot make it too large. Readers in any
+ * replica undo both. Payloads arrive here compressed. Items of a newer format than this version knows are neither read
+ * nor written: throws `HISTORY_FORMAT_UNKNOWN` instead.
  */
 export class SealedTable implements Table {
   readonly #table: Table;
@@ -45,7 +47,7 @@ export class SealedTable implements Table {
     return { ok: false, refused: await Promise.all(refused) };
   }
 
-  /** The write has been answered: if its answer cannot be read at the moment, "nothing was applied" would be a lie. */
+  /** Opens the answer to a write, which may have been applied: if it cannot be read now, the result is unknown. */
   async #openWritten(item: Item): Promise<Item> {
     try {
       return await this.#open(item);
@@ -94,7 +96,7 @@ export class SealedTable implements Table {
     return stored;
   }
 
-  /** The id is a digest of the text: putting the same again changes nothing. */
+  /** Puts the chunks of a text. Their id is a digest of the text: putting the same text again has no effect. */
   async #putChunks(pk: string, whole: string): Promise<string> {
     const id = createHash('sha256').update(whole).digest('hex').slice(0, 32);
     const isAscii = Buffer.byteLength(whole) === whole.length;
@@ -127,7 +129,7 @@ export class SealedTable implements Table {
     return changed === undefined ? item : { ...item, ...changed };
   }
 
-  /** Why a run is blocked: written anew while it is, also by a deployment with the wrong key. It must not block the run itself. */
+  /** Opens why a run is blocked. An unreadable reason is dropped: it must not block the run, and is soon rewritten. */
   async #openNote(key: Key, stored: string): Promise<string | undefined> {
     try {
       return await this.#openText(key, 'blocked', stored);
@@ -142,23 +144,23 @@ export class SealedTable implements Table {
     const sealed = match === null ? stored : await this.#readChunks(key.pk, match);
     if (!isSealed(sealed)) {
       if (this.#cipher?.refusesPlaintext !== true) return sealed;
-      throw unreadable('it is not encrypted, and this deployment refuses such');
+      throw unreadable('it is not encrypted, and this deployment refuses plaintext');
     }
-    if (this.#cipher === undefined) throw unreadable('it is encrypted, and no payload key is configured');
+    if (this.#cipher === undefined) throw unreadable('it is encrypted, but no payload key is configured');
     return this.#cipher.open(sealed, contextOf(key, name), formerContextOf(key, name));
   }
 
   async #readChunks(pk: string, [, id = '', count, format]: RegExpExecArray): Promise<string> {
     const chunks = await this.#table.queryPartition(blobPartitionOf(pk), `${id}#`);
     if (chunks.length !== Number(count)) {
-      throw unreadable(`${chunks.length} of its ${count ?? ''} chunks are there`);
+      throw unreadable(`${chunks.length} of its ${count ?? ''} chunks were found`);
     }
     const text = chunks.map(({ chunk }) => String(chunk)).join('');
     return format === 'u' ? Buffer.from(text, 'base64').toString('utf8') : text;
   }
 }
 
-/** The format of an item is looked at whatever else is. */
+/** Adds the format of an item, which is always checked, to the attributes to read. */
 function withFormat(attributes: readonly string[] | undefined): readonly string[] | undefined {
   return attributes === undefined ? undefined : [...attributes, formatAttribute];
 }
@@ -167,12 +169,12 @@ function chunkKey(id: string, at: number): string {
   return `${id}#${String(at).padStart(4, '0')}`;
 }
 
-/** The place that a sealed payload is bound to: in no other item, and no other attribute, does it open. No key's partition has a space in it. */
+/** Returns the only place where a sealed payload opens: its item and attribute. No partition has a space in it. */
 function contextOf({ pk, sk }: Key, name: string): string {
   return `${pk} ${sk} ${name}`;
 }
 
-/** The place as the versions before named it: the item was left out. */
+/** Returns the place as earlier versions named it: without the item. */
 function formerContextOf({ pk }: Key, name: string): string {
   return `${pk} ${name}`;
 }

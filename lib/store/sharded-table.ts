@@ -3,29 +3,29 @@ import { dueShardsMin } from '../base/limits.js';
 import { fewerShardsThan } from './conditions.js';
 import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from './table.js';
 
-/** Where a process that spreads markers over so many partitions puts those of a run. Its id is random, so its first digits are a hash. */
+/** Returns the partition of a run's markers, given their number. The id is random, so its first digits are a hash. */
 export const dueShardOf = (runId: RunId, dueShards: number): number =>
   Number.parseInt(runId.slice(0, 4), 16) % dueShards;
 
-/** Beside the states of the servers: what the table remembers of all processes that have ever written to it. */
+/** Next to the states of the servers: what the table remembers of all processes that have ever written to it. */
 const rememberedKey: Key = { pk: 'due', sk: 'a' };
 
 /**
- * Spreads markers over the partitions of the due index, by the hash of the run. Each process is told over how many, at
- * least 16, and another one may be told otherwise: in the middle of a deployment, after it, and after its rollback.
+ * Spreads markers over the partitions of the due index, by the hash of the run. The number is configured for each
+ * process, at least 16, and may differ between processes: during a deployment, after it, and after its rollback.
  *
- * D1  The table remembers the largest number that was ever used, and never a smaller one again: a marker stays in its
- *     partition for as long as it is due.
- * D2  A process has its number remembered before it writes the first marker that the remembered one does not cover.
- * D3  A sweep reads as many partitions as are remembered, or its own if these are more.
+ * D1  The table remembers the largest number that was ever used, and never returns to a smaller one: a marker stays in
+ *     its partition for as long as it is due.
+ * D2  A process stores its number before it writes the first marker that the remembered one does not cover.
+ * D3  A sweep reads as many partitions as are remembered, or its own number if that is greater.
  *
- * So whatever sweep begins after a marker was written looks where it is.
+ * So every sweep that begins after a marker was written reads its partition.
  */
 export class ShardedTable implements Table {
-  /** Over how many partitions this process spreads its markers. */
+  /** Number of partitions over which this process spreads its markers. */
   readonly dueShards: number;
   readonly #table: Table;
-  /** So many are remembered, or more by now. */
+  /** The table remembers this number or, by now, a greater one. */
   #remembered = dueShardsMin;
 
   constructor(table: Table, dueShards: number) {
@@ -33,7 +33,7 @@ export class ShardedTable implements Table {
     this.dueShards = dueShards;
   }
 
-  /** Partitions in which markers may be. Strongly consistent. */
+  /** Returns the number of partitions in which markers may be. Strongly consistent. */
   async readDueShards(): Promise<number> {
     return Math.max(await this.#readRemembered(), this.dueShards);
   }
@@ -62,7 +62,7 @@ export class ShardedTable implements Table {
     return this.#table.queryIndex(query);
   }
 
-  /** The write, with the partition of its marker in place of the run. */
+  /** Returns the write with the partition of its marker in place of the run. */
   #place(write: Write): Write {
     const runId = dueShardIn(write);
     if (runId === undefined) return write;
@@ -79,7 +79,7 @@ export class ShardedTable implements Table {
 
   async #remember(): Promise<void> {
     if ((await this.#readRemembered()) < this.dueShards) {
-      // Refused when somebody has had more remembered meanwhile.
+      // Refused if another process has stored a greater number meanwhile.
       await this.#table.write({
         kind: 'update',
         key: rememberedKey,

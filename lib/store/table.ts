@@ -1,5 +1,6 @@
-// The one table, reduced to what the protocol needs of it: conditional writes, transactions, a consistent partition
-// query and two sparse indexes. Conditions are data, written once in conditions.ts; each implementation only obeys them.
+// The only table, reduced to what the protocol needs of it: conditional writes, transactions, a consistent partition
+// query and two sparse indexes. Conditions are data, written once in conditions.ts; each implementation only evaluates
+// them.
 
 export type Scalar = string | number;
 export interface Key {
@@ -8,7 +9,10 @@ export interface Key {
 }
 export type Item = Key & Readonly<Record<string, Scalar | undefined>>;
 
-/** A clause of a condition on the old item. All clauses of a write must hold. Clauses on attributes fail when they are absent, unless they say so. */
+/**
+ * A clause of a condition on the old item. All clauses of a write must hold. Clauses on absent attributes fail, unless
+ * they say otherwise.
+ */
 export type Condition =
   | { readonly kind: 'itemExists' }
   | { readonly kind: 'itemAbsent' }
@@ -26,7 +30,7 @@ export interface Put {
   readonly conditions: readonly Condition[];
 }
 
-/** Creates the item when it is absent, unless a condition forbids it. */
+/** Creates the item if it is absent, unless a condition forbids it. */
 export interface Update {
   readonly kind: 'update';
   readonly key: Key;
@@ -39,7 +43,7 @@ export interface Update {
 export type Write = Put | Update;
 
 export type WriteResult =
-  /** `item` as it is now. For a put, the item put. */
+  /** `item` is the current item. For a put, the item put. */
   | { readonly ok: true; readonly item: Item }
   /** A condition did not hold; `old` is the item as it was found. */
   | { readonly ok: false; readonly old: Item | undefined };
@@ -49,10 +53,10 @@ export type TransactResult =
   /** Per write, in order: `undefined` if its own condition held. */
   | { readonly ok: false; readonly refused: readonly ({ readonly old: Item | undefined } | undefined)[] };
 
-/** The attributes of the key; both are texts. */
+/** Attributes of the key; both are texts. */
 export const tableKey = { partition: 'pk', sort: 'sk' } as const;
 
-/** Both indexes are sparse: an item is in one as long as it has both attributes. */
+/** Both indexes are sparse: an item is in an index as long as it has both attributes. */
 export const tableIndexes = {
   due: {
     partition: 'dueShard',
@@ -76,7 +80,7 @@ export interface IndexQuery {
   readonly until?: Scalar;
   readonly order: 'ascending' | 'descending';
   readonly limit: number;
-  /** Opaque, from the page before. */
+  /** Opaque, from the previous page. */
   readonly cursor?: string;
 }
 export interface IndexPage {
@@ -85,20 +89,23 @@ export interface IndexPage {
 }
 
 /**
- * Throws EngineError `STORE_UNAVAILABLE` when nothing was applied (throttled, refused before the write) and
- * `STORE_RESULT_UNKNOWN` when the fate of a write is not known (timeout, broken connection, 5xx).
- * After a lost acknowledgement an implementation may send the same bytes again, so a true winner can see `ok: false`
- * with its own writer id on the old item; callers look for it.
+ * Throws EngineError `STORE_UNAVAILABLE` if nothing was applied (throttled, refused before the write) and
+ * `STORE_RESULT_UNKNOWN` if the fate of a write is unknown (timeout, broken connection, 5xx). After a lost
+ * acknowledgement an implementation may send the same bytes again, so a true winner can see `ok: false` with its own
+ * writer id on the old item; callers look for it.
  */
 export interface Table {
   write(write: Write): Promise<WriteResult>;
   /** All or nothing, at most 100 writes, each on another item. */
   transact(writes: readonly Write[]): Promise<TransactResult>;
-  /** Strongly consistent. `attributes`: beside the key only those; what else the item holds need not be readable. */
+  /**
+   * Strongly consistent. `attributes`: only these besides the key; whatever else the item holds need not be readable.
+   */
   get(key: Key, attributes?: readonly string[]): Promise<Item | undefined>;
   /**
-   * Items of the partition in order of `sk`, each read strongly consistent, but not a snapshot. `after`, which begins with
-   * the prefix if there is one: only those behind it, whether an item has this `sk` or not. `attributes` as with `get`.
+   * Returns the items of the partition in order of `sk`, each read strongly consistent, but not as a snapshot. `after`,
+   * which begins with the prefix if there is one: only items behind it, whether or not an item has this `sk`.
+   * `attributes` as with `get`.
    */
   queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]>;
   /** Eventually consistent. */

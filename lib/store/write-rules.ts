@@ -1,4 +1,4 @@
-// The effect of a write on an item, as a function: the rules of DynamoDB for the part of it that `Table` uses.
+// The effect of a write on an item, as a function: the rules of DynamoDB as far as `Table` uses them.
 
 import { EngineError } from '../base/errors.js';
 import { utf8Bytes } from '../base/json.js';
@@ -13,8 +13,8 @@ const transactionMaxWrites = 100;
 const transactionMaxBytes = 4 * 1024 * 1024;
 
 /**
- * The answer to `write` when `old` is the stored item; on success `item` is frozen and shares nothing with the caller.
- * Throws EngineError `PAYLOAD_TOO_LARGE` for an item over 400 KB and `INTERNAL` for a write that no table would take.
+ * Applies `write` to the stored item `old`; on success `item` is frozen and shares nothing with the caller. Throws
+ * EngineError `PAYLOAD_TOO_LARGE` for an item over 400 KB and `INTERNAL` for a write that no table would take.
  */
 export function applyWrite(old: Item | undefined, write: Write): WriteResult {
   if (!write.conditions.every((condition) => holds(condition, old))) return { ok: false, old };
@@ -30,24 +30,27 @@ export function keyOf(write: Write): Key {
 /** Throws EngineError `INTERNAL` unless there are 1 to 100 writes, each on another item and each changing something. */
 export function checkTransaction(writes: readonly Write[]): void {
   if (writes.length === 0 || writes.length > transactionMaxWrites) {
-    throw refuse(`a transaction has 1 to ${transactionMaxWrites} writes, got ${writes.length}`);
+    throw refuse(`a transaction must have 1 to ${transactionMaxWrites} writes, got ${writes.length}`);
   }
   const keys = new Set(writes.map((write) => JSON.stringify([keyOf(write).pk, keyOf(write).sk])));
-  if (keys.size !== writes.length) throw refuse('a transaction writes each of its items once');
+  if (keys.size !== writes.length) throw refuse('a transaction must write each item at most once');
   if (writes.some((write) => write.kind === 'update' && attributesOf(write).length === 0)) {
-    throw refuse('an update in a transaction changes something');
+    throw refuse('an update in a transaction must change something');
   }
 }
 
-/** Throws EngineError `PAYLOAD_TOO_LARGE` for items that are too many bytes for one transaction. */
+/** Throws EngineError `PAYLOAD_TOO_LARGE` if the items are too large for one transaction. */
 export function checkTransactionBytes(items: readonly Item[]): void {
   const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
   if (bytes > transactionMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `a transaction holds ${transactionMaxBytes} bytes, got ${bytes}`);
+    throw new EngineError(
+      'PAYLOAD_TOO_LARGE',
+      `a transaction may hold at most ${transactionMaxBytes} bytes, got ${bytes}`,
+    );
   }
 }
 
-/** Order of two sort values: numbers by value, strings by their UTF-8 bytes. */
+/** Compares two sort values: numbers by value, strings by their UTF-8 bytes. */
 export function compareScalars(a: Scalar, b: Scalar): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return compareUtf8(String(a), String(b));
@@ -58,7 +61,7 @@ export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
-    // UTF-16 puts surrogates below U+E000, UTF-8 puts the characters they stand for above U+FFFF.
+    // UTF-16 orders surrogates below U+E000, UTF-8 orders the characters they stand for above U+FFFF.
     if (left !== right) return rank(left) - rank(right);
   }
   return a.length - b.length;
@@ -107,8 +110,8 @@ function updated(old: Item | undefined, write: Update): MutableItem {
   const { set = {}, remove = [], increment = {} } = write;
   const names = attributesOf(write);
   const item: MutableItem = old === undefined ? { pk: write.key.pk, sk: write.key.sk } : { ...old };
-  if (new Set(names).size !== names.length) throw refuse('an update names each attribute once');
-  if (names.some((name) => name === 'pk' || name === 'sk')) throw refuse('an update does not change the key');
+  if (new Set(names).size !== names.length) throw refuse('an update must name each attribute at most once');
+  if (names.some((name) => name === 'pk' || name === 'sk')) throw refuse('an update must not change the key');
   for (const [name, value] of Object.entries(set)) assign(item, name, value);
   for (const [name, by] of Object.entries(increment)) {
     const current = item[name] ?? 0;
@@ -125,39 +128,39 @@ function assign(item: MutableItem, name: string, value: Scalar | undefined): voi
   item[name] = value === 0 ? 0 : value;
 }
 
-/** DynamoDB has no numbers beyond these. */
+/** Returns false for a number outside the range of DynamoDB. */
 function isStorable(value: number): boolean {
   const size = Math.abs(value);
   return value === 0 || (size >= 1e-130 && size < 1e126);
 }
 
 function checkItem(item: Item): void {
-  if (item.pk === '' || item.sk === '') throw refuse('a key is not empty');
+  if (item.pk === '' || item.sk === '') throw refuse('a key must not be empty');
   checkKeyBytes(item.pk, item.sk);
   for (const index of Object.values(tableIndexes)) {
     const [partition, sort] = [item[index.partition], item[index.sort]];
     if (partition !== undefined && (typeof partition !== 'string' || partition === '')) {
-      throw refuse(`"${index.partition}" is a string that is not empty`);
+      throw refuse(`"${index.partition}" must be a non-empty string`);
     }
     if (sort !== undefined && (typeof sort !== index.sortType || sort === '')) {
-      throw refuse(`"${index.sort}" is a ${index.sortType} that is not empty`);
+      throw refuse(`"${index.sort}" must be a ${index.sortType} and not empty`);
     }
     checkKeyBytes(partition, sort);
   }
   const bytes = itemBytes(item);
   if (bytes > itemMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `an item holds ${itemMaxBytes} bytes, got ${bytes}`);
+    throw new EngineError('PAYLOAD_TOO_LARGE', `an item may hold at most ${itemMaxBytes} bytes, got ${bytes}`);
   }
 }
 
 function checkKeyBytes(partition: Scalar | undefined, sort: Scalar | undefined): void {
   if (typeof partition === 'string' && utf8Bytes(partition) > partitionKeyMaxBytes)
-    throw refuse(`the partition of a key has at most ${partitionKeyMaxBytes} bytes`);
+    throw refuse(`the partition of a key may have at most ${partitionKeyMaxBytes} bytes`);
   if (typeof sort === 'string' && utf8Bytes(sort) > sortKeyMaxBytes)
-    throw refuse(`the sort part of a key has at most ${sortKeyMaxBytes} bytes`);
+    throw refuse(`the sort part of a key may have at most ${sortKeyMaxBytes} bytes`);
 }
 
-/** Names and values as DynamoDB counts them; a number to within a few bytes. */
+/** Returns the size of an item as DynamoDB counts it; numbers to within a few bytes. */
 export function itemBytes(item: Item): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) {

@@ -15,17 +15,17 @@ export interface TokenTarget {
 }
 
 /**
- * Makes and checks the capability to settle one external wait: `<runId>.<waitId>.<keyId>.<mac>`, mac = HMAC-SHA256 under
- * the app's token key. Nothing secret is stored, any owner derives the same token again, and a forged one is refused
- * without touching the table.
+ * Creates and checks the capability to settle one external wait: `<runId>.<waitId>.<keyId>.<mac>`, mac = HMAC-SHA256
+ * under the app's token key. Nothing secret is stored, any owner derives the same token again, and a forged one is
+ * refused without reading the table.
  */
 export class TokenKeys {
   readonly #keys: ReadonlyMap<string, TokenKey>;
   readonly #current: TokenKey;
 
   /**
-   * The first key signs; all verify. The last one also makes the run ids of starts with an idempotency key, so it must
-   * stay the last for good: without it a repeated key starts a second run. A new key goes in front.
+   * The first key signs; all verify. The last one also creates the run ids of starts with an idempotency key, so it
+   * must stay last for good: without it a repeated key starts a second run. A new key goes first.
    * @throws EngineError `CONFIG_INVALID`
    */
   constructor(keys: readonly TokenKey[]) {
@@ -46,13 +46,13 @@ export class TokenKeys {
     return this.#current.keyId;
   }
 
-  /** `keyId`: the key to sign with, if it is still there; default the first. */
+  /** Creates a token. `keyId`: the key to sign with, if it still exists; default the first. */
   settleToken({ runId, waitId }: TokenTarget, keyId?: string): string {
     const key = (keyId === undefined ? undefined : this.#keys.get(keyId)) ?? this.#current;
     return `${runId}.${waitId}.${key.keyId}.${mac(key, 'settle', `${runId}.${waitId}`).toString('base64url')}`;
   }
 
-  /** @throws EngineError `TOKEN_INVALID`, the same for every kind of wrong token */
+  /** @throws EngineError `TOKEN_INVALID`, the same for every kind of invalid token */
   parseSettleToken(token: string): TokenTarget {
     const [runId, waitId, keyId, macText, ...rest] = token.split('.');
     const key = keyId === undefined ? undefined : this.#keys.get(keyId);
@@ -79,12 +79,12 @@ export class TokenKeys {
     return { runId, waitId };
   }
 
-  /** Run id of a start with an idempotency key: the same put then dedupes, and the id cannot be guessed from the key. */
+  /** Returns the run id of a start with a key: the same put then dedupes, and the id cannot be guessed from the key. */
   keyedRunId(workflow: string, key: string): RunId {
     return mac(this.#oldest, 'run', `${workflow}\0${key}`).subarray(0, 16).toString('hex');
   }
 
-  /** What was sent under a key, so that another content is noticed. Keyed: the content may be encrypted, and easy to guess. */
+  /** Computes a digest that reveals other content under a key. Keyed: the content may be secret and easy to guess. */
   sentDigest(sent: string): string {
     return mac(this.#oldest, 'sent', sent).toString('hex');
   }
@@ -94,7 +94,7 @@ export class TokenKeys {
   }
 }
 
-/** The purpose is part of what is signed, so that a MAC made for one thing is worth nothing for another. */
+/** Computes a MAC. The purpose is signed too, so that a MAC made for one purpose is invalid for another. */
 function mac(key: TokenKey, purpose: 'settle' | 'run' | 'sent', text: string): Buffer {
   return createHmac('sha256', key.secret).update(`outwait/${purpose}/1\0${text}`).digest();
 }

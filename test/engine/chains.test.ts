@@ -238,7 +238,7 @@ describe('F13 a start that replaces the run of its id', () => {
     await app.pass({ minutes: 4 });
     expect((await app.show(third.runId)).outcome).toEqual({
       status: 'terminated',
-      reason: 'a new run of its id was started',
+      reason: 'a new run with its id was started',
     });
     expect(await underWay(app, [old, third.runId, fourth.runId])).toEqual([fourth.runId]);
   });

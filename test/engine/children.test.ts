@@ -98,7 +98,7 @@ describe('a child', () => {
     const run = await startedIn([flow]);
     expect(await run.app.runToEnd(run.runId)).toEqual({
       status: 'completed',
-      result: ['ChildFailed', 'failed', 'no workflow is named "child"; there is parent'],
+      result: ['ChildFailed', 'failed', 'no workflow is named "child"; known workflows: parent'],
     });
   });
 

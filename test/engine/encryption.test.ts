@@ -92,7 +92,7 @@ describe('encrypted payloads', () => {
   });
 
   it.each([
-    ['no key', undefined, 'it is encrypted, and no payload key is configured'],
+    ['no key', undefined, 'it is encrypted, but no payload key is configured'],
     [
       'another key',
       createCipher(namedKeyring([key('k9', 9)])),
@@ -101,7 +101,7 @@ describe('encrypted payloads', () => {
     [
       'a wrong key of the same id',
       createCipher(namedKeyring([key('k1', 9)])),
-      'the key "k1" does not open it, or it was changed',
+      'the key "k1" does not decrypt it, or it was changed',
     ],
   ])(
     'with %s have their run skipped with a warning; other runs go on, and so does this one with the key back (S0-63)',

@@ -82,7 +82,7 @@ describe('a run of which an item is gone (F08)', () => {
     ['the last commits', 'run#', 'h#000000000', 'HISTORY_FORMAT_UNKNOWN', 'commit 1 of the history is not there'],
     ['a settlement that was taken', 'run#', 't#3', 'HISTORY_FORMAT_UNKNOWN', 'a settlement that is not there'],
     ['the token of a task that runs', 'run#', 't#4', 'HISTORY_FORMAT_UNKNOWN', 'a token that is not there'],
-    ['a part of a large payload', 'blob#', '', 'PAYLOAD_UNREADABLE', 'chunks are there'],
+    ['a part of a large payload', 'blob#', '', 'PAYLOAD_UNREADABLE', 'chunks were found'],
   ])('F08 is blocked and not led astray: %s', async (_, pk, sk, code, message) => {
     const { app, runId, table, lose } = await waiting();
     const before = await app.history(runId);

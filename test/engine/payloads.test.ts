@@ -140,6 +140,6 @@ it('a payload with a chunk missing is unreadable: the turn fails, and says which
   Object.assign(app.deps, { store: new RunStore(new SealedTable(lossy)) });
   await expect(app.show(runId)).rejects.toMatchObject({
     code: 'PAYLOAD_UNREADABLE',
-    message: `a stored payload cannot be read: ${chunks.length - 1} of its ${chunks.length} chunks are there`,
+    message: `a stored payload cannot be read: ${chunks.length - 1} of its ${chunks.length} chunks were found`,
   });
 });

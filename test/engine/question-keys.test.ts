@@ -66,7 +66,7 @@ it('MCP-41 a key that now asks something else is not answered again, and is said
   const run = await started(echoing, { reports: server }, { log });
   await run.app.pass({ minutes: 10 });
   expect(server.given).toEqual([{ key: 'a', content: 'Delete one row?' }]);
-  expect(warned).toContain('remote question changed: the first form of it stands');
+  expect(warned).toContain('a remote question changed; its first form stays');
 });
 
 it('asks of one call no more than 64 questions', async () => {

@@ -103,7 +103,7 @@ describe('a task that somebody else has started (GB-31)', () => {
     expect(await app.runToEnd(runId)).toMatchObject({
       error: {
         code: 'CONFIG_INVALID',
-        message: 'the call to "reports" cannot be made: it takes over no tasks that others have started',
+        message: 'the call to "reports" cannot be made: it does not support attaching to a task',
       },
     });
   });

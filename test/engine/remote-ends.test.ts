@@ -207,7 +207,7 @@ describe('a call that cannot be made', () => {
       { server: 'archive', tool: 'export' },
       {
         code: 'SERVER_NOT_FOUND',
-        message: 'no server is named "archive"; there is reports, supplier',
+        message: 'no server is named "archive"; known servers: reports, supplier',
         details: { server: 'archive' },
       },
     ],
@@ -216,7 +216,7 @@ describe('a call that cannot be made', () => {
       { server: 'constructor', tool: 'export' },
       {
         code: 'SERVER_NOT_FOUND',
-        message: 'no server is named "constructor"; there is reports, supplier',
+        message: 'no server is named "constructor"; known servers: reports, supplier',
         details: { server: 'constructor' },
       },
     ],

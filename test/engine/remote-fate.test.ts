@@ -87,7 +87,7 @@ describe('a start without an answer, towards a server that says that it dedupes'
       error: {
         code: 'REMOTE_START_AMBIGUOUS',
         message:
-          'a task on "reports" may have been started and its id is not known (no answer within 20 s). It was started 5 times under one key, and no usable answer came.',
+          'a task on "reports" may have been started, but its id is not known (no answer within 20 s). It was started 5 times under one key, and no usable answer came.',
       },
     });
   });
@@ -140,7 +140,7 @@ describe('a start without an answer, towards a server that can be asked for its 
       error: {
         code: 'REMOTE_START_AMBIGUOUS',
         message:
-          'a task on "reports" may have been started and its id is not known (the server says that it has no task of this start, asked 3 times). It was not started again, since a start may still be on its way.',
+          'a task on "reports" may have been started, but its id is not known (the server says that it has no task for this start, asked 3 times). It was not started again, since a start may still be on its way.',
         details: { server: 'reports' },
       },
     });

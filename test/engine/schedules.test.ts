@@ -308,7 +308,7 @@ describe('a schedule (EN 22)', () => {
     expect(await runs(app)).toEqual([]);
     await expect(pauseSchedule(app.deps, 'hourly')).rejects.toMatchObject({
       code: 'SCHEDULE_NOT_FOUND',
-      message: 'no schedule has this name; there is quarterly',
+      message: 'no schedule has this name; known schedules: quarterly',
     });
   });
 

@@ -126,7 +126,7 @@ describe('a start that is refused', () => {
     const { app } = anApp();
     await expect(startRun(app.deps, { workflow: 'biling' })).rejects.toMatchObject({
       code: 'WORKFLOW_NOT_FOUND',
-      message: 'no workflow is named "biling"; there is billing, free',
+      message: 'no workflow is named "biling"; known workflows: billing, free',
     });
   });
 

@@ -11,7 +11,7 @@ import { pollAt } from '../wake.js';
 /** After an answer the task is looked at again this soon. */
 export const pollAfterAnswerMs = 5_000;
 
-/** The call whose server has asked, and its token. */
+/** The call whose server asked, and its token. */
 interface AnsweredCall {
   readonly call: OpenRemoteTask | undefined;
   readonly token: TokenRecord | undefined;
@@ -20,8 +20,8 @@ interface AnsweredCall {
 export type AnswerEvent = RemoteAnswerDelivered | RemoteAnswerFailed | RemoteAnswerRefused;
 
 /**
- * One attempt to deliver an answer that is in the log. It is repeated until the server takes or refuses it, or the call
- * has ended; each attempt carries the same key. What was asked before there was a task goes with the next start.
+ * Makes one attempt to deliver an answer that is in the log. The caller retries, with the same key, until the server
+ * takes or refuses it or the call has ended. Answers to questions from before the task go with the next start.
  */
 export async function answerRemote(
   deps: Deps,
@@ -39,7 +39,7 @@ export async function answerRemote(
   let transport: RemoteTaskTransport | undefined;
   if (Object.hasOwn(deps.app.servers, handle.server)) transport = deps.transports.get(handle.server);
   if (transport?.answer === undefined) {
-    const error = storedError('SERVER_NOT_FOUND', `no server that takes answers is named "${handle.server}"`);
+    const error = storedError('SERVER_NOT_FOUND', `no server named "${handle.server}" takes answers`);
     return { type: 'RemoteAnswerRefused', atMs: deps.clock.nowMs(), waitId, error };
   }
   const key = remoteKeyOf(runId, waitId, deps.digest);
@@ -53,13 +53,9 @@ export async function answerRemote(
     }
     case 'refused': {
       const { server } = handle;
-      const error = storedError(
-        'REMOTE_ANSWER_REFUSED',
-        `"${server}" does not take the answer: ${reply.error.message}`,
-        {
-          server,
-        },
-      );
+      const error = storedError('REMOTE_ANSWER_REFUSED', `"${server}" refused the answer: ${reply.error.message}`, {
+        server,
+      });
       return { type: 'RemoteAnswerRefused', atMs, waitId, error };
     }
     case 'retry': {

@@ -8,25 +8,25 @@ import { whenAdmitted } from '../admission.js';
 import type { RemoteStart, StartResult } from './start-attempt.js';
 import { startRemoteTask } from './start-remote-task.js';
 
-/** `token` is missing when the server was left alone and the item not looked at; `heldUntilMs`: when to try again, where the log says so already. */
+/** `token` is missing if the item was not read; `heldUntilMs`: when to try again, if the log has the reason already. */
 export type BegunStart = Partial<Pick<StartResult, 'token'>> &
   Omit<StartResult, 'token'> & { readonly heldUntilMs?: EpochMs };
 
 /**
- * An attempt to start a remote task, unless its server is to be left alone. Then nothing is sent and no attempt is used
- * up: the wait is looked at again when the server may be called, and at its deadline. A server that may take its time to
- * answer is called by a worker, and the attempt is only handed over here.
+ * Makes an attempt to start a remote task, unless its server must not be called now. Then nothing is sent and no
+ * attempt is used up: the wait is looked at again when the server may be called, and at its deadline. A server that may
+ * take minutes to answer is called by a worker; here the attempt is only handed over.
  */
 export async function beginRemoteStart(deps: Deps, start: RemoteStart): Promise<BegunStart> {
   const { wait, command } = start;
-  // To end a wait, or to look for a task that may run, is not to start one.
+  // Ending a wait, or looking for a task that may be running, needs no admission: it starts nothing.
   const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
   if (isFree) return startRemoteTask(deps, start);
   const byWorker = await mayTakeMinutes(deps, command);
   const call = { server: command.server, purpose: byWorker ? 'handOver' : 'start' } as const;
   const tried = await whenAdmitted(deps, call, () => startRemoteTask(deps, byWorker ? { ...start, byWorker } : start));
   if (tried.kind === 'done') return tried.result;
-  // Once is enough to say why: a wait of days behind a busy server must not fill the history.
+  // The reason is recorded once: a wait of days for a busy server must not fill the history.
   return wait.isHeld === true ? { heldUntilMs: tried.untilMs } : { attempted: leftAlone(deps, wait, tried) };
 }
 

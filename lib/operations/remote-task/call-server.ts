@@ -21,7 +21,7 @@ import {
   type StartResult,
 } from './start-attempt.js';
 
-/** Makes the call of an attempt that is claimed. */
+/** Makes the call of a claimed attempt. */
 export async function callServer({ deps, start, target, token }: StartAttempt): Promise<StartReply> {
   const { runId, wait, command } = start;
   const { request } = command;
@@ -35,10 +35,15 @@ export async function callServer({ deps, start, target, token }: StartAttempt): 
       ...defined({ untilMs: start.callUntilMs }),
     });
   const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
-  return reply ?? { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'the server takes over no tasks') };
+  return (
+    reply ?? {
+      kind: 'refused',
+      error: storedError('REMOTE_START_REFUSED', 'the server does not support attaching to a task'),
+    }
+  );
 }
 
-/** The answers to what the server asked last, in its own keys. */
+/** Returns the answers to the last questions of the server, under its own keys. */
 function continuationOf(wait: OpenRemoteTask, { questions }: TokenRecord): Pick<StartRequest, 'continuation'> {
   if (questions?.round === undefined || questions.round !== wait.rounds) return {};
   const { list, round, state } = questions;
@@ -50,7 +55,7 @@ function continuationOf(wait: OpenRemoteTask, { questions }: TokenRecord): Pick<
   return { continuation: { answers, ...defined({ state }) } };
 }
 
-/** Stores what a reply brings: a handle, questions, the end of the wait; or says what is to be committed. */
+/** Stores what a reply brings (a handle, questions, the end of the wait), or returns what to commit. */
 export async function takeReply(attempt: StartAttempt, reply: StartReply): Promise<StartResult> {
   const { deps, start, target, token } = attempt;
   const { runId, wait, command, persist } = start;
@@ -86,12 +91,12 @@ async function takeQuestions(
   const { server } = command;
   const round = wait.rounds + 1;
   const why = !command.answersQuestions
-    ? 'and the call answers none'
+    ? 'but the call answers no questions'
     : round > startRoundsMax
-      ? `for more than ${startRoundsMax} times`
+      ? `more than ${startRoundsMax} times`
       : undefined;
   if (why !== undefined) {
-    const message = `"${server}" wants input before it starts, ${why}`;
+    const message = `"${server}" asks for input before it starts, ${why}`;
     return failStart(attempt, storedError('REMOTE_START_REFUSED', message, { server }));
   }
   const questions = { list: boundedQuestions(asked), round, ...defined({ state }) };
@@ -103,7 +108,7 @@ async function takeQuestions(
 interface FailedAttempt {
   readonly error: StoredError;
   readonly retryAfterMs?: number;
-  /** A task may be running. */
+  /** Whether a task may be running. */
   readonly wasSent: boolean;
 }
 
@@ -115,7 +120,7 @@ async function retryOrGiveUp(
   const { runId, wait, command } = start;
   const { server } = command;
   const { waitId } = wait;
-  // A start that ended with questions was no failure.
+  // A start that ended with questions did not fail.
   const delayMs = startRetryDelayMs(number - wait.rounds, retryAfterMs);
   const atMs = deps.clock.nowMs();
   if (delayMs !== undefined) {

@@ -13,18 +13,21 @@ import { openRecords } from '../open-execution.js';
 import { lastTries, type Persist } from '../persist.js';
 import { callKeyOf, traitsOf } from './remote-target.js';
 
-/** A start of unknown fate whose wait is closed: the process died with it, or it got no answer. */
+/** A start of unknown fate whose wait is closed: the process died during it, or it got no answer. */
 export interface LostStart {
   readonly transport: RemoteTaskTransport;
   readonly command: StartRemoteTask;
   readonly request: Exclude<StartRemoteTask['request'], { readonly kind: 'attach' }>;
-  /** The start may be made again with the same key, which names the task, or makes it only to be cancelled. Else the server is asked. */
+  /**
+   * Whether the start may be repeated with the same key, which names the task, or creates it only to be cancelled.
+   * Otherwise the server is asked.
+   */
   readonly mayRepeat: boolean;
 }
 
 export type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
 
-/** `none`: there is no start that may be running, or no way to learn of its task. `unknown`: this deployment cannot tell. */
+/** `none`: no start may be running, or there is no way to find its task. `unknown`: this deployment cannot tell. */
 export async function lostStartOf(
   deps: Deps,
   token: TokenRecord,
@@ -44,10 +47,10 @@ export async function lostStartOf(
 }
 
 /**
- * Learns of the task of a start of unknown fate; the answer may take until `untilMs`, by default as long as a turn can wait.
- * Its handle is stored, with a marker, before anything else is done with it: by `persist`, since only this process knows it.
- * `none`: there is no task. `not found`: the
- * server knows of none now. `unknown`: it did not say.
+ * Finds the task of a start of unknown fate; the answer may take until `untilMs`, by default as long as a turn can
+ * wait. Its handle is stored, with a marker, before anything else is done with it: by `persist`, since only this
+ * process knows it. `none`: there is no task. `not found`: the server knows of none at present. `unknown`: the server
+ * did not say.
  */
 export async function findLostStart(
   deps: Deps,
@@ -72,7 +75,7 @@ export async function findLostStart(
   return { ...(left ?? token), handle };
 }
 
-/** What cannot be found out now may be tomorrow, by other code; it must not keep what else is to be stopped. */
+/** Runs `look`. What cannot be found now may be found later, by other code; meanwhile it must not block other stops. */
 export async function orUnknown<Found>(
   deps: Deps,
   { runId, server }: Pick<TokenRecord, 'runId' | 'server'>,
@@ -82,7 +85,7 @@ export async function orUnknown<Found>(
     return await look();
   } catch (error) {
     if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
-    deps.log.warn('start of unknown fate: it cannot be looked for', { runId, server, error });
+    deps.log.warn('a start of unknown fate cannot be looked up', { runId, server, error });
     return 'unknown';
   }
 }
@@ -93,7 +96,7 @@ async function lookUp(
 ): Promise<RemoteTaskHandle | 'none' | 'not found' | 'unknown'> {
   const reply = await transport.find?.(asked);
   if (reply?.kind === 'found') return reply.handle;
-  // A server that lists no tasks will not name this one later either.
+  // A server that does not list tasks will not name this one later either.
   if (reply?.kind === 'unsupported') return 'none';
   return reply?.kind === 'unknown' ? 'unknown' : 'not found';
 }
@@ -112,7 +115,7 @@ function startedBy(reply: StartReply): RemoteTaskHandle | 'none' | 'unknown' {
   }
 }
 
-/** What the workflow asked for, which is nowhere but in its code. Undefined: this deployment does not fit the history. */
+/** Replays the run to get the command. Returns undefined if this deployment does not fit the history. */
 async function commandOf(deps: Deps, records: RunRecords, waitId: WaitId): Promise<StartRemoteTask | undefined> {
   const workflow = workflowOf(deps.app, records.head);
   if (workflow === undefined) return undefined;

@@ -7,17 +7,17 @@ import { failAsAmbiguous, type StartAttempt, type StartResult } from './start-at
 /** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
 const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
 
-/** The fate of a start is unknown, and it must not be repeated: its task is looked for where the server can be asked. */
+/** Handles a start of unknown fate that must not be repeated: looks for its task if the server can be asked for it. */
 export async function lostStart(attempt: StartAttempt, why: StoredError): Promise<StartResult> {
   return attempt.target.mayLook ? lookLater(attempt, 1, why) : failHelpless(attempt, why);
 }
 
-/** Why nobody knows what came of a start whose process is gone. */
+/** Creates the reason for a start of unknown fate whose process is gone. */
 export function ownerGone({ server }: StartRemoteTask): StoredError {
   return storedError('REMOTE_START_AMBIGUOUS', 'the process that started it is gone', { server });
 }
 
-/** Asks the server for the task of a start of unknown fate. Nothing is ever started because it has none: it may yet. */
+/** Asks the server for the task of a start of unknown fate. Never starts one instead: the start may still arrive. */
 export async function lookForTask(attempt: StartAttempt, look: number): Promise<StartResult> {
   const { deps, start, target, token } = attempt;
   const { runId, wait, command, persist } = start;
@@ -36,7 +36,7 @@ export async function lookForTask(attempt: StartAttempt, look: number): Promise<
   const why =
     reply?.kind === 'unknown'
       ? reply.error
-      : storedError('REMOTE_START_AMBIGUOUS', reply?.note ?? 'the server says that it has no task of this start');
+      : storedError('REMOTE_START_AMBIGUOUS', reply?.note ?? 'the server says that it has no task for this start');
   if (look < startProbeDelaysMs.length) return lookLater(attempt, look + 1, why);
   const cause = `${why.message}, asked ${look} times). It was not started again, since a start may still be on its way`;
   return failAsAmbiguous(attempt, cause);
@@ -49,7 +49,7 @@ function lookLater({ deps, start, number, token }: StartAttempt, look: number, e
   return { token, attempted: { type: 'RemoteTaskStartLost', atMs, waitId, attempt: number, error, look, lookAtMs } };
 }
 
-/** Neither a repeat nor a look tells what came of the start. */
+/** Fails the wait: neither a repeat nor a look tells what came of the start. */
 async function failHelpless(attempt: StartAttempt, why: StoredError): Promise<StartResult> {
   const { helps } = attempt.target;
   const help = helps === undefined ? '' : `. What helps: ${helps}`;

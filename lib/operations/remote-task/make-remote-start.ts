@@ -30,7 +30,7 @@ import {
 } from './start-attempt.js';
 import { stopLostStart } from './stop-lost-start.js';
 
-/** A token of a start that a worker is to make, and that is due. */
+/** Token of a start that is handed over to a worker, and due. */
 type DueStart = TokenRecord & {
   readonly workerStart: WorkerStart;
   readonly dueAtMs: EpochMs;
@@ -38,15 +38,15 @@ type DueStart = TokenRecord & {
 };
 
 /**
- * Makes a start of a remote task that a turn has handed over, and waits for its answer as long as the call allows.
+ * Makes a start of a remote task that a turn has handed over, and waits for the answer as long as the call allows.
  *
- * P1  The call is made under a claim: one conditional write on the due instant that was read. No turn calls meanwhile.
- * P2  A claim that another worker left behind is a start of unknown fate. Towards a server that dedupes the call is made
- *     again; towards others none is, and the wait ends as ambiguous or is looked for: that of the claim may be on its way.
- * P3  The worker does with the answer what a turn would do, but for what only a commit may say. That is left on the item,
- *     due at once, and the first word stands.
- * P4  The token is all that is written. Whoever ends the wait need not know of the worker, which finds the settlement and
- *     deals with the task that it has started.
+ * P1  The call is made under a claim: one conditional write on the due instant that was read. Meanwhile no turn calls.
+ * P2  A claim that another worker left behind is a start of unknown fate. If the server dedupes, the call is repeated.
+ *     Otherwise it is not, since the first may be on its way: the task is looked for, or the wait ends as ambiguous.
+ * P3  The worker handles the answer as a turn would, except for what only a commit may record. That is left on the
+ *     item, due at once, and the first record stands.
+ * P4  Only the token is written. A process that ends the wait need not know of the worker, which finds the settlement
+ *     and then deals with the task that it has started.
  */
 export async function makeRemoteStart(deps: Deps, message: StartMessage, limits: TurnLimits): Promise<MadeStart> {
   const { runId, waitId } = message;
@@ -61,7 +61,7 @@ export async function makeRemoteStart(deps: Deps, message: StartMessage, limits:
 async function readDue(deps: Deps, { runId, waitId, dueAtMs }: StartMessage): Promise<DueStart | undefined> {
   const token = await deps.store.tokens.read(runId, waitId);
   if (token?.dueAtMs === undefined || token.deadlineAtMs === undefined || token.handle !== undefined) return undefined;
-  // Consumed settlements have no marker. This one may have lost its wake, or what came of the start has.
+  // Consumed settlements have no marker. The wake for this settlement, or for the worker's result, may have been lost.
   const isNews = token.settlement !== undefined || (isDue(token) && token.workerStart?.came !== undefined);
   if (isNews) await wakeRunFor(deps, runId, { waitId });
   return !isNews && isDue(token) ? (token as DueStart) : undefined;
@@ -88,12 +88,12 @@ async function attend(deps: Deps, token: DueStart, limits: TurnLimits): Promise<
     return putOff(deps, token, blockedRetryAtMs(token.createdAtMs, nowMs));
   }
   const command = execution.command(waitId);
-  // A scope that was cancelled, a lost race: the turn closes the token.
+  // The scope was cancelled or a race lost: the turn closes the token.
   if (command?.kind !== 'startRemoteTask') return 'stale';
   return makeAttempt(deps, token, { wait: asked, command, head: records.head }, limits);
 }
 
-/** What the run says of the start. */
+/** The start as the run has it. */
 interface AskedStart {
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
@@ -125,7 +125,7 @@ async function makeAttempt(
   const attempt: StartAttempt = { deps, start, number, token, target: found.target };
   const { claim } = workerStart;
   if (claim !== undefined) {
-    // The process that was asked is gone, its questions are not.
+    // The process that was asked is gone, but its questions are stored.
     if ((token.questions?.round ?? 0) > wait.rounds) return leave(askedAgain(attempt), claim);
     if (!found.target.mayRepeat) return leave(await lostStart(attempt, ownerGone(command)), claim);
   }
@@ -152,19 +152,19 @@ async function callUnderClaim(
   const mine = await persist(() => deps.store.workerStarts.claim(runId, wait.waitId, claim));
   if (!mine.claimed || mine.token === undefined) return 'stale';
   const attempt = { deps, start, number, target, token: mine.token };
-  // The store may have taken its time. Without a word of it the claim would look like that of a worker that died.
+  // The store may have been slow. If nothing is recorded, the claim looks like that of a worker that died.
   if (deps.clock.nowMs() + startTakeMs >= claim.untilMs) return leave(notMade(attempt), claim.writerId);
   return leave(await takeLongReply(attempt, await callServer(attempt)), claim.writerId);
 }
 
-/** Takes a reply as a turn would, unless the wait has ended meanwhile. */
+/** Handles a reply as a turn would, unless the wait has ended meanwhile. */
 async function takeLongReply(attempt: StartAttempt, reply: StartReply): Promise<StartResult> {
   const { deps, start, number, token } = attempt;
   const isOver = deps.clock.nowMs() >= start.wait.deadlineAtMs;
   const isOpen = reply.kind === 'unknown' || reply.kind === 'retry';
   if (isOver && isOpen) {
     const wait = { ...start.wait, lastError: reply.error };
-    // What was surely not processed leaves nothing behind.
+    // A start that was surely not processed leaves no task behind.
     const made = reply.kind === 'retry' ? { ...token, workerStart: { attempt: number } } : token;
     return timeOutStart({ deps, start: { ...start, wait }, token: made });
   }
@@ -176,7 +176,7 @@ async function timeOutStart(attempt: Pick<StartAttempt, 'deps' | 'start' | 'toke
   return settleStart(attempt, { by: 'timeout', outcome });
 }
 
-/** Leaves the rest to a turn: what only it may commit, and the end of a wait. */
+/** Leaves the rest to a turn: what only a turn may commit, and the end of a wait. */
 async function leaveToTurn(
   { deps, start, head }: { readonly deps: Deps; readonly start: RemoteStart; readonly head: RunHead },
   { token, attempted }: StartResult,
@@ -190,7 +190,7 @@ async function leaveToTurn(
     await wakeRunFor(deps, runId, { waitId });
     return 'told';
   }
-  // A task that is known is read from here on, and the log may hear of it when there is something else to tell it.
+  // A known task is read from now on; the log can record it together with the next news.
   const isNews = token.handle === undefined || token.questions !== undefined || head.publishedSeq !== undefined;
   if (isNews) await wakeRunFor(deps, runId, { waitId });
   deps.log.debug('start made by a worker', { runId, waitId, server: command.server });

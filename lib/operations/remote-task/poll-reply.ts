@@ -15,7 +15,7 @@ import { pollAt, wakeRunFor } from '../wake.js';
 /** Lambda cuts a loop through SQS near 16 invocations. */
 export const pollHopsMax = 10;
 
-/** A read of a remote task that is made under a claim. */
+/** A read of a remote task under a claim. */
 export interface ClaimedRead {
   readonly deps: Deps;
   readonly message: PollMessage;
@@ -26,7 +26,7 @@ export interface ClaimedRead {
 type Working = Extract<PollReply, { readonly kind: 'working' }>;
 type FailedRead = Extract<PollReply, { readonly kind: 'missing' | 'unreadable' }>;
 
-/** Settles the wait if the task has ended; else says on the item what the read has taught, if anything, and reads on. */
+/** Settles the wait if the task has ended; otherwise records what the read has taught and schedules the next. */
 export async function takePollReply(
   read: ClaimedRead,
   reply: PollReply,
@@ -51,7 +51,7 @@ export async function takePollReply(
   }
 }
 
-/** Settles the wait of a remote task and wakes its run. `stale`: others were first. */
+/** Settles the wait of a remote task and wakes its run. `stale`: it was settled before. */
 export async function settlePolled(
   deps: Deps,
   token: TokenRecord,
@@ -69,7 +69,7 @@ export async function settlePolled(
   return 'settled';
 }
 
-/** Records what the server asks and did not ask before. False: there is nothing to record. */
+/** Records new questions of the server. Returns false if there is nothing to record. */
 async function takeQuestions(
   { deps, token, claimedDueAtMs }: ClaimedRead,
   reply: Working,
@@ -80,7 +80,7 @@ async function takeQuestions(
   const { server } = token.handle;
   const questions = unseenQuestions(token.questions, reply.questions);
   const recorded = (token.questions?.recorded ?? 0) + 1;
-  // Each time there was a new one, and a call takes no more than that.
+  // Each record holds a new question, and a call takes no more than `questionsMax`.
   if (questions !== undefined && recorded <= questionsMax) {
     const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
     const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
@@ -91,13 +91,13 @@ async function takeQuestions(
     return true;
   }
   if (changedQuestions(token.questions, reply.questions).length > 0)
-    deps.log.warn('remote question changed: the first form of it stands', { runId, waitId, server });
-  // They are on the item, and no turn has seen them: its wake was lost.
+    deps.log.warn('a remote question changed; its first form stays', { runId, waitId, server });
+  // The questions are on the item, but no turn has seen them: the wake was lost.
   if ((token.questions?.recorded ?? 0) > (token.questions?.taken ?? 0)) await wakeRunFor(deps, runId, { waitId });
   return false;
 }
 
-/** Arranges the next read of a task that goes on. */
+/** Schedules the next read of a running task. */
 async function readOn(
   { deps, message, token, claimedDueAtMs }: ClaimedRead,
   reply: Working,
@@ -108,7 +108,7 @@ async function readOn(
   const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
   const hintMs = pollHint(reply.pollAfterMs);
   const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
-  // The claim covers what the server asked for last time. If that has changed, or reads had failed, the item must say so.
+  // The claim used the last known poll hint. If that has changed, or reads had failed, the item must record it.
   if (token.pollErrors > 0 || hintMs !== (token.pollHintMs ?? 0) || newTtlMs !== undefined) {
     const recorded = await deps.store.polls.record(runId, waitId, {
       claimedDueAtMs,
@@ -121,14 +121,14 @@ async function readOn(
     return;
   }
   const count = (message.hop?.count ?? 0) + 1;
-  // Only if the read at the end of the claim will not come sooner after this one than the server allows.
+  // Only if the read at the end of the claim will not follow this one sooner than the server allows.
   if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
     const hop = { count, claimedDueAtMs };
     await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
   }
 }
 
-/** Counts a read that said nothing of the task's state, and settles the wait when there were too many. */
+/** Counts a read that did not return the task's state, and settles the wait after too many. */
 async function recordFailedRead(
   { deps, token, claimedDueAtMs }: ClaimedRead,
   reply: FailedRead,
@@ -163,7 +163,7 @@ async function recordFailedRead(
   return 'failed';
 }
 
-/** What a reply without a state says of the task. A refused credential, a server in trouble, a foreign reply: nothing. */
+/** Decides what a reply without a state means. A refused credential, a failing server, a foreign reply: nothing. */
 function afterBadRead(token: StartedToken, reply: FailedRead, nowMs: EpochMs): AfterBadRead {
   if (reply.kind === 'missing') return afterMissing(token, reply.error, nowMs);
   return reply.error.code === 'PAYLOAD_TOO_LARGE' ? afterUnfit(token, reply.error, nowMs) : { kind: 'open' };

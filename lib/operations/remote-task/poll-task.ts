@@ -11,19 +11,22 @@ import { skipUnreadable } from '../skip-unreadable.js';
 import { pollAt, startNow, wakeRunFor } from '../wake.js';
 import { settlePolled, takePollReply } from './poll-reply.js';
 
-/** `stale`: the message was for a due instant that is no longer the token's, or another worker has it. `held`: its server is left alone. */
+/**
+ * `stale`: the message is for an earlier due instant of the token, or another worker has it. `held`: its server must
+ * not be called now.
+ */
 export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
 
 /**
- * Reads one remote task and settles its token when the task has ended or the deadline has passed. The claim before the
- * read is the only write of a good read; a worker that reads again within its claim writes nothing.
+ * Reads a remote task and settles its token if the task has ended or the deadline has passed. The claim before the read
+ * is the only write of a good read; a worker that reads again within its claim writes nothing.
  */
 export async function pollTask(deps: Deps, message: PollMessage): Promise<PollResult> {
   const { runId, waitId } = message;
   const token = await skipUnreadable(deps, 'wait', { runId, waitId }, () => deps.store.tokens.read(runId, waitId));
   if (token === undefined) return 'stale';
   if (token.settlement !== undefined) {
-    // Consumed settlements have no marker. This one may have lost its wake.
+    // Consumed settlements have no marker. The wake for this one may have been lost.
     if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
     return 'stale';
   }
@@ -44,7 +47,9 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   return 'held';
 }
 
-/** There is no task yet to be read: a worker is to make the start, or a turn to hear what came of it. */
+/**
+ * Passes on a message for a start with no task yet: to a worker that makes it, or to a turn if its result is recorded.
+ */
 async function passOn(
   deps: Deps,
   { dueAtMs }: PollMessage,
@@ -56,7 +61,7 @@ async function passOn(
   return 'stale';
 }
 
-/** The read is put off without counting as one that failed. */
+/** Puts off the read without counting it as failed. */
 async function putOff(deps: Deps, token: StartedToken, seenDueAtMs: EpochMs, { untilMs }: Held): Promise<void> {
   const { runId, waitId, handle, deadlineAtMs } = token;
   const dueAtMs = Math.min(untilMs, deadlineAtMs);
@@ -69,7 +74,7 @@ async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
   try {
     transport = deps.transports.get(token.handle.server);
   } catch (error) {
-    // The server is gone from the configuration. A deploy may bring it back; the deadline ends the wait if none does.
+    // The server is no longer configured. A deployment may bring it back; otherwise the deadline ends the wait.
     return { kind: 'unreadable', error: toStoredError(error, 'SERVER_NOT_FOUND') };
   }
   return transport.get(token.handle);
@@ -79,7 +84,7 @@ function isStarted(token: TokenRecord): token is StartedToken {
   return token.handle !== undefined && token.deadlineAtMs !== undefined;
 }
 
-/** A poke is for now. A message of the schedule is for the instant it was sent for; a hop goes on while its claim stands. */
+/** Returns true for a valid message: a poke always, a scheduled one for its instant, a hop while its claim stands. */
 function isFor(message: PollMessage, dueAtMs: number): boolean {
   if (message.hop !== undefined) return message.hop.claimedDueAtMs === dueAtMs;
   return message.dueAtMs === undefined || message.dueAtMs === dueAtMs;

@@ -17,26 +17,26 @@ export interface KnownTask {
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
   readonly transport: RemoteTaskTransport;
-  /** The next owner finds the task: its server recognises a repeat of the start, or can be asked. */
+  /** Whether the next owner can find the task: its server deduplicates starts, or can be asked for the task. */
   readonly isFoundAgain: boolean;
-  /** As it was before. */
+  /** The token before the start. */
   readonly token: TokenRecord;
   readonly persist: Persist;
-  /** No turn waits for it: what became of an unwanted task is noted, or the run's end effects would start it again to find it. */
+  /** Whether a worker made the start. Its cancel is recorded, so that end effects do not repeat the start. */
   readonly byWorker?: boolean;
 }
 
 interface TaskReply {
   readonly handle: RemoteTaskHandle;
-  /** 0: the task had ended already and only its result is missing. */
+  /** 0: the task has already ended and only its result is missing. */
   readonly pollAfterMs?: number;
   readonly questions?: readonly RemoteQuestion[];
 }
 
 /**
- * A remote task is known: its handle is stored, which makes it the task of the wait, and its first read is arranged. A
- * handle that can no longer be stored belongs to a wait that was closed: its task is cancelled, unless the call leaves
- * it. `found`: the task was looked for, and a handle that came meanwhile stands. Gives the token as it is now.
+ * Stores the handle of a started task, which makes it the task of the wait, and schedules its first read. If the wait
+ * was closed meanwhile, the handle cannot be stored: the task is cancelled, unless the call leaves it running. `found`:
+ * the task was looked for, so a handle that was stored meanwhile stays. Returns the current token.
  */
 export async function recordHandle(
   deps: Deps,
@@ -61,7 +61,7 @@ export async function recordHandle(
   });
   if (stored)
     await pollAt(deps, { kind: 'poll', runId, waitId: wait.waitId, server: command.server, dueAtMs }, dueAtMs);
-  // The handle is there: an answer of the store was lost, and the task is the one of the wait. Whoever ended that stops it.
+  // The handle is stored: only the store's answer was lost. The process that ended the wait stops the task.
   else if (now?.handle?.taskId === reply.handle.taskId) return now;
   else if (options.found !== true || now?.settlement !== undefined)
     await dropUnwanted(deps, task, reply.handle, now?.settlement);
@@ -69,8 +69,8 @@ export async function recordHandle(
 }
 
 /**
- * A task runs, and its handle is in this process alone: a store that fails is tried again as long as there is time. If it
- * stays away, a task that the next owner finds again goes on; one that nobody will is cancelled.
+ * Stores the handle, which only this process knows: retries a failing store as long as there is time. If it keeps
+ * failing, a task that the next owner can find is left running; any other is cancelled.
  */
 async function storeHandle(
   deps: Deps,
@@ -83,7 +83,7 @@ async function storeHandle(
   } catch (error) {
     const isLost = !(isFoundAgain && isStoreFailure(error));
     const reply = isLost && command.onCancel === 'cancel' ? await transport.cancel(started.handle) : undefined;
-    deps.log.error('remote task not recorded: the store does not take its handle', {
+    deps.log.error('remote task not recorded: the store did not take its handle', {
       runId,
       server: command.server,
       foundAgain: !isLost,
@@ -93,7 +93,9 @@ async function storeHandle(
   }
 }
 
-/** The wait was closed while its task started. A cancel that fails is left to the run's end effects, with the handle. */
+/**
+ * Cancels a task whose wait was closed during its start. If that fails, the handle is left for the run's end effects.
+ */
 async function dropUnwanted(
   deps: Deps,
   { runId, wait, command, transport, persist, byWorker }: KnownTask,

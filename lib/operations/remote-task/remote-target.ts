@@ -5,16 +5,16 @@ import type { RemoteTaskTransport, ServerTraits } from '../../remote/transport.j
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { Deps } from '../deps.js';
 
-/** The server of a call, and what may be done towards it when the fate of a start is unknown. */
+/** The server of a call, and what is possible there if the fate of a start is unknown. */
 export interface RemoteTarget {
   readonly transport: RemoteTaskTransport;
-  /** Start again with the same key. */
+  /** The start may be repeated with the same key. */
   readonly mayRepeat: boolean;
-  /** Ask whether it has a task of that start. */
+  /** The server can be asked whether it has a task of the start. */
   readonly mayLook: boolean;
-  /** Either of them leads to the task of that start, if there is one, and to no second one. */
+  /** Either way leads to the task of the start, if there is one, and never to a second one. */
   readonly isFoundAgain: boolean;
-  /** What would help where neither does. */
+  /** Setting that would help if neither is possible. */
   readonly helps?: string | undefined;
 }
 
@@ -22,14 +22,14 @@ export type FoundTarget =
   | { readonly kind: 'target'; readonly target: RemoteTarget }
   | { readonly kind: 'refused'; readonly error: StoredError };
 
-/** Refused: the app has no such server, or the call cannot be made to it. */
+/** Finds the server of a call. `refused`: the app has no such server, or it cannot take the call. */
 export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promise<FoundTarget> {
   const { server, request } = command;
   if (!Object.hasOwn(deps.app.servers, server)) {
     const known = Object.keys(deps.app.servers).join(', ') || 'none';
     return {
       kind: 'refused',
-      error: storedError('SERVER_NOT_FOUND', `no server is named "${server}"; there is ${known}`),
+      error: storedError('SERVER_NOT_FOUND', `no server is named "${server}"; known servers: ${known}`),
     };
   }
   const transport = deps.transports.get(server);
@@ -39,7 +39,7 @@ export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promis
     return { kind: 'refused', error };
   }
   if (command.retrySafe) {
-    // To take over a task again is to read it again.
+    // Attaching to a task again only reads it again.
     const isFoundAgain = transport.dedupes || request.kind === 'attach';
     return { kind: 'target', target: { transport, mayRepeat: true, mayLook: false, isFoundAgain } };
   }
@@ -50,8 +50,8 @@ export async function remoteTarget(deps: Deps, command: StartRemoteTask): Promis
 }
 
 /**
- * What the configuration says of a server, else what the server says of itself. One that says nothing, not in time or
- * not intelligibly, is taken for what the configuration says.
+ * Returns the traits of a server: as configured, otherwise as the server states them. If the server does not answer in
+ * time, or not intelligibly, the configuration applies.
  */
 export async function traitsOf(
   deps: Pick<Deps, 'delay' | 'log'>,
@@ -66,7 +66,7 @@ export async function traitsOf(
       deps.delay(serverTraitsTimeoutMs, answered.signal).then(() => configured),
     ]);
   } catch (error) {
-    deps.log.warn('server does not say what it can', { error });
+    deps.log.warn('the server did not state its traits', { error });
     return configured;
   } finally {
     answered.abort();
@@ -74,8 +74,8 @@ export async function traitsOf(
 }
 
 /**
- * Whether the answer to a start may take longer than a turn can wait: then a worker makes the call. To take over a task is to
- * read it, which none takes minutes for.
+ * Returns true if the answer to a start may take longer than a turn can wait: then a worker makes the call. Attaching
+ * to a task is only a read, which is quick.
  */
 export async function mayTakeMinutes(deps: Deps, { server, request }: StartRemoteTask): Promise<boolean> {
   if (request.kind === 'attach' || !Object.hasOwn(deps.app.servers, server)) return false;
@@ -83,18 +83,18 @@ export async function mayTakeMinutes(deps: Deps, { server, request }: StartRemot
   if (transport.answersAtOnce === undefined) return false;
   const answered = new AbortController();
   try {
-    // Who does not say so in time takes time.
+    // A server that does not answer this in time counts as slow.
     const tooLong = deps.delay(serverTraitsTimeoutMs, answered.signal).then(() => false);
     return (await Promise.race([transport.answersAtOnce(request), tooLong])) !== true;
   } catch (error) {
-    deps.log.warn('server does not say whether it answers at once', { server, error });
+    deps.log.warn('the server did not state whether it answers at once', { server, error });
     return true;
   } finally {
     answered.abort();
   }
 }
 
-/** Idempotency key of a call: the same on every attempt. */
+/** Returns the idempotency key of a call: the same for every attempt. */
 export function callKeyOf(deps: Pick<Deps, 'digest'>, runId: RunId, { waitId, key }: StartRemoteTask): string {
   return key ?? remoteKeyOf(runId, waitId, deps.digest);
 }
@@ -104,5 +104,5 @@ async function problemWith(
   request: StartRemoteTask['request'],
 ): Promise<string | undefined> {
   if (request.kind !== 'attach') return transport.problemWith(request);
-  return transport.adopt === undefined ? 'it takes over no tasks that others have started' : undefined;
+  return transport.adopt === undefined ? 'it does not support attaching to a task' : undefined;
 }

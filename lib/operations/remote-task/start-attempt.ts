@@ -11,71 +11,73 @@ import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import type { RemoteTarget } from './remote-target.js';
 
-/** A remote task that is to be started, and by whom. */
+/** A remote task to be started, and the turn or worker that starts it. */
 export interface RemoteStart {
   readonly runId: RunId;
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
-  /** This turn, so that its own put is recognised after a lost acknowledgement. */
+  /** Id of this turn, so that its own put is recognised after a lost acknowledgement. */
   readonly turnId: string;
-  /** Writer ids under which this turn has called the server already. */
+  /** Writer ids under which this turn has already called the server. */
   readonly called: Set<string>;
   readonly limits: TurnLimits;
   /** Deadline of the whole run. */
   readonly runEndsAtMs?: EpochMs | undefined;
   readonly persist: Persist;
-  /** The attempt is for a worker to make: its answer may take longer than a turn. */
+  /** Whether a worker is to make the attempt: its answer may take longer than a turn. */
   readonly byWorker?: boolean;
-  /** The answer may take until then. Default: as long as a turn can wait. */
+  /** Limit of the call. Default: as long as a turn can wait. */
   readonly callUntilMs?: EpochMs;
 }
 
-/** An attempt of a start whose token item is there. */
+/** An attempt to start, whose token item exists. */
 export interface ClaimedAttempt {
   readonly deps: Deps;
   readonly start: RemoteStart;
   /** Counted from 1. */
   readonly number: number;
-  /** The item when the attempt was claimed, or as it was found. */
+  /** The item as claimed for the attempt, or as found. */
   readonly token: TokenRecord;
 }
 
-/** The same with its server. */
+/** An attempt with its server. */
 export interface StartAttempt extends ClaimedAttempt {
   readonly target: RemoteTarget;
 }
 
-/** What an attempt to start leaves behind. */
+/** Result of an attempt to start. */
 export interface StartResult {
-  /** The token item as it is now. */
+  /** The current token item. */
   readonly token: TokenRecord;
-  /** What the attempt is known to have come to, where another follows: to be committed before it. */
+  /** Result of an attempt that another one follows; to be committed before that one. */
   readonly attempted?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
-  /** A worker makes the call, and says what came of it. */
+  /** A worker makes the call and reports the result. */
   readonly isWithWorker?: true;
-  /** The attempt is claimed, and there was too little time for its call: another turn makes it. */
+  /** The attempt is claimed, but there was too little time for its call: another turn makes it. */
   readonly isPutOff?: true;
 }
 
-/** What a worker came to with a start that was handed over. */
+/** Result of a worker's attempt at a start that was handed over. */
 export type MadeStart =
-  /** Its task is known, or its wait ended; or a closed wait turned out to have none. */
+  /** The task is known or the wait ended; or the start of a closed wait turned out to have no task. */
   | 'done'
-  /** What it came to is on the item, for a turn. */
+  /** The result is on the item, for a turn to take. */
   | 'told'
-  /** Not called for now: its server is left alone, or the run is paused, blocked or about to end. The sweep comes back to it. */
+  /**
+   * Not called now: the server must not be called, or the run is paused, blocked or about to end. The sweep retries.
+   */
   | 'put off'
-  /** The message was for a due instant that is no longer the item's, or nobody waits for the start any more. */
+  /** The message is for an earlier due instant of the item, or the start is no longer waited for. */
   | 'stale';
 
-/** Ends the wait of a start, unless it has ended. */
+/** Settles the wait of a start, unless it is settled. */
 export async function settleStart(
   { deps, start: { runId, wait, persist }, token }: Pick<ClaimedAttempt, 'deps' | 'start' | 'token'>,
   end: Pick<Settlement, 'by' | 'outcome'>,
   unless?: 'handle',
 ): Promise<StartResult> {
   const settlement = newSettlement(deps, end);
-  // No wake: the turn that called takes it in with its next commit.
+  // No wake: the turn that called takes the settlement in with its next commit.
   const { waitId } = wait;
   const { token: now } = await persist(() =>
     end.by === 'timeout'
@@ -85,7 +87,7 @@ export async function settleStart(
   return { token: now ?? token };
 }
 
-/** Ends the wait of a start with an error. */
+/** Settles the wait of a start with an error. */
 export async function failStart(
   attempt: Pick<ClaimedAttempt, 'deps' | 'start' | 'token'>,
   error: StoredError,
@@ -94,14 +96,14 @@ export async function failStart(
   return settleStart(attempt, { by: 'start', outcome: { kind: 'failed', error } }, unless);
 }
 
-/** Ends the wait of a start that may have left a task. `cause` goes on in brackets. */
+/** Settles the wait of a start that may have left a task. `cause` continues the text in brackets, and closes them. */
 export async function failAsAmbiguous(attempt: ClaimedAttempt, cause: string): Promise<StartResult> {
   const { server } = attempt.start.command;
-  const message = `a task on "${server}" may have been started and its id is not known (${cause}.`;
+  const message = `a task on "${server}" may have been started, but its id is not known (${cause}.`;
   return failStart(attempt, storedError('REMOTE_START_AMBIGUOUS', message, { server }), 'handle');
 }
 
-/** The attempt is claimed, and nothing was sent. */
+/** Returns the result of a claimed attempt for which nothing was sent. */
 export function notMade({ deps, start: { wait, command }, number, token }: ClaimedAttempt): StartResult {
   const { server } = command;
   const atMs = deps.clock.nowMs();
@@ -110,7 +112,7 @@ export function notMade({ deps, start: { wait, command }, number, token }: Claim
   return { token, attempted: { type: 'RemoteTaskStartFailed', atMs, waitId, attempt: number, error, retryAtMs: atMs } };
 }
 
-/** The attempt ended with questions; whatever is on the item, another owner may have been asked too. */
+/** Returns the result of an attempt that ended with questions, from the item: another owner may have been asked too. */
 export function askedAgain({ deps, start, number, token }: ClaimedAttempt): StartResult {
   const round = token.questions?.round;
   if (round === undefined || token.settlement !== undefined || token.handle !== undefined) return { token };

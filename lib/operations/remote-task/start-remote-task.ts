@@ -25,11 +25,11 @@ const startResendMs = 60_000;
 /**
  * Makes one attempt to start the remote task of a wait that is in the log.
  *
- * The token item is put, or claimed for this attempt, before the call. If it is there already, the old item rules: a
- * settlement or a handle on it means that nothing is started. Towards a server that does not dedupe only the writer of
- * the attempt calls, and once. Whoever else finds the item with neither, and whoever called and got no answer, asks the
- * server for the task where the server can tell, after 2, 8 and 30 s, and else settles the wait as ambiguous, unless a
- * settlement or a handle came meanwhile. To take over a task is to read it, which may be repeated towards any server.
+ * The token item is put, or claimed for this attempt, before the call. An existing item decides: if it has a settlement
+ * or a handle, nothing is started. If the server does not dedupe, only the writer of the attempt calls, and only once.
+ * A process that finds the item with neither, or that called and got no answer, asks the server for the task if the
+ * server can tell, after 2, 8 and 30 s. Otherwise it settles the wait as ambiguous, unless a settlement or a handle was
+ * stored meanwhile. Attaching to a task is only a read, which may be repeated on any server.
  */
 export async function startRemoteTask(deps: Deps, start: RemoteStart): Promise<StartResult> {
   const { wait, command } = start;
@@ -37,19 +37,19 @@ export async function startRemoteTask(deps: Deps, start: RemoteStart): Promise<S
   const writerId = `${start.turnId}/${wait.waitId}/${number}`;
 
   if (deps.clock.nowMs() >= wait.deadlineAtMs) return timeOut(deps, start, number);
-  // What a server says of itself is asked for first: a process that dies over it has started nothing.
+  // The server is asked for its traits first: a process that dies during that has started nothing.
   const found = await remoteTarget(deps, command);
   const claim = await claimAttempt(deps, start, number, writerId);
   const { token } = claim;
   if (token.settlement !== undefined || token.handle !== undefined) return { token };
 
   const asked = token.questions;
-  // The process that was asked is gone, its questions are not.
+  // The process that was asked is gone, but its questions are stored.
   if (asked?.round !== undefined && asked.round > wait.rounds) return askedAgain({ deps, start, number, token });
 
   if (found.kind === 'refused') return failStart({ deps, start, token }, found.error);
   const attempt: StartAttempt = { deps, start, number, token, target: found.target };
-  // Whether this turn has handed it over, or another one.
+  // Handed over by this turn or by another one.
   if (wait.look === undefined && isWithWorker(token, number))
     return withWorker(attempt, claim.claimed || token.writerId === writerId);
   if (!found.target.mayRepeat) {
@@ -59,7 +59,7 @@ export async function startRemoteTask(deps: Deps, start: RemoteStart): Promise<S
     if (!isOwner) return lostStart(attempt, ownerGone(command));
   }
 
-  // A slow store, or a slow answer of the server to what it says of itself.
+  // The store, or the server's answer about its traits, may have been slow.
   if (!hasTimeForCall(deps, start)) return putOff(attempt);
   start.called.add(writerId);
   return takeReply(attempt, await callServer(attempt));
@@ -69,22 +69,22 @@ async function withWorker({ deps, start, token }: StartAttempt, isMine: boolean)
   const { workerStart, dueAtMs } = token;
   const { runId, wait } = start;
   if (workerStart?.came !== undefined) return { token, attempted: workerStart.came };
-  // A start that another turn has handed over has a marker, which brings its message again.
+  // A start that another turn handed over has a marker, which sends its message again.
   if (isMine && dueAtMs !== undefined) await startNow(deps, { kind: 'start', runId, waitId: wait.waitId, dueAtMs });
   return { token, isWithWorker: true };
 }
 
-/** Nothing begins after a deadline, however long it took to get here. */
+/** Returns true if a call may begin: never after a deadline, however long it took to get here. */
 function hasTimeForCall(deps: Deps, { limits, wait, runEndsAtMs = Infinity }: RemoteStart): boolean {
   return limits.remainingMs() >= startCallMs && deps.clock.nowMs() < Math.min(wait.deadlineAtMs, runEndsAtMs);
 }
 
-/** Towards a server that must not be called twice, the log says that this attempt was not made: else it looks like a lost one. */
+/** Puts off the call. If it must not be made twice, the log says that it was not made: it would look lost. */
 function putOff(attempt: StartAttempt): StartResult {
   return attempt.target.mayRepeat ? { token: attempt.token, isPutOff: true } : notMade(attempt);
 }
 
-/** No attempt is claimed: the item says that none was made. */
+/** Settles the wait without claiming an attempt, so that the item shows that none was made. */
 async function timeOut(deps: Deps, start: RemoteStart, number: number): Promise<StartResult> {
   const fresh = { ...freshToken(deps, start), attempt: number - 1 };
   const { token } = await start.persist(() => deps.store.tokens.put(fresh));
@@ -115,12 +115,12 @@ async function claimAttempt(
   return { claimed, token: token ?? fresh };
 }
 
-/** When somebody looks whether a worker has taken it. */
+/** Returns when the sweep checks whether a worker has taken the start. */
 function handOverDueAtMs(deps: Deps, { deadlineAtMs }: OpenRemoteTask): EpochMs {
   return Math.min(deps.clock.nowMs() + startResendMs, deadlineAtMs);
 }
 
-/** Without a writer of its own until an attempt is claimed. */
+/** Creates the token, with the turn as its writer until an attempt is claimed. */
 function freshToken(deps: Deps, { runId, wait, command, turnId }: RemoteStart): TokenRecord {
   return {
     runId,

@@ -12,11 +12,11 @@ import { wakeRunFor } from '../wake.js';
 import { whenAdmitted } from '../admission.js';
 
 /**
- * Makes the start of a closed wait again, to learn of the task that it may have left, and waits for the answer as long as a
- * start may take. The handle is left for a turn, which cancels the task; a start that has none is dealt with.
+ * Repeats the start of a closed wait to find the task that it may have left, and waits for the answer as long as a
+ * start may take. The handle is left for a turn, which cancels the task; if there is no task, the marker is cleared.
  *
- * The claim is one conditional write on the due instant that was read. Until its end no turn looks, and after it the sweep
- * brings the run back, so a worker that dies has only lost time: the same key names the same task.
+ * The claim is one conditional write on the due instant that was read. Until it ends no turn looks, and afterwards the
+ * sweep brings the run back, so a worker that dies only costs time: the same key names the same task.
  */
 export async function stopLostStart(
   deps: Deps,

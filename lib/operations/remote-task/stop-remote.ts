@@ -13,49 +13,49 @@ import { startNow } from '../wake.js';
 /** A remote task whose server does not answer a cancel is left alone after this long. */
 const cancelGiveUpMs = 24 * 3_600_000;
 
-/** Needed for starts of unknown fate: few waits end so. */
+/** Loads what starts of unknown fate need; few waits end that way. */
 export const loadLostStart = lazy(() => import('./find-lost-start.js'));
 
-/** What became of a remote task whose wait has ended. */
+/** Fate of a remote task whose wait has ended. */
 export interface Stopped {
-  /** What came of asking its server. */
+  /** Result of the cancel request. */
   readonly cancel?: RemoteCancel;
-  /** Nobody waits for it, and it may be running. */
+  /** Set if the task may be running although nothing waits for it. */
   readonly orphanedAtMs?: EpochMs;
-  /** The token as it is since its handle was found and left on it, with another marker. */
+  /** The token after a found handle was stored on it, with another marker. */
   readonly token?: TokenRecord;
 }
 
 /**
- * Deals with the remote task of a wait that ended before it: leaves it, if the call says so, or asks the server once to
- * cancel it. `later`: it did not answer, or too little time is left for a cancel, and there is time to ask again.
+ * Deals with the remote task of a wait that ended before it: leaves it running, if the call says so, or asks the server
+ * once to cancel it. `later`: the server did not answer or too little time is left, and there is time to ask again.
  */
 export async function stopRemote(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<Stopped | 'later'> {
   const { runId, server, settlement, onCancel, onTimeout } = token;
   if (server === undefined || settlement === undefined) return {};
   const atMs = deps.clock.nowMs();
   const policy = settlement.outcome.kind === 'timed_out' ? onTimeout : onCancel;
-  // A server that is gone from the configuration has nobody to be asked with.
+  // A server that is no longer configured cannot be asked.
   if (policy === 'leave' || !Object.hasOwn(deps.app.servers, server))
     return token.handle === undefined ? {} : { orphanedAtMs: atMs };
 
-  // A worker that has dealt with its task has left no handle.
+  // A worker that dealt with its task has left no handle.
   if (token.handle === undefined && token.cancel?.kind === 'sent') return {};
   if (token.handle === undefined && isCalling(token, atMs)) return 'later';
 
   const givesUp = atMs - settlement.atMs > cancelGiveUpMs;
   const found = token.handle ?? (await taskOfLostStart(deps, token, server, persistWithin(deps, limits)));
-  // A start may still be on its way, or a replica lag behind.
+  // The start may still be on its way, or a replica may lag.
   if (found === 'not found') return atMs - settlement.atMs < taskMissingGraceMs ? 'later' : {};
   if (found === 'none') return {};
   if (found === 'unknown') return givesUp ? {} : 'later';
-  // A handle that was looked for is on the item by now.
+  // A handle that was found is on the item by now.
   if (limits.remainingMs() < cancelReserveMs) return 'later';
   const left: Pick<Stopped, 'token'> = 'runId' in found ? { token: found } : {};
   const handle = 'runId' in found ? found.handle : found;
   const reply = await deps.transports.get(server).cancel(handle);
   if (reply.kind === 'done') return { ...left, cancel: { kind: 'sent', atMs } };
-  // A replica that lags may not know the task yet that it is to stop.
+  // A lagging replica may not know the task yet.
   if (reply.kind === 'gone')
     return isYoung(left.token ?? token, atMs) ? 'later' : { ...left, cancel: { kind: 'sent', atMs } };
   const isOver = reply.kind === 'refused' || givesUp;
@@ -68,7 +68,7 @@ export async function stopRemote(deps: Deps, token: TokenRecord, limits: TurnLim
   return { ...left, cancel: { kind: reply.kind === 'refused' ? 'refused' : 'gaveUp', atMs }, orphanedAtMs: atMs };
 }
 
-/** A worker may still call, and deals with the task of its call itself; or it looks for the task, or waits to. */
+/** Returns true while a worker may still call, and handles the task itself, or looks for the task or waits to. */
 function isCalling({ workerStart, attempt, lookUntilMs }: TokenRecord, nowMs: EpochMs): boolean {
   if ((lookUntilMs ?? 0) > nowMs) return true;
   if (workerStart?.attempt !== attempt || workerStart.came !== undefined) return false;
@@ -76,8 +76,8 @@ function isCalling({ workerStart, attempt, lookUntilMs }: TokenRecord, nowMs: Ep
 }
 
 /**
- * Looks for the task of a start that may be running. Where the start is made again for that, and the answer may take
- * minutes, a worker is asked to.
+ * Looks for the task of a start that may be running. If that takes a repeated start whose answer may take minutes, a
+ * worker is asked to do it.
  */
 async function taskOfLostStart(
   deps: Deps,

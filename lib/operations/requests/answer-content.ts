@@ -7,19 +7,19 @@ import { answerMaxBytes, failureTextBytes } from '../../base/limits.js';
 /** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
 const answerCheckPairsMax = 200_000;
 
-// Loaded late, by inputs.ts: the validator is large, and few invocations take an answer.
+// Loaded late by answer-question.ts: the validator is large, and few invocations take an answer.
 
 /**
- * Checks the content of an accepted answer against the schema of its question, where there is one and the check can be made
- * in reasonable time.
- * @throws EngineError `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`
+ * Checks the content of an accepted answer against the schema of its question, if there is one and the check can be
+ * made in reasonable time.
+ * @throws EngineError `INPUT_INVALID` with the mismatches, `PAYLOAD_TOO_LARGE`
  */
 export function checkContent(schema: JsonObject | undefined, content: JsonValue | undefined): void {
   checkJsonBytes('the content of the answer is', jsonBytes(content), answerMaxBytes);
   if (schema === undefined) return;
   const { valid, errors } = validate(schema, content ?? {});
   if (valid) return;
-  // The deepest one says what is wrong, those around it only that something is.
+  // The deepest error says what is wrong; its parents only say that something is.
   const problems = errors.filter(({ keyword }) => keyword !== 'properties');
   const shown = problems.slice(0, problemsShown).map(problemText);
   const more = problems.length > problemsShown ? `; and ${problems.length - problemsShown} more` : '';
@@ -31,13 +31,13 @@ const problemsShown = 10;
 
 function validate(schema: JsonObject, content: JsonValue): ValidationResult {
   const unchecked = { valid: true, errors: [] };
-  // The validator may hold each part of the one against each part of the other, and of a list each item against each.
+  // The validator may compare each part of one with each part of the other, and each item of a list with each.
   const parts = partsIn(content);
   if (parts * Math.max(parts, partsIn(schema)) > answerCheckPairsMax) return unchecked;
   try {
     return new Validator(harmless(schema) as Schema, '2020-12', false).validate(content);
   } catch {
-    // The validator stumbles over what is no JSON Schema, and no answer can be held to that.
+    // The validator fails on an invalid JSON Schema, and no answer can be checked against that.
     return unchecked;
   }
 }
@@ -52,8 +52,8 @@ function problemText({ instanceLocation, error }: { instanceLocation: string; er
 }
 
 /**
- * A remote server may have written the schema: its regular expressions are not run against what people type, and its
- * references are not followed, since they may have no end or only a very distant one.
+ * Removes risky keywords, since a remote server may have written the schema: its regular expressions are not run
+ * against user input, and its references are not followed, since they may be endless or nearly so.
  */
 function harmless(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return schema;

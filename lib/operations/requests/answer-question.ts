@@ -9,14 +9,15 @@ import { wakeRunFor } from '../wake.js';
 
 export type AnswerResult = { readonly answered: true } | { readonly answered: false; readonly reason: Refusal };
 
-/** Needed for answers with content: with it comes the check of schemas. */
+/** Loads the check of answers with content, which brings the schema validator. */
 export const loadAnswerContent = lazy(() => import('./answer-content.js'));
 
 /**
- * Answers a question for a person, once: the first answer wins, every later one, and one of a run that has ended,
- * changes nothing and says why. The content of an accepted answer must fit the schema of the question, if that can be
+ * Answers a question to a person, once. The first answer wins; a later one, or one to a run that has ended, has no
+ * effect and gets the reason. The content of an accepted answer must match the schema of the question, if that can be
  * checked in reasonable time.
- * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with what does not fit, `PAYLOAD_TOO_LARGE`: the question stays open
+ * @throws EngineError `INPUT_NOT_FOUND`; `INPUT_INVALID` with the mismatches or `PAYLOAD_TOO_LARGE`: the question stays
+ * open
  */
 export async function answerQuestion(deps: Deps, inputId: string, answer: RemoteAnswer): Promise<AnswerResult> {
   const token = await readQuestion(deps, inputId);

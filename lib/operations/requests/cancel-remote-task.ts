@@ -9,8 +9,8 @@ export type CancelRemoteResult =
   | { readonly cancelled: false; readonly reason: 'refused' | 'unanswered'; readonly error: StoredError };
 
 /**
- * Asks the server once, for an operator, to cancel a remote task, whether a run waits for it or not. A run that does finds
- * out by its next read.
+ * Asks the server once, for an operator, to cancel a remote task, whether or not a run waits for it. A waiting run
+ * learns of it with its next read.
  * @throws EngineError `REMOTE_TASK_NOT_FOUND`
  */
 export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId): Promise<CancelRemoteResult> {
@@ -22,7 +22,7 @@ export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId)
   }
   const reply = await deps.transports.get(server).cancel(handle);
   const atMs = deps.clock.nowMs();
-  deps.log.info('remote cancel asked for by an operator', { runId, waitId, server, came: reply.kind });
+  deps.log.info('an operator requested a remote cancel', { runId, waitId, server, came: reply.kind });
   if (reply.kind === 'retry' || (reply.kind === 'gone' && isYoung(token, atMs)))
     return { cancelled: false, reason: 'unanswered', error: reply.error };
   const isRefused = reply.kind === 'refused';

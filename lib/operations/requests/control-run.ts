@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { requestIdOf, send, type Accepted } from './inbox.js';
 
 /**
- * Pauses a run (for at most 24 h), resumes it, or tries what waits for its next attempt at once.
+ * Pauses a run (for at most 24 h), resumes it, or at once retries whatever waits for its next attempt.
  * @throws EngineError `RUN_NOT_FOUND`
  */
 export async function requestControl(

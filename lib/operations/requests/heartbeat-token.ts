@@ -12,8 +12,9 @@ export type HeartbeatResult =
   { readonly settled: false; readonly deadlineAtMs: EpochMs } | { readonly settled: true; readonly reason: Refusal };
 
 /**
- * Says that whoever works on an external wait is alive: its deadline is now `extendByMs` away, sooner or later than it
- * was. One whose deadline has passed has timed out, and stays so. Not for remote tasks, children and long steps, whose deadlines are the workflow's.
+ * Reports that the holder of a token is alive: moves the deadline of the external wait to `extendByMs` from now,
+ * earlier or later than before. After its deadline a wait has timed out for good. Not for remote tasks, children and
+ * long steps, whose deadlines are the workflow's.
  * @throws EngineError `TOKEN_INVALID`; `INPUT_INVALID` for a wait without a deadline, or an extension out of range
  */
 export async function heartbeatToken(

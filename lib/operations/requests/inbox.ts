@@ -18,7 +18,7 @@ export interface Accepted {
 }
 
 /**
- * Sends a request to a run, for now.
+ * Sends a request to a run, due now.
  * @throws EngineError `RUN_NOT_FOUND`, `KEY_REUSED`, `STORE_UNAVAILABLE`
  */
 export async function send(
@@ -31,8 +31,8 @@ export async function send(
 }
 
 /**
- * Puts a request into the inbox of a run, or of the one that it goes on as.
- * @throws EngineError `RUN_NOT_FOUND`, `KEY_REUSED`; `STORE_UNAVAILABLE` while a run is about to go on as another one
+ * Puts a request into the inbox of a run or its successor.
+ * @throws EngineError `RUN_NOT_FOUND`, `KEY_REUSED`; `STORE_UNAVAILABLE` while a run is about to continue as a new one
  */
 export async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted> {
   switch (await putInInbox(deps, record)) {
@@ -43,14 +43,14 @@ export async function deliver(deps: Deps, record: InboxRecord): Promise<Accepted
     case 'run_not_found':
       throw runNotFound();
     case 'next_not_found':
-      throw new EngineError('STORE_UNAVAILABLE', 'the run is about to go on as a new one');
+      throw new EngineError('STORE_UNAVAILABLE', 'the run is about to continue as a new one');
   }
 }
 
 /**
- * Puts a request into the inbox of a run, or of the one that it goes on as, and wakes it. The head is read first, strongly
- * consistent: how many requests it counts is the place of this one behind all that were accepted before it was sent.
- * `next_not_found`: the run has ended and the next one is not there, though it was waited for.
+ * Puts a request into the inbox of a run or its successor, and wakes that run. The head is read first, strongly
+ * consistent: the number of requests it counts places this one after all that were accepted before it was sent.
+ * `next_not_found`: the run has ended and its successor did not appear in time.
  * @throws EngineError `KEY_REUSED` for an id under which something else was sent
  */
 export async function putInInbox(
@@ -64,7 +64,7 @@ export async function putInInbox(
     if (head === undefined) {
       if (before === undefined) return 'run_not_found';
       if (deps.clock.nowMs() >= untilMs) return 'next_not_found';
-      // The process that was to make it may be gone.
+      // The process that was to create the successor may have died.
       if (!isWoken) await wakeRun(deps, before);
       isWoken = true;
       await deps.delay(nextRunLookMs);
@@ -75,7 +75,7 @@ export async function putInInbox(
         await wakeRunFor(deps, runId, { inboxId: record.inboxId });
         return 'accepted';
       }
-      // Look again: the run has ended since, and may go on as another one.
+      // Read the head again: the run has ended meanwhile, and may have a successor.
     } else {
       const known = await deps.store.inbox.known({ ...record, runId });
       if (known === 'reused') throw keyReused(record);
@@ -92,14 +92,14 @@ function keyReused({ runId, kind }: InboxRecord): EngineError {
   });
 }
 
-/** The id that a request is known by: the given one, or a fresh one. @throws EngineError `INPUT_INVALID` */
+/** Returns the given id of a request, or a random one. @throws EngineError `INPUT_INVALID` */
 export function requestIdOf(deps: Deps, given: string | undefined): string {
   if (given === undefined) return deps.random.hex(16);
   checkName(given, 'the id of a request', { maxChars: requestIdMaxChars });
   return given;
 }
 
-/** Gives the id if it may be one of a run. @throws EngineError `RUN_NOT_FOUND` */
+/** Returns the id if it has the form of a run id. @throws EngineError `RUN_NOT_FOUND` */
 export function checkRunId(runId: RunId): RunId {
   if (isRunId(runId)) return runId;
   throw runNotFound();

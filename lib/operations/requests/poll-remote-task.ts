@@ -5,7 +5,7 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 
 /**
- * Has a remote task read now instead of at its next instant. False: nobody waits for it any more.
+ * Requests a read of a remote task now instead of at its next instant. `accepted: false`: its wait has ended.
  * @throws EngineError `REMOTE_TASK_NOT_FOUND`
  */
 export async function pollRemoteTask(
@@ -19,7 +19,7 @@ export async function pollRemoteTask(
   return { accepted: true };
 }
 
-/** The token of a remote task that is known. @throws EngineError `REMOTE_TASK_NOT_FOUND` */
+/** Reads the token and handle of a known remote task. @throws EngineError `REMOTE_TASK_NOT_FOUND` */
 export async function readRemoteTask(
   deps: Deps,
   runId: RunId,

@@ -10,8 +10,8 @@ const replacedLookMinMs = 1_000;
 const replacedLookMaxMs = 60_000;
 
 /**
- * When a run that replaces another one looks again, because that, or what it goes on as, has not ended yet; undefined
- * when nothing holds it up. Until then nothing of it happens: of a chain of such runs each waits for the one before only.
+ * Returns when a run that replaces another one looks again, because that one or its successor has not ended; undefined
+ * if nothing holds it up. Until then the run does nothing. In a chain of replacements each waits for the one before.
  */
 export async function nextLookAtMs(
   deps: Deps,
@@ -20,15 +20,15 @@ export async function nextLookAtMs(
   if (afterRunId === undefined) return undefined;
   const chain = await chainOf(deps, afterRunId);
   if (chain?.isUnderWay !== true) return undefined;
-  // Whoever started this run may have died before it could ask, or the chain gone on before it was heard.
+  // The process that started this run may have died before it could ask, or the chain may have moved on.
   await terminateReplaced(deps, chain.head.runId);
   const nowMs = deps.clock.nowMs();
   return nowMs + Math.min(Math.max(nowMs - createdAtMs, replacedLookMinMs), replacedLookMaxMs);
 }
 
-/** Asks a run to end because another one takes its place. Never throws: the one that waits for it asks again. */
+/** Terminates a run that another one replaces. Never throws: the run that waits for it asks again. */
 export async function terminateReplaced(deps: Deps, runId: RunId): Promise<void> {
-  const reason = 'a new run of its id was started';
+  const reason = 'a new run with its id was started';
   try {
     await askToStop(deps, { runId, kind: 'terminate', requestId: 'replaced', reason });
   } catch (error) {

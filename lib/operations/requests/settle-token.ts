@@ -11,17 +11,17 @@ export interface SettleRequest {
   readonly token: string;
   readonly outcome:
     | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean }
-    /** `retryable`: whether the caller thinks that another attempt could do better; the workflow finds it in the error's details. */
+    /** `retryable`: whether the caller expects a retry to succeed; the workflow finds it in the error's details. */
     | { readonly kind: 'failed'; readonly message: string; readonly retryable?: boolean };
 }
 
 export type SettleResult = { readonly settled: true } | { readonly settled: false; readonly reason: Refusal };
 
 /**
- * Settles an external wait for the holder of its token, or for an operator. The first settlement wins; every later one,
- * and one of a run that has ended or of a wait whose deadline has passed, changes nothing and says why.
- * @throws EngineError `TOKEN_INVALID` (without touching the table, or when its wait is unknown), `PAYLOAD_TOO_LARGE`,
- * `INPUT_INVALID` for the result of a wait that is a question: it takes an answer, by another way
+ * Settles an external wait for the holder of its token, or for an operator. The first settlement wins. A later one, or
+ * one for a run that has ended or a wait whose deadline has passed, has no effect and gets the reason.
+ * @throws EngineError `TOKEN_INVALID` (without reading the table, or if its wait is unknown), `PAYLOAD_TOO_LARGE`,
+ * `INPUT_INVALID` for a result if the wait is a question: that takes an answer, by another route
  */
 export async function settleToken(
   deps: Deps,

@@ -4,9 +4,9 @@ import type { Deps } from '../deps.js';
 import { type SettleRequest, type SettleResult, settleToken } from './settle-token.js';
 
 /**
- * Settles a wait for an operator, who needs no token: whoever may manage runs may derive it. Only waits that have a token
- * can be settled: remote tasks, external tokens, children, long steps.
- * @throws EngineError `TOKEN_INVALID`, `PAYLOAD_TOO_LARGE`, `INPUT_INVALID` for the result of a wait that is a question
+ * Settles a wait for an operator, who needs no token: anyone who may manage runs may derive it. Only waits that have a
+ * token can be settled: remote tasks, external tokens, children, long steps.
+ * @throws EngineError `TOKEN_INVALID`, `PAYLOAD_TOO_LARGE`, `INPUT_INVALID` for a result if the wait is a question
  */
 export async function settleWait(
   deps: Deps,
@@ -23,5 +23,5 @@ export async function settleWait(
 }
 
 function noSuchWait(): EngineError {
-  return new EngineError('TOKEN_INVALID', 'the run has no wait of this id that can be settled from outside');
+  return new EngineError('TOKEN_INVALID', 'the run has no wait with this id that can be settled from outside');
 }

@@ -16,25 +16,25 @@ export interface SignalRequest {
   readonly name: string;
   /** At most 256 KiB. */
   readonly payload?: JsonValue;
-  /** Two signals of one name with the same key are one signal of the run. Default: a random one. */
+  /** Signals of one name with the same key are deduplicated within the run. Default: a random key. */
   readonly key?: string;
 }
 
 /**
- * Gives a run a signal. It stays until a wait takes it; one that was accepted is in the history before the run can end.
- * A repeated key is accepted again, also after the end of the run, and changes nothing.
+ * Sends a signal to a run. It is kept until a wait takes it; an accepted signal is in the history before the run ends.
+ * A repeated key is accepted again, even after the end of the run, and has no effect.
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
  */
 export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest): Promise<Accepted> {
   return deliver(deps, signalRecord(deps, checkRunId(runId), signal));
 }
 
-/** The inbox item of a signal. */
+/** Creates the inbox item of a signal. */
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
   checkName(name, 'the name of a signal', { maxChars: signalNameMaxChars });
   checkJsonBytes('the payload of the signal is', jsonBytes(payload), signalMaxBytes);
   const atMs = deps.clock.nowMs();
-  // A key is one signal of one name, and no other kind of request can take its place. The length keeps name and key apart.
+  // The name is part of the id, so a key is unique per name and kind of request. The length separates name and key.
   const inboxId = `signal-${name.length}-${name}-${requestIdOf(deps, key)}`;
   const content = {
     ...defined({

@@ -12,35 +12,35 @@ import { newHead, type StartRequest, type StartedRun } from './start-run.js';
 import { wakeRun } from '../wake.js';
 
 export interface NamedStartRequest extends Omit<StartRequest, 'key'> {
-  /** The caller's own id, such as an order number: at most one run of a workflow with this id is under way. 1 to 255 bytes. */
+  /** The caller's own id, such as an order number, 1 to 255 bytes: at most one run of the workflow has it at a time. */
   readonly id: string;
   /**
-   * When a run of this id is under way. Default `useExisting`. `terminate`: it is terminated, and a new one is there at
-   * once but does nothing before the old one has ended.
+   * Policy if a run with this id is under way. Default `useExisting`. `terminate`: that run is terminated, and a new
+   * one is created at once, but does nothing until the old one has ended.
    */
   readonly whenRunning?: 'useExisting' | 'fail' | 'terminate';
-  /** When the last run of this id has ended. Default `startNew`. */
+  /** Policy if the last run with this id has ended. Default `startNew`. */
   readonly whenEnded?: 'startNew' | 'useExisting' | 'fail';
 }
 
-/** Somebody else starts the same id at the same time: after this many times round it is their turn for good. */
+/** Attempts against other starts of the same id at the same time; after that many, they win. */
 const tries = 8;
 
 /**
- * Starts a run under an id of the caller's, or finds the one that has it. The id points to a run, and along whatever that
- * goes on as.
+ * Starts a run under an id of the caller's, or finds the existing one. The id points to a run, and through it to its
+ * successors.
  *
- * N1  The pointer and the head of a new run are put in one transaction, if the pointer is the one that was read.
- * N2  A run without `afterRunId` is put only after the last run of the chain has been seen to have ended, which is final.
- * N3  A run with `afterRunId` does nothing before the chain of that run has ended (see `nextLookAtMs`).
+ * N1  The pointer and the head of a new run are put in one transaction, if the pointer is still the one that was read.
+ * N2  A run without `afterRunId` is put only after the last run of the chain was seen to have ended, which is final.
+ * N3  A run with `afterRunId` does nothing until the chain of that run has ended (see `nextLookAtMs`).
  *
- * So at most one run of an id is under way at every instant, whoever dies or comes at the same time.
- * @throws EngineError like startRun; `RUN_EXISTS` (details: runId, status) where a policy says `fail`
+ * So at most one run with an id is under way at every instant, whatever process dies or starts at the same time.
+ * @throws EngineError like startRun; `RUN_EXISTS` (details: runId, status) if a policy says `fail`
  */
 export async function startNamedRun(deps: Deps, request: NamedStartRequest): Promise<StartedRun> {
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
-  // A digest: ids may be long, and hold what is no business of whoever reads keys of the table.
+  // A digest: ids may be long, and may hold data that readers of the table's keys must not see.
   const nameKey = deps.digest(`${workflow}\n${id}`);
   for (let attempt = 0; attempt < tries; attempt++) {
     const pointer = await deps.store.names.read(nameKey);
@@ -65,10 +65,10 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       return { runId: head.runId, deduplicated: false };
     }
   }
-  throw new EngineError('STORE_UNAVAILABLE', 'too many starts of one id at the same time');
+  throw new EngineError('STORE_UNAVAILABLE', 'too many concurrent starts with one id');
 }
 
-/** The run that an id points to now: where the run has gone on as others, the last of them. @throws EngineError `RUN_NOT_FOUND` */
+/** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */
 export async function findNamedRun(deps: Deps, workflow: string, id: string): Promise<RunId> {
   const pointer = await deps.store.names.read(deps.digest(`${workflow}\n${id}`));
   const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
@@ -77,5 +77,5 @@ export async function findNamedRun(deps: Deps, workflow: string, id: string): Pr
 }
 
 function exists({ runId, status }: RunHead): EngineError {
-  return new EngineError('RUN_EXISTS', `a run of this id is ${status}`, { details: { runId, status } });
+  return new EngineError('RUN_EXISTS', `a run with this id is ${status}`, { details: { runId, status } });
 }

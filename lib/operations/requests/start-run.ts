@@ -29,26 +29,26 @@ const schemaTimeoutMs = 10_000;
 export interface StartRequest {
   readonly workflow: string;
   readonly input?: JsonValue;
-  /** Two starts of one workflow with the same key are one run, for as long as the run is kept. */
+  /** Starts of one workflow with the same key are deduplicated, for as long as the run is kept. */
   readonly key?: string;
-  /** Nothing of the run happens before this long has passed; at most 365 days. */
+  /** The run starts after this delay; at most 365 days. */
   readonly delayMs?: number;
-  /** The run fails with `RUN_TIMED_OUT` if it has not ended this long after its start. */
+  /** The run fails with `RUN_TIMED_OUT` unless it ends within this time from its start. */
   readonly timeoutMs?: number;
-  /** For lists: at most 10, names of at most 64 characters, values of at most 256. */
+  /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
   readonly tags?: Readonly<Record<string, string>>;
 }
 
 export interface StartedRun {
   readonly runId: RunId;
-  /** The key was known: this start changed nothing. */
+  /** The key was known: this start had no effect. */
   readonly deduplicated: boolean;
 }
 
 /**
  * Starts a run: one put of its head, if absent. With a key the run id is a function of workflow and key, so the same
- * put finds the earlier start. A known key is answered before the schema is asked: what counts is what was sent.
- * @throws EngineError `WORKFLOW_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`; `KEY_REUSED` when the
+ * put finds the earlier start. A known key is answered before the schema is applied: what counts is what was sent.
+ * @throws EngineError `WORKFLOW_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`; `KEY_REUSED` if the
  * key was used before with another input, other tags, another delay or timeout (details: digests of both)
  */
 export async function startRun(deps: Deps, request: StartRequest): Promise<StartedRun> {
@@ -58,7 +58,7 @@ export async function startRun(deps: Deps, request: StartRequest): Promise<Start
   return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, key), startDigest(deps, request));
 }
 
-/** Starts a run under a key of the engine's own, which says all: whoever finds it there has not to send the same. */
+/** Starts a run under a key of the engine's own. The key identifies the start, so its content is not compared. */
 export async function startUnderOwnKey(
   deps: Deps,
   request: StartRequest & { readonly key: string },
@@ -77,9 +77,9 @@ async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDi
 }
 
 /**
- * Starts the run of this key, or finds it, and gives it a signal, in one atomic write: whichever way, the signal is there
- * before the run can end. A run that has gone on as another one hands it on.
- * @throws EngineError like startRun, and like a signal; `RUN_ENDED` when the run of this key has ended
+ * Starts the run with this key, or finds it, and sends it a signal, in one atomic write: either way the signal is there
+ * before the run can end. A run that continues as another one passes it on.
+ * @throws EngineError like startRun, and like a signal; `RUN_ENDED` if the run with this key has ended
  */
 export async function startOrSignal(
   deps: Deps,
@@ -101,16 +101,16 @@ export async function startOrSignal(
   }
   if (known !== undefined) sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
-  throw new EngineError('RUN_ENDED', 'the run of this key has ended, and takes no signal');
+  throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
 }
 
-/** A digest of what a start sends, before a schema has looked at it: a deploy between two sends must not matter. */
+/** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
 function startDigest(deps: Deps, { workflow, input, tags, delayMs, timeoutMs }: StartRequest): string {
   const sent = { input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null };
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }
 
-/** @throws EngineError `KEY_REUSED` unless this start has sent what the one that is there has, as far as that is known */
+/** @throws EngineError `KEY_REUSED` if the existing run was started with other content, as far as that is known */
 function sameStart({ runId, sentDigest: known }: RunHead, sentDigest: string | undefined): StartedRun {
   if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
     throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay or timeout', {
@@ -119,7 +119,7 @@ function sameStart({ runId, sentDigest: known }: RunHead, sentDigest: string | u
   return { runId, deduplicated: true };
 }
 
-/** The head of a run that is about to be put. @throws EngineError like startRun */
+/** Creates the head of a run that is about to be put. @throws EngineError like startRun */
 export async function newHead(
   deps: Deps,
   request: StartRequest &
@@ -129,7 +129,10 @@ export async function newHead(
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
     const known = [...deps.app.workflows.keys()].join(', ') || 'none';
-    throw new EngineError('WORKFLOW_NOT_FOUND', `no workflow is named "${request.workflow}"; there is ${known}`);
+    throw new EngineError(
+      'WORKFLOW_NOT_FOUND',
+      `no workflow is named "${request.workflow}"; known workflows: ${known}`,
+    );
   }
   const input = await validInput(deps, workflow, request.input);
   const { key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
@@ -194,7 +197,10 @@ function checkKey(key: string): void {
   checkName(key, 'an idempotency key', { maxBytes: idempotencyKeyMaxBytes });
 }
 
-/** The input as the workflow will see it: what its schema made of it, as JSON. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+/**
+ * Returns the input as the workflow will see it: the output of its schema, as JSON.
+ * @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
+ */
 export async function validInput(
   deps: Pick<Deps, 'delay'>,
   workflow: AnyWorkflow,
@@ -215,7 +221,7 @@ async function parseInput(
   const answer = validate(schema, given);
   const validated = answer instanceof Promise ? await inTime(deps, answer) : answer;
   if (!validated.isValid) {
-    // The first ones: a large input can be wrong in every part.
+    // Only the first few: a large input can be wrong in every part.
     const issues = validated.issues
       .slice(0, issuesMax)
       .map(({ path, message }) => ({ path, message: cutUtf8(message, issueTextBytes) }));
@@ -228,21 +234,24 @@ async function parseInput(
   try {
     return toJson(validated.value);
   } catch {
-    throw new EngineError('INPUT_INVALID', `the schema of workflow "${workflow.name}" gives a value that is not JSON`);
+    throw new EngineError(
+      'INPUT_INVALID',
+      `the schema of workflow "${workflow.name}" returned a value that is not JSON`,
+    );
   }
 }
 
-/** A schema may wait for something of its own; a turn must not wait for ever. */
+/** Limits the time of a schema that validates asynchronously; a turn must not wait forever. */
 async function inTime({ delay }: Pick<Deps, 'delay'>, validating: Promise<Validated>): Promise<Validated> {
   const done = new AbortController();
   const late = delay(schemaTimeoutMs, done.signal).then((): Validated => {
-    const message = `the schema gave no answer within ${schemaTimeoutMs / 1_000} s`;
+    const message = `the schema did not answer within ${schemaTimeoutMs / 1_000} s`;
     return { isValid: false, issues: [{ path: '', message }] };
   });
   try {
     return await Promise.race([validating, late]);
   } finally {
-    // With a reason of its own: without one an error is built, with a stack, that nobody sees.
+    // An explicit reason: without one an error with a stack is built, which is never used.
     done.abort('done');
   }
 }

@@ -8,7 +8,7 @@ import { checkRunId, requestIdOf, send, type Accepted } from './inbox.js';
 
 export interface StopRequest {
   readonly runId: RunId;
-  /** `cancel`: the workflow is told at its waits and may clean up. `terminate`: it is not asked. */
+  /** `cancel`: the waits of the workflow throw, and it may clean up. `terminate`: the workflow is not involved. */
   readonly kind: 'cancel' | 'terminate';
   /** A repeat with the same id is the same request. Default: a random one. */
   readonly requestId?: string;
@@ -17,7 +17,8 @@ export interface StopRequest {
 
 /**
  * Asks a run to stop. Works from any replica: the request is an inbox item, and the run's own turn acts on it.
- * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`; `KEY_REUSED` when the request id was used with another reason or kind
+ * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`; `KEY_REUSED` if the request id was used with another reason or
+ * kind
  */
 export async function requestStop(deps: Deps, request: StopRequest): Promise<Accepted> {
   if (request.requestId === undefined) return askToStop(deps, request);
@@ -25,7 +26,9 @@ export async function requestStop(deps: Deps, request: StopRequest): Promise<Acc
   return askToStop(deps, request, deps.tokens.sentDigest(`stop\n${canonicalJson(request.reason ?? null)}`));
 }
 
-/** The same under an id of the engine's own, which says all. */
+/**
+ * Asks a run to stop under an id of the engine's own. The id identifies the request, so its content is not compared.
+ */
 export async function askToStop(
   deps: Deps,
   { runId, kind, requestId, reason }: StopRequest,
@@ -36,7 +39,7 @@ export async function askToStop(
   return send(deps, runId, { kind, inboxId, ...defined({ reason: why }), sentDigest });
 }
 
-/** A cancel and a terminate of one id are two requests. @throws EngineError `KEY_REUSED` */
+/** Refuses the id of a cancel for a terminate, and vice versa. @throws EngineError `KEY_REUSED` */
 async function checkOtherKind(deps: Deps, runId: RunId, kind: StopRequest['kind'], id: string): Promise<void> {
   const other = kind === 'cancel' ? 'terminate' : 'cancel';
   const isUsed = await deps.store.inbox.has(checkRunId(runId), `${other}-${id}`);

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { toScheduleView, type ScheduleView } from './schedule-view.js';
 
-/** Every schedule of the configuration, in its order. */
+/** Lists every schedule of the configuration, in its order. */
 export async function listSchedules(deps: Deps): Promise<readonly ScheduleView[]> {
   return Promise.all(
     deps.app.schedules.map(async (schedule) =>

@@ -4,12 +4,12 @@ import type { Deps } from '../deps.js';
 import { toScheduleView, type ScheduleView } from './schedule-view.js';
 import { changed } from './tick-schedules.js';
 
-/** Others write to a schedule once a minute: after this many lost writes something else is wrong. */
+/** Attempts of a write. Others write once a minute, so more conflicts than that have another cause. */
 const tries = 8;
 
 /**
- * Pauses a schedule, until it is resumed, also over deploys: its ticks start nothing and are not made up for. A tick that
- * waited goes on waiting. Pausing it again changes nothing.
+ * Pauses a schedule until it is resumed, across deployments: its ticks start nothing and are not made up for. A tick
+ * that is already waiting keeps waiting. Pausing it again has no effect.
  * @throws EngineError `SCHEDULE_NOT_FOUND`, `STORE_UNAVAILABLE`
  */
 export async function pauseSchedule(deps: Deps, name: string): Promise<ScheduleView> {
@@ -19,7 +19,7 @@ export async function pauseSchedule(deps: Deps, name: string): Promise<ScheduleV
 }
 
 /**
- * Lets a schedule go on with its next tick. One that is not paused stays as it is.
+ * Resumes a schedule with its next tick. Has no effect if it is not paused.
  * @throws EngineError `SCHEDULE_NOT_FOUND`, `STORE_UNAVAILABLE`
  */
 export async function resumeSchedule(deps: Deps, name: string): Promise<ScheduleView> {
@@ -28,7 +28,7 @@ export async function resumeSchedule(deps: Deps, name: string): Promise<Schedule
   );
 }
 
-/** `next`: undefined when nothing is to be changed. */
+/** Saves the state that `next` returns; undefined: nothing to change. */
 async function change(
   deps: Deps,
   name: string,
@@ -37,7 +37,7 @@ async function change(
   const schedule = deps.app.schedules.find((one) => one.name === name);
   if (schedule === undefined) {
     const known = deps.app.schedules.map((one) => one.name).join(', ') || 'none';
-    throw new EngineError('SCHEDULE_NOT_FOUND', `no schedule has this name; there is ${known}`);
+    throw new EngineError('SCHEDULE_NOT_FOUND', `no schedule has this name; known schedules: ${known}`);
   }
   for (let attempt = 0; attempt < tries; attempt++) {
     const state = await deps.store.schedules.read(name);
@@ -45,5 +45,5 @@ async function change(
     const saved = wanted === undefined ? state : await deps.store.schedules.save(name, wanted);
     if (saved !== undefined) return toScheduleView(deps, schedule, saved);
   }
-  throw new EngineError('STORE_UNAVAILABLE', 'the schedule is being changed by others');
+  throw new EngineError('STORE_UNAVAILABLE', 'the schedule is being changed concurrently');
 }

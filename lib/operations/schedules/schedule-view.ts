@@ -6,17 +6,17 @@ import type { ScheduleState } from '../../history/records.js';
 import type { Schedule } from '../../workflow/schedule.js';
 import type { Deps } from '../deps.js';
 
-/** A schedule of the deployed configuration, and how it stands. */
+/** A schedule of the deployed configuration, with its state. */
 export interface ScheduleView {
   readonly name: string;
   readonly workflow: string;
   readonly paused: boolean;
   readonly pausedAtMs?: EpochMs;
-  /** Missing while it is paused, and when there is none. */
+  /** Missing while the schedule is paused, or if there is no next tick. */
   readonly nextTickAtMs?: EpochMs;
-  /** Why it starts nothing: its pattern is wrong. */
+  /** Why the schedule starts nothing: its pattern is invalid. */
   readonly problem?: string;
-  /** The last one that was dealt with, started or left out. */
+  /** The last tick that was processed, started or skipped. */
   readonly lastTickAtMs?: EpochMs;
   /** The run that was started last. */
   readonly lastRunId?: RunId;
@@ -24,7 +24,7 @@ export interface ScheduleView {
   readonly waitingTickAtMs?: EpochMs;
 }
 
-/** A schedule as the configuration and its item have it, with its next tick. */
+/** Returns a schedule from its configuration and item, with its next tick. */
 export async function toScheduleView(deps: Deps, schedule: Schedule, state: ScheduleState): Promise<ScheduleView> {
   const { pausedAtMs, tickAtMs, runId, waitingTickAtMs } = state;
   const { nextTickAtMs, problem } = await lookAhead(schedule, deps.clock.nowMs());
@@ -43,7 +43,7 @@ export async function toScheduleView(deps: Deps, schedule: Schedule, state: Sche
   };
 }
 
-/** Keeps a schedule with a wrong pattern from hiding the others. */
+/** Returns the next tick, or the problem of an invalid pattern, so that it does not hide the other schedules. */
 async function lookAhead(schedule: Schedule, nowMs: EpochMs): Promise<Pick<ScheduleView, 'nextTickAtMs' | 'problem'>> {
   try {
     const nextTickAtMs = await schedule.nextAfterMs(nowMs);

@@ -10,15 +10,15 @@ import type { Deps } from '../deps.js';
 import { askToStop } from '../requests/stop-run.js';
 import { startUnderOwnKey } from '../requests/start-run.js';
 
-/** Ticks of one schedule that one sweep makes up for; the next sweep goes on. */
+/** Ticks of one schedule that one sweep catches up on; the next sweep continues. */
 const ticksPerSweep = 100;
 
 /**
- * Starts what the clock says, once a minute.
+ * Starts the runs of due ticks, once a minute.
  *
- * S1  What becomes of a tick is decided by one write, which only one of two sweeps makes: the other one stops.
- * S2  A tick that is to be started is written down first and started then, under a key that is the tick. A sweep that
- *     finds it there starts it again, which makes no second run.
+ * S1  The fate of a tick is decided by one write, which only one of two sweeps makes: the other stops.
+ * S2  A tick to be started is first recorded and then started, under a key made from the tick. A sweep that finds the
+ *     record starts it again, which creates no second run.
  */
 export async function tickSchedules(deps: Deps): Promise<{ readonly started: number }> {
   let started = 0;
@@ -26,7 +26,7 @@ export async function tickSchedules(deps: Deps): Promise<{ readonly started: num
     try {
       started += await new Sweep(deps, schedule, await deps.store.schedules.read(schedule.name)).run();
     } catch (error) {
-      // One schedule whose input is refused must not stop the others.
+      // A schedule whose input is refused must not stop the others.
       if (error instanceof OtherSweep) deps.log.info('schedule is being swept', { schedule: schedule.name });
       else deps.log.error('schedule failed', { schedule: schedule.name, error });
     }
@@ -34,7 +34,7 @@ export async function tickSchedules(deps: Deps): Promise<{ readonly started: num
   return { started };
 }
 
-/** A schedule has something to start that is not for a tick to come. */
+/** Returns true if a schedule has something to start besides future ticks. */
 export async function isScheduleWaiting(deps: Deps, schedule: Schedule): Promise<boolean> {
   const state = await deps.store.schedules.read(schedule.name);
   if (state.starting !== undefined) return true;
@@ -42,10 +42,10 @@ export async function isScheduleWaiting(deps: Deps, schedule: Schedule): Promise
   return (await runUnderWay(deps, state.runId)) === undefined;
 }
 
-/** Somebody else has changed the schedule since it was read. */
+/** Thrown if another process has changed the schedule since it was read. */
 class OtherSweep extends Error {}
 
-/** One look at one schedule. */
+/** Sweep of one schedule. */
 class Sweep {
   readonly #deps: Deps;
   readonly #schedule: Schedule;
@@ -60,9 +60,9 @@ class Sweep {
     this.#nowMs = deps.clock.nowMs();
   }
 
-  /** How many runs it has started. */
+  /** Returns how many runs it has started. */
   async run(): Promise<number> {
-    // A schedule that has just been deployed starts with its next tick, not with those before.
+    // A newly deployed schedule starts with its next tick, not with earlier ones.
     if (this.#state.revision === 0 && this.#state.tickAtMs === undefined)
       await this.#save({ fromMs: this.#nowMs - sweepIntervalMs });
     if (this.#state.starting !== undefined) await this.#startAgain(this.#state.starting);
@@ -91,7 +91,7 @@ class Sweep {
     if (overlap === 'allow') return this.#start(tickAtMs, { tickAtMs });
     const { waitingTickAtMs } = this.#state;
     const runId = await runUnderWay(this.#deps, this.#state.runId);
-    // A tick that waits goes before those that come after it.
+    // A waiting tick goes before later ones.
     const isBehind = overlap === 'buffer' && waitingTickAtMs !== undefined;
     if (runId === undefined && !isBehind) return this.#start(tickAtMs, { tickAtMs });
     switch (overlap) {
@@ -105,7 +105,7 @@ class Sweep {
       case 'skip':
         break;
     }
-    this.#deps.log.info('tick skipped: the run before it is under way', { schedule: name });
+    this.#deps.log.info('tick skipped: the previous run is still under way', { schedule: name });
     return this.#save({ tickAtMs });
   }
 
@@ -119,13 +119,15 @@ class Sweep {
     await this.#startRun(tickAtMs);
   }
 
-  /** A sweep before this one has decided it and did not come to the end: its process died, or the start was refused. */
+  /**
+   * Repeats a start that an earlier sweep recorded but did not complete: its process died, or the start was refused.
+   */
   async #startAgain({ tickAtMs, sinceMs }: NonNullable<ScheduleState['starting']>): Promise<void> {
     try {
       await this.#startRun(tickAtMs);
     } catch (error) {
       if (error instanceof OtherSweep || this.#nowMs - sinceMs < this.#schedule.catchUpMs) throw error;
-      // A table that was away for as long says nothing against the tick.
+      // A store that failed for that long says nothing about the tick.
       if (hasCode(error, 'STORE_UNAVAILABLE') || hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
       const tick = new Date(tickAtMs).toISOString();
       this.#deps.log.error('tick given up: its run cannot be started', { schedule: this.#schedule.name, tick, error });
@@ -147,7 +149,7 @@ class Sweep {
     await this.#save({ runId, starting: undefined });
   }
 
-  /** The same for every sweep that starts this tick. */
+  /** Returns the same jitter for every sweep that starts this tick. */
   #jitterMs(tick: string): number {
     const { name, jitterMs } = this.#schedule;
     if (jitterMs === 0) return 0;
@@ -162,16 +164,16 @@ class Sweep {
   }
 }
 
-/** `undefined` takes a field away. */
+/** Fields to set; `undefined` removes one. */
 type Change = { readonly [Field in Exclude<keyof ScheduleState, 'revision'>]?: ScheduleState[Field] | undefined };
 
-/** `state` with fields set or taken away; its revision stays, for the write that puts it. */
+/** Returns `state` with fields set or removed; the revision stays, for the write that puts it. */
 export function changed(state: ScheduleState, change: Change): ScheduleState {
   const fields = Object.entries({ ...state, ...change }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(fields) as unknown as ScheduleState;
 }
 
-/** The run of that id, or the one that it goes on as; undefined when that has ended. */
+/** Returns the last run of the chain of `runId`, if it is under way. */
 async function runUnderWay(deps: Deps, runId: RunId | undefined): Promise<RunId | undefined> {
   const chain = runId === undefined ? undefined : await chainOf(deps, runId);
   return chain?.isUnderWay === true ? chain.head.runId : undefined;

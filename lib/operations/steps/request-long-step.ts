@@ -9,8 +9,8 @@ import type { Persist } from '../persist.js';
 import { stepAt } from '../wake.js';
 
 /**
- * Puts the item of a long step, if absent, and asks a worker for its first attempt. The item's marker guards the message:
- * the sweep sends another one at the same instant.
+ * Puts the item of a long step, if absent, and asks a worker for its first attempt. The item's marker backs up the
+ * message: the sweep sends another one for the same instant.
  */
 export async function requestLongStep(
   deps: Deps,
@@ -34,14 +34,14 @@ export async function requestLongStep(
     dueAtMs,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));
-  // A worker acts upon the instant that the item has, whenever the message comes.
+  // A worker acts on the instant on the item, whenever the message arrives.
   if (token.writerId === writerId) await stepAt(deps, { runId, waitId, dueAtMs }, nowMs);
   return token;
 }
 
 /**
- * Makes the next attempt of a long step due now if it waits for its time and began to wait before `askedAtMs`. Gives the
- * item as it is now; undefined when there is none.
+ * Makes the next attempt of a long step due now if it is waiting for its instant and the wait began before `askedAtMs`.
+ * Returns the current item; undefined if there is none.
  */
 export async function hastenLongStep(
   deps: Deps,

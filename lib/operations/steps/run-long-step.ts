@@ -29,19 +29,21 @@ export type LongStepResult =
   | 'settled'
   /** The attempt failed and another one is due. */
   | 'failed'
-  /** Not begun for now: the run is paused, blocked or about to end, or too little time was left. The sweep comes back to it. */
+  /** Not begun now: the run is paused, blocked or about to end, or too little time was left. The sweep retries. */
   | 'put off'
-  /** The message was for a due instant that is no longer the item's, or nobody waits for the step any more. */
+  /** The message is for an earlier due instant of the item, or the step is no longer waited for. */
   | 'stale'
-  /** During the attempt the step was settled or closed, or another worker took over; what the attempt gives is dropped. */
+  /** The step was settled or closed during the attempt, or another worker took over; the result is dropped. */
   | 'lost'
-  /** The store did not take what the attempt gave, for as long as there was time: it is made again, and was no strike. */
+  /**
+   * The store did not take the result while there was time: the attempt is repeated, and does not count as a strike.
+   */
   | 'given up';
 
-/** A token of a long step that is open and due. */
+/** Token of a long step that is open and due. */
 type StepToken = TokenRecord & { readonly step: LongStepRecord; readonly dueAtMs: EpochMs };
 
-/** What a worker has in hand. */
+/** Work that a worker has in hand. */
 interface StepWork {
   readonly token: StepToken;
   readonly persist: Persist;
@@ -52,15 +54,15 @@ type StepEnd = Pick<Settlement, 'by' | 'outcome'>;
 /**
  * Runs one attempt of a long step and settles its token, or records the failure and when the next attempt is due.
  *
- * L1  An attempt runs under a claim: one conditional write on the due instant that was read, which counts a strike. None
- *     begins before the lease of the one before has run out.
- * L2  While it runs, the claim is kept by beats, each conditional on the claim's writer id and on no settlement. A beat
- *     that is refused ends the attempt. Without beats the lease runs out, and the due instant is that of the next attempt.
- * L3  A failure is recorded under the claim and takes the strikes back. A strike that stands is a worker that died: one
- *     that cannot record the end of its attempt tries as long as it has time, keeps its claim by beats meanwhile, and then
- *     says in a message that it lives; the next claim counts no strike in its place.
- * L4  A success settles if there is no settlement, whoever has the claim: the work is done.
- * L5  Nothing of the run is written but its token, so a run that cannot be replayed here only puts the attempt off.
+ * L1  An attempt runs under a claim: one conditional write on the due instant that was read, which counts a strike. No
+ *     attempt begins before the lease of the previous one has expired.
+ * L2  While it runs, beats keep the claim, each conditional on the claim's writer id and on no settlement. A refused
+ *     beat ends the attempt. Without beats the lease expires at the due instant, which is that of the next attempt.
+ * L3  A recorded failure, made under the claim, resets the strikes. A strike that remains is a worker that died. A
+ *     worker that cannot record the end of its attempt retries as long as it has time, keeping its claim by beats, and
+ *     then says in a message that it is alive; the next claim does not count its strike.
+ * L4  A success settles if there is no settlement, whichever worker has the claim: the work is done.
+ * L5  Only the token is written, nothing else of the run: a run that cannot be replayed here just delays the attempt.
  */
 export async function runLongStep(deps: Deps, message: StepMessage, limits: TurnLimits): Promise<LongStepResult> {
   const { runId, waitId, unharmed } = message;
@@ -72,7 +74,7 @@ export async function runLongStep(deps: Deps, message: StepMessage, limits: Turn
     return result ?? 'stale';
   } catch (error) {
     if (!isStoreFailure(error) || unharmed === undefined) throw error;
-    // Given back, it would come long after the sweep's, which does not say that nobody died.
+    // Redelivered, it would come long after the sweep's message, which does not say that the worker is alive.
     await deps.queues.sendStep(message, longStepResendMs);
     return 'put off';
   }
@@ -83,16 +85,16 @@ async function readDue(deps: Deps, message: StepMessage): Promise<StepToken | un
   const token = await deps.store.tokens.read(runId, waitId);
   if (token?.step === undefined) return undefined;
   if (token.settlement !== undefined) {
-    // Consumed settlements have no marker. This one may have lost its wake.
+    // Consumed settlements have no marker. The wake for this one may have been lost.
     if (token.dueAtMs !== undefined) await wakeRunFor(deps, runId, { waitId });
     return undefined;
   }
   if (token.dueAtMs === undefined) return undefined;
-  // Its worker has given the attempt up, whatever lease it has.
+  // Its worker has given the attempt up, so the lease does not matter.
   if (unharmed !== undefined && token.writerId === unharmed)
     return { ...token, step: token.step, dueAtMs: token.dueAtMs };
   if (token.dueAtMs !== dueAtMs) return undefined;
-  // Its worker is alive, and this message early: clocks differ.
+  // Its worker is alive, and this message is early: clocks differ.
   const isLeased = token.step.strikes > 0 && dueAtMs > deps.clock.nowMs();
   return isLeased ? undefined : { ...token, step: token.step, dueAtMs };
 }
@@ -116,11 +118,11 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
     return putOff(deps, token, blockedRetryAtMs(token.step.sinceMs, nowMs));
   }
   const command = execution.command(waitId);
-  // A scope that was cancelled, a lost race: the turn closes the token.
+  // The scope was cancelled or a race lost: the turn closes the token.
   if (command?.kind !== 'runStep') return 'stale';
   if (limits.remainingMs() < command.policy.timeoutMs + longStepReserveMs) return 'put off';
 
-  // Not at most once: what such an attempt gave is lost, but it was made.
+  // Not for at most once: the result of such an attempt is lost, but it was made.
   const strikes = token.step.strikes - (isUnharmed && !command.policy.atMostOnce ? 1 : 0);
   const error = interruption(command, strikes);
   if (error !== undefined) return settleStep(deps, work, failed(error), { kind: 'dueIs', dueAtMs: token.dueAtMs });
@@ -132,7 +134,7 @@ function isLongStep(wait: OpenWait): wait is OpenLongStep {
   return wait.kind === 'longStep';
 }
 
-/** No message: the sweep sends one when it is time. */
+/** Puts off the attempt. Sends no message: the sweep does when it is due. */
 async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs: EpochMs): Promise<LongStepResult> {
   await deps.store.longSteps.move(runId, waitId, { seenDueAtMs: dueAtMs, dueAtMs: untilMs });
   return 'put off';
@@ -158,7 +160,7 @@ async function attempt(
   const needsMs = command.policy.timeoutMs + longStepReserveMs;
   const isClaimed = await persist(() => deps.store.longSteps.claim(runId, waitId, claiming), needsMs);
   if (!isClaimed) return 'stale';
-  // The store may have taken its time.
+  // The store may have been slow.
   if (isPast(runEndsAtMs, deps.clock.nowMs())) return 'put off';
 
   let reported: JsonValue | undefined;
@@ -175,11 +177,11 @@ async function attempt(
     return 'lost';
   }
   try {
-    // The beats go on until it is recorded, or the lease could run out first.
+    // Beats continue until the end is recorded, or the lease could expire first.
     return await record(deps, work, claim, ended);
   } catch (error) {
     if (!isStoreFailure(error)) throw error;
-    deps.log.warn('long step given up: the store does not take what it gave', { runId, waitId, error });
+    deps.log.warn('long step given up: the store did not take its result', { runId, waitId, error });
     await deps.queues.sendStep({ runId, waitId, dueAtMs: claiming.leaseUntilMs, unharmed: claim }, 0);
     return 'given up';
   } finally {
@@ -187,7 +189,7 @@ async function attempt(
   }
 }
 
-/** Beats until the attempt is done. Resolves with `lost` when a beat is refused. */
+/** Sends beats until the attempt is done. Resolves with `lost` if a beat is refused. */
 async function keepClaim(
   deps: Deps,
   { runId, waitId, claim }: Pick<StepToken, 'runId' | 'waitId'> & { readonly claim: string },
@@ -197,7 +199,7 @@ async function keepClaim(
   let saved: JsonValue | undefined;
   for (;;) {
     await deps.delay(longStepBeatMs, done);
-    // Nobody waits for an answer any more.
+    // The result is no longer used.
     if (done.aborted) return 'lost';
     const progress = reported();
     try {
@@ -209,7 +211,7 @@ async function keepClaim(
       if (!stands) return 'lost';
       saved = progress;
     } catch (error) {
-      // The lease outlasts some of these.
+      // The lease outlasts a few failed beats.
       deps.log.warn('beat of a long step failed', { runId, waitId, error });
     }
   }

@@ -18,27 +18,27 @@ export const stepProgressMaxBytes = 256 * 1024;
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
 
-/** What came before an attempt. */
+/** State of a step before an attempt. */
 interface StepSoFar {
   readonly requestedAtMs: EpochMs;
   readonly failedAttempts: number;
   readonly progress?: JsonValue;
-  /** When the attempt ends whatever it does. Of a long step its token says that. */
+  /** When the attempt must end. Not set for a long step: its token has the deadline. */
   readonly deadlineAtMs?: EpochMs | undefined;
 }
 
-/** An attempt of a step that is to be made. */
+/** An attempt of a step to be made. */
 interface StepAttempt {
   readonly runId: RunId;
   readonly step: RunStep;
   readonly soFar: StepSoFar;
-  /** Ends the attempt when nobody waits for it any more. */
+  /** Aborts the attempt when it is no longer waited for. */
   readonly abandon: AbortSignal;
 }
 
 /**
- * Runs one attempt of a step, in a turn or in a worker, and says what happened. Never throws. `onReport` is given what the
- * attempt reports.
+ * Runs one attempt of a step, in a turn or in a worker, and returns its event. Never throws. Passes the progress that
+ * the attempt reports to `onReport`.
  */
 export async function runStep(
   deps: Deps,
@@ -98,12 +98,14 @@ function nextAttemptAtMs(
   return isTooLate ? undefined : retryAtMs;
 }
 
-/** An error may say how long to leave its server alone; longer than a day is an instant in place of a length, or a mistake. */
+/**
+ * Returns the pause that an error asks for. More than a day is a mistake, such as an instant in place of a duration.
+ */
 function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
   const retryAfterMs = propertyOf(thrown, 'retryAfterMs');
   if (typeof retryAfterMs !== 'number' || !Number.isFinite(retryAfterMs)) return 0;
   if (retryAfterMs > stepRetryAfterMaxMs)
-    deps.log.warn('the retryAfterMs of an error is cut to a day: it is a length of time from now on', {
+    deps.log.warn('the retryAfterMs of an error was cut to a day; it must be a duration from now', {
       step: name,
       retryAfterMs,
     });
@@ -129,7 +131,7 @@ async function attemptStep(
       report(progress);
       lastReportAtMs = deps.clock.nowMs();
     },
-    // Made when the step asks for it: few do, and a combined signal costs more than all else of a short step.
+    // Created on demand: few steps use it, and a combined signal costs more than everything else of a short step.
     get signal() {
       timedOut ??= new AbortController();
       return (signal ??= AbortSignal.any([timedOut.signal, abandon]));
@@ -163,12 +165,12 @@ async function attemptStep(
   try {
     return await Promise.race(ends);
   } finally {
-    // With a reason of its own: without one an error is built, with a stack, that nobody sees.
+    // An explicit reason: without one an error with a stack is built, which is never used.
     done.abort('done');
   }
 }
 
-/** Resolves with true when there was no report for `maxMs`, with false when the attempt is over. */
+/** Resolves with true after `maxMs` without a report, with false when the attempt is over. */
 async function silentFor(
   deps: Deps,
   maxMs: number,
@@ -197,13 +199,13 @@ function storable(step: RunStep, what: 'result' | 'report', given: unknown, limi
   throw new Unstorable(error.code, error.message, error.details === undefined ? {} : { details: error.details });
 }
 
-/** Another attempt would do the work again and fail again. */
+/** Thrown for a value that cannot be stored: another attempt would repeat the work and fail again. */
 class Unstorable extends EngineError {}
 
-/** The attempt went on until the deadline of its step. */
+/** Thrown if an attempt runs until the deadline of its step. */
 class DeadlinePassed extends Error {}
 
-/** What a step fails with at its deadline. */
+/** Creates the error of a step at its deadline. */
 export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError {
   return storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name });
 }

@@ -14,17 +14,17 @@ interface Swept {
   readonly polls: number;
   /** Attempts of long steps. */
   readonly steps: number;
-  /** How long the oldest that was due had been so; 0 when nothing was. */
+  /** How long the oldest due entry had been due; 0 if there was none. */
   readonly oldestDueAgeMs: number;
 }
 
 /**
- * The sweep: reads the due index and turns what is due by the next sweep into messages. It is what makes every other
- * message a mere hint. Sends one wake per run and minute; reads of remote tasks and attempts of long
- * steps are delayed to their due instant. A shard
- * that cannot be read does not stop the others: its error is thrown when all are done. `atBoot`: this process is the only one
- * of its table and has just begun, so a read that is claimed for the next minute was claimed by one that has died: it is made
- * now. A start that a worker has claimed is looked at now for the same reason, however long its answer may take.
+ * The sweep: reads the due index and sends messages for everything due by the next sweep. Because of it every other
+ * message is only a hint. Sends one wake per run and minute; reads of remote tasks and attempts of long steps are
+ * delayed to their due instant. A shard that cannot be read does not stop the others: its error is thrown after all are
+ * done. `atBoot`: this process is the only one of its table and has just started. A read that is claimed for the next
+ * minute was then claimed by a process that died, so it is made now; so is a start that a worker has claimed, however
+ * long its answer may take.
  */
 export async function fanOutDue(deps: Deps, options: { readonly atBoot?: boolean } = {}): Promise<Swept> {
   const atBoot = options.atBoot ?? false;
@@ -32,7 +32,7 @@ export async function fanOutDue(deps: Deps, options: { readonly atBoot?: boolean
   const own = deps.store.dueShards;
   return together([
     sweepShards(deps, { from: 0, until: own, atBoot }, nowMs),
-    // Markers of processes that spread them further, now or at some time.
+    // Markers of processes that are, or once were, configured with more shards.
     deps.store.lists.readDueShards().then((until) => sweepShards(deps, { from: own, until, atBoot }, nowMs)),
   ]);
 }
@@ -45,7 +45,7 @@ function sweepShards(
   return together(Array.from({ length: until - from }, (_, at) => sweepShard(deps, from + at, nowMs, atBoot)));
 }
 
-/** The sum of all. Waits for all of them, also when one fails. */
+/** Sums the parts. Waits for all of them, even if one fails. */
 async function together(parts: readonly Promise<Swept>[]): Promise<Swept> {
   const settled = await Promise.allSettled(parts);
   const failed = settled.find((part) => part.status === 'rejected');
@@ -73,12 +73,12 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
   const untilMs = nowMs + (atBoot ? Math.max(sweepIntervalMs, startPatienceMs + startTakeMs) : sweepIntervalMs);
   do {
     const page = await deps.store.lists.due(shard, untilMs, pageSize, cursor);
-    // Side by side, so that the queues can carry many in one request.
+    // In parallel, so that the queues can send many in one request.
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
       oldestDueAgeMs = Math.max(oldestDueAgeMs, nowMs - entry.dueAtMs);
       if (entry.dueAtMs > nowMs + sweepIntervalMs) {
-        // Whoever gets the message drops it where no worker has the start of this wait.
+        // The receiver drops the message if no worker has the start of this wait.
         if (entry.kind === 'token' && !entry.settled && !entry.isLongStep) sends.push(startNow(deps, startOf(entry)));
       } else if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
         sends.push(stepAt(deps, { runId: entry.runId, waitId: entry.waitId, dueAtMs: entry.dueAtMs }, entry.dueAtMs));
@@ -90,7 +90,7 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
         sends.push(wakeRunAt(deps, entry.runId, entry.dueAtMs));
       } else if (!woken.has(entry.runId)) {
         woken.add(entry.runId);
-        // One sweep wake per run and minute, however often the schedule fires.
+        // Sends one sweep wake per run and minute, however often the schedule fires.
         sends.push(wakeRun(deps, entry.runId, `sweep-${entry.runId}-${Math.floor(nowMs / sweepIntervalMs)}`));
       }
     }

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { pollTask } from '../remote-task/poll-task.js';
 import { wakeRunForDue } from '../wake.js';
 
-/** One message of the standard queue. Throws when it must be delivered again. */
+/** Handles a message of the standard queue. Throws if it must be delivered again. */
 export async function handleWork(deps: Deps, message: WorkMessage): Promise<void> {
   switch (message.kind) {
     case 'poll':

@@ -9,7 +9,7 @@ import type { PassContext } from './pass-context.js';
 
 export const stepsInParallel = 16;
 
-/** Begins the next attempt of a step, if it is time for it. False: there was too little time left. */
+/** Begins the next attempt of a step if it is due. Returns false if too little time was left. */
 export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): boolean {
   const { deps, run, effects, limits } = pass;
   const command = asked.policy.long ? inTurn(asked) : asked;
@@ -38,7 +38,7 @@ export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): bo
   return true;
 }
 
-/** What the log must have before the attempt is made: that it is, or why it is not. */
+/** Returns the event that must be in the log before the attempt: its start, or why it is not made. */
 function eventBefore(
   pass: PassContext,
   wait: OpenStep,
@@ -60,14 +60,14 @@ function attemptOf(
   return { atMs, waitId, attempt: failedAttempts + 1 };
 }
 
-/** A turn that gave up has said of the last start in the log that nobody died of it. */
+/** Returns true if a turn that gave up has reported that no process died of the last start in the log. */
 function isUnharmedStart({ options }: PassContext, { waitId, failedAttempts, begun }: OpenStep): boolean {
   return (options.unharmed ?? []).some(
     (start) => start.waitId === waitId && start.attempt === failedAttempts + 1 && start.begun === begun,
   );
 }
 
-/** The message has been delivered before: somebody died with it, perhaps of a step. */
+/** Returns true if the message was delivered before: a process died with it, possibly because of a step. */
 function isCareful({ limits }: PassContext): boolean {
   return (limits.deliveryCount ?? 1) > 1;
 }
@@ -76,7 +76,7 @@ function stepsAtATime(pass: PassContext): number {
   return isCareful(pass) ? 1 : stepsInParallel;
 }
 
-/** A step that was asked for as a short one, and has become a long one by a deploy, stays within the time of a turn. */
+/** Limits a step that was requested as a short one, and became a long one by a deployment, to the time of a turn. */
 function inTurn(step: RunStep): RunStep {
   const timeoutMs = Math.min(step.policy.timeoutMs, stepTimeoutMaxMs);
   return { ...step, policy: { ...step.policy, timeoutMs } };

@@ -22,7 +22,7 @@ import { startChild } from './start-child.js';
 /** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
 export const outsideInParallel = 16;
 
-/** Begins what the log asks for and is not under way. False: there was too little time left for some of it. */
+/** Begins whatever the log requests that is not under way. Returns false if too little time was left for some of it. */
 export function beginAll(pass: PassContext, execution: Execution): boolean {
   let hasTime = true;
   for (const wait of pass.run.state.open.values()) {
@@ -35,7 +35,7 @@ export function beginAll(pass: PassContext, execution: Execution): boolean {
   return hasTime;
 }
 
-/** Has a row for each kind of wait. False: there was too little time left. */
+/** Has a case for each kind of wait. Returns false if too little time was left. */
 function begin(pass: PassContext, wait: OpenWait, command: Command): boolean {
   switch (wait.kind) {
     case 'step':
@@ -52,12 +52,12 @@ function begin(pass: PassContext, wait: OpenWait, command: Command): boolean {
       return command.kind !== 'startChild' || beginChild(pass, wait, command);
     case 'timer':
     case 'signal':
-      // Time and the inbox end them.
+      // Ended by time or by the inbox.
       return true;
   }
 }
 
-/** Asks a worker for the step, and for its next attempt when somebody wants that now. */
+/** Asks a worker for the step, and for its next attempt if that is requested now. */
 function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   const { deps, run, persist, hastened } = pass;
   const { waitId, retryNowAtMs } = wait;
@@ -84,7 +84,7 @@ function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemo
   if (run.isStarted(wait) || run.isLater(wait, nowMs) || isOutsideFull(pass)) return true;
   if (run.waitsForAnswers(wait, nowMs)) return true;
   if (run.isWithWorker(wait)) return true;
-  // A start that the end of the process cuts off may leave a task that nobody knows.
+  // A start during which the process ends may leave a task that is unknown.
   if (limits.remainingMs() < startReserveMs) return false;
   const { turnId, called } = options;
   pass.carryOut(wait, async () => {
@@ -133,12 +133,12 @@ function beginChild(pass: PassContext, wait: OpenChild, command: StartChild): tr
   return true;
 }
 
-/** Ends a wait whose deadline has passed. True: it has. */
+/** Settles a wait whose deadline has passed. Returns true if it has. */
 function expire(pass: PassContext, wait: MovableWait): boolean {
   const { deps, run, persist } = pass;
   const { waitId } = wait;
   const deadlineAtMs = run.deadlineOf(wait);
-  // Before its item is there it is not settled, but put first.
+  // An item that does not exist yet is put first, not settled.
   if (deadlineAtMs === undefined || deadlineAtMs > pass.nowMs() || !run.tokens.has(waitId)) return false;
   pass.carryOut(wait, async () => {
     const settlement = newSettlement(deps, { by: 'timeout', outcome: { kind: 'timed_out' } });
@@ -150,7 +150,7 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
   return true;
 }
 
-/** The workflow no longer waits for it: its token is closed, and with it what runs elsewhere. */
+/** Closes the token of a wait that the workflow has dropped, and with it what runs elsewhere. */
 function letGo(pass: PassContext, wait: OpenWait): void {
   const { deps, run, persist } = pass;
   if (!run.state.openTokens.has(wait.waitId) || run.isSettled(wait)) return;

@@ -7,15 +7,16 @@ import type { Deps } from '../deps.js';
 import { dueSince, isToldOf, tryToPublish, type Outbox } from './outbox.js';
 
 interface Block {
-  /** The last commit that is known. */
+  /** The last known commit. */
   readonly seq: number;
   readonly error: StoredError;
   readonly outbox?: Outbox | undefined;
 }
 
 /**
- * Says on the head why the run cannot go on, and sets its marker to a later look, less and less often. False: a newer commit's marker stands. What the run has to tell is published before, and that it is blocked, once
- * for as long as it is; what the bus does not take is tried again with the next sweep.
+ * Records on the head why the run cannot go on, and sets its marker to a later look, less and less often. Returns false
+ * if the marker of a newer commit stays. Pending lifecycle events are published first, then that the run is blocked,
+ * once per block; what the bus does not take is retried with the next sweep.
  */
 export async function blockRun(deps: Deps, head: RunHead, { seq, error, outbox }: Block): Promise<boolean> {
   const { runId, workflow, blocked } = head;
@@ -41,7 +42,7 @@ export async function blockRun(deps: Deps, head: RunHead, { seq, error, outbox }
   });
 }
 
-/** Which block of the run is still to be published: this one, or one that the bus did not take before. */
+/** Returns the number of the block that is still to be published: this one, or one that the bus did not take before. */
 function unpublishedBlock(deps: Deps, head: RunHead): number | undefined {
   if (!isToldOf(deps, head)) return undefined;
   if (head.blocked === undefined) return head.blocks + 1;

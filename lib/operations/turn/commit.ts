@@ -5,10 +5,10 @@ import { isStoreFailure } from '../persist.js';
 import { afterEnd, finishRun } from './end-run.js';
 import type { PassContext } from './pass-context.js';
 
-/** The turn cannot record what it has done: the store did not take it as long as there was time. */
+/** Thrown if the turn cannot record its work: the store did not take it while there was time. */
 export class GaveUp extends Error {}
 
-/** Writes the next commit of the run. False: somebody else has written it. @throws GaveUp */
+/** Writes the next commit of the run. Returns false if another process has written it. @throws GaveUp */
 export async function commit(pass: PassContext, events: readonly HistoryEvent[]): Promise<boolean> {
   const { deps, run, effects, outbox } = pass;
   const seq = run.state.seq + 1;
@@ -21,8 +21,8 @@ export async function commit(pass: PassContext, events: readonly HistoryEvent[])
 }
 
 /**
- * The workflow has ended: fixes the outcome, and ends the run in the same transaction when no wait is open. False: a commit
- * was lost. @throws GaveUp
+ * Fixes the outcome of a workflow that has ended, and ends the run in the same transaction if no wait is open. Returns
+ * false if a commit was lost. @throws GaveUp
  */
 export async function commitEnd(
   pass: PassContext,
@@ -31,7 +31,7 @@ export async function commitEnd(
 ): Promise<boolean> {
   const { deps, run, effects, limits } = pass;
   const { runId } = run.head;
-  // What this turn has seen: it may have read the inbox again since it read the head.
+  // Requests that this turn has seen: it may have read the inbox again after it read the head.
   const inboxCount = run.state.takenInbox.size + run.requests.length;
   const atMs = deps.clock.nowMs();
   const seq = run.state.seq + 1;
@@ -55,7 +55,7 @@ export async function commitEnd(
     outcome,
     endedAtMs: atMs,
     seen: { status: 'running', inboxCount },
-    // Another marker that stands brings the run back just as well, which saves a write.
+    // Another marker that stays brings the run back just as well, which saves a write.
     ...defined({ markAtMs: run.hasStandingMarker() ? undefined : atMs }),
   } as const;
   if (!(await decide(pass, () => deps.store.log.commitEnd(run.head, commit, end), events))) return false;
@@ -65,7 +65,7 @@ export async function commitEnd(
   return true;
 }
 
-/** Makes the write of a commit until the store takes or refuses it. @throws GaveUp */
+/** Retries the write of a commit until the store takes or refuses it. @throws GaveUp */
 async function decide(
   { persist, effects, run }: PassContext,
   write: () => Promise<boolean>,
@@ -76,6 +76,6 @@ async function decide(
     if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));
     return committed;
   } catch (error) {
-    throw isStoreFailure(error) ? new GaveUp('a commit was not taken', { cause: error }) : error;
+    throw isStoreFailure(error) ? new GaveUp('the store did not take a commit', { cause: error }) : error;
   }
 }

@@ -3,7 +3,7 @@ import type { HistoryEvent } from '../../history/event.js';
 import type { OpenStep, RunState } from '../../history/run-state.js';
 import type { UnharmedStart } from '../../queue/queue.js';
 
-/** Work of a turn that is under way. `outside`: it must not be left alone, what it does there has to be recorded. */
+/** Work of a turn that is under way. `outside`: it must be waited for, since what it does must be recorded. */
 interface Effect {
   readonly kind: 'step' | 'outside';
   /** Number of the step's attempt. */
@@ -14,18 +14,18 @@ interface Effect {
 
 /** A start that this turn has recorded. */
 interface Announced extends UnharmedStart {
-  /** The attempt has not begun, or it may be made again. */
+  /** Whether the attempt has not begun, or may be repeated. */
   readonly isHarmless: boolean;
 }
 
 /**
- * What a turn has in hand and no item holds: steps under way, and results that no commit has. It outlives a pass that
- * lost its commit; what the log then still waits for, at that attempt, is taken in by the next one.
+ * Work that a turn has in hand and no item holds: steps under way, and results that are not committed. It outlives a
+ * pass that lost its commit: the next pass takes in whatever the log then still waits for, at the same attempt.
  */
 export class Effects {
   readonly #underWay = new Map<WaitId, Effect>();
   readonly #announced = new Map<WaitId, Announced>();
-  /** Results of effects that no commit holds yet. */
+  /** Results of effects that are not committed yet. */
   readonly results: HistoryEvent[] = [];
 
   get isEmpty(): boolean {
@@ -46,7 +46,7 @@ export class Effects {
     return count;
   }
 
-  /** Begins `work`; what it gives becomes a result, unless it has been abandoned by then. `onError` says what becomes of an error. */
+  /** Begins `work`; its result is collected, unless it has been abandoned by then. Errors go to `onError`. */
   begin(
     wait: { readonly waitId: WaitId; readonly attempt: number },
     kind: Effect['kind'],
@@ -71,42 +71,42 @@ export class Effects {
     this.#underWay.set(waitId, { kind, attempt, abandon, done });
   }
 
-  /** Resolves when one of them has ended, or with the wait that `delay` begins; the wait is cut off then. */
+  /** Resolves when one effect has ended, or with `delay`, which is aborted afterwards. */
   async someEnd(delay: (cut: AbortSignal) => Promise<void>): Promise<void> {
     const cut = new AbortController();
     await Promise.race([...[...this.#underWay.values()].map(({ done }) => done), delay(cut.signal)]);
     cut.abort('done');
   }
 
-  /** Resolves when all of them have, or all of one kind. */
+  /** Resolves when all effects have ended, or all of one kind. */
   async allEnd(kind?: Effect['kind']): Promise<void> {
     const some = [...this.#underWay.values()].filter((effect) => kind === undefined || effect.kind === kind);
     await Promise.all(some.map(({ done }) => done));
   }
 
-  /** Tells steps that nobody waits for by their signals, and forgets them: whatever they still do is not looked at. */
+  /** Aborts unwanted steps by their signals and forgets them: whatever they still do is ignored. */
   abandonSteps(isWanted: (waitId: WaitId, attempt: number) => boolean = () => false): void {
     for (const [waitId, { kind, attempt, abandon }] of this.#underWay) {
       if (kind !== 'step' || isWanted(waitId, attempt)) continue;
       this.#underWay.delete(waitId);
-      // With a reason of its own: without one an error is built, with a stack, that nobody sees.
-      abandon.abort('nobody waits for this step any more');
+      // An explicit reason: without one an error with a stack is built, which is never used.
+      abandon.abort('the step is no longer waited for');
     }
   }
 
-  /** A pass begins with what the log says now: what it no longer waits for, at that attempt, is dropped. */
+  /** Begins a pass with the state of the log: drops what is no longer waited for, at that attempt. */
   goOnFrom(state: RunState): void {
     this.abandonSteps((waitId, attempt) => stepAt(state, waitId, attempt) !== undefined);
     const standing = this.results.filter((event) => stillStands(state, event));
     this.results.splice(0, this.results.length, ...standing);
   }
 
-  /** A commit did not come through: what was in it and is in no item is in hand again. */
+  /** Takes back the events of a lost commit, as far as no item holds them. */
   takeBack(events: readonly HistoryEvent[]): void {
     this.results.unshift(...events.filter(({ type }) => isOnlyKnownHere.has(type)));
   }
 
-  /** A commit came through; the log is now as `state` has it. */
+  /** Records a commit that succeeded; `state` is the log after it. */
   committed(events: readonly HistoryEvent[], state: RunState): void {
     for (const event of events) {
       if (event.type === 'StepStarted') {
@@ -119,19 +119,19 @@ export class Effects {
     }
   }
 
-  /** The last start of this attempt in the log is one that this turn has recorded, and not made. */
+  /** Returns true if the last start of this attempt in the log was recorded by this turn, and not made yet. */
   isAnnounced({ waitId, failedAttempts, begun }: OpenStep): boolean {
     const announced = this.#announced.get(waitId);
     return announced?.isHarmless === true && announced.attempt === failedAttempts + 1 && announced.begun === begun;
   }
 
-  /** A start that was recorded is made. `mayRepeat`: it may be made again when its end cannot be recorded. */
+  /** Marks a recorded start as made. `mayRepeat`: it may be repeated if its end cannot be recorded. */
   begun({ waitId }: OpenStep, mayRepeat: boolean): void {
     const announced = this.#announced.get(waitId);
     if (announced !== undefined) this.#announced.set(waitId, { ...announced, isHarmless: mayRepeat });
   }
 
-  /** Starts in the log that have no end there and that no process died of, as far as a next turn may make them again. */
+  /** Returns starts in the log without an end that no process died of, as far as the next turn may repeat them. */
   unharmed(): readonly UnharmedStart[] {
     return [...this.#announced.values()]
       .filter(({ isHarmless }) => isHarmless)
@@ -139,7 +139,7 @@ export class Effects {
   }
 }
 
-/** Events that only the turn which did the work knows of. */
+/** Events that only the turn that did the work knows of. */
 export const isOnlyKnownHere: ReadonlySet<HistoryEvent['type']> = new Set([
   'StepCompleted',
   'StepFailed',
@@ -163,7 +163,7 @@ function stepAt(state: RunState, waitId: WaitId, attempt: number): OpenStep | un
   return wait?.kind === 'step' && wait.failedAttempts + 1 === attempt ? wait : undefined;
 }
 
-/** The log waits for what the event tells, and has not heard of it, nor of anything later. Others are found again by whoever looks. */
+/** Returns true if the log still waits for the event. Events of other types can be found again by any process. */
 function stillStands(state: RunState, event: HistoryEvent): boolean {
   if (!isOnlyKnownHere.has(event.type) || !('waitId' in event)) return false;
   const { waitId } = event;
@@ -174,7 +174,7 @@ function stillStands(state: RunState, event: HistoryEvent): boolean {
   if (event.type === 'RemoteTaskStartAsked') return isNext(wait, event);
   if (event.type === 'RemoteTaskStartLost') return isNext(wait, event) && event.look === (wait.look ?? 0) + 1;
   if (event.type !== 'RemoteTaskStartFailed') return false;
-  // A start that was not made, since the server is left alone, has the number of the last one that was.
+  // A start that was not made, since its server must not be called, has the number of the last one that was.
   return isNext(wait, event) || (event.attempt === wait.failedAttempts && wait.isHeld !== true);
 }
 

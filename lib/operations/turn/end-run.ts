@@ -14,8 +14,8 @@ import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers
 const closeAttempts = 8;
 
 /**
- * `RunEnding` is in the log: closes every wait that the log asked for, item or not, writes the terminal commit, then
- * does the end effects. Whoever finds such a run calls it; each part may be repeated.
+ * Finishes a run whose log has `RunEnding`: closes every wait that the log requested, with or without an item, writes
+ * the terminal commit, then performs the end effects. Any process that finds such a run calls it; all parts may repeat.
  */
 export async function finishRun(
   deps: Deps,
@@ -28,7 +28,7 @@ export async function finishRun(
     if (records === undefined) return;
     const state = foldHistory(records.commits);
     if (state.ended || state.ending === undefined) break;
-    // Tokens in the table that the log does not have are of a commit that cannot be read.
+    // Tokens in the table that the log does not have belong to a commit that cannot be read.
     const waitIds = new Set([...state.openTokens.keys(), ...records.tokens.map((token) => token.waitId)]);
     await closeWaits(deps, runId, [...waitIds], records.tokens);
     if (await commitEnd(deps, records, state.ending, state.seq + 1)) break;
@@ -36,7 +36,7 @@ export async function finishRun(
   await afterEnd(deps, runId, limits, read);
 }
 
-/** Reads the run; a run of which some cannot be read is read otherwise. */
+/** Reads the run; a run that is partly unreadable is read in another way. */
 type ReadRun = () => Promise<RunRecords | undefined>;
 
 async function closeWaits(
@@ -71,9 +71,9 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
 }
 
 /**
- * End effects of an ended run, then its markers, the head's last. A marker on a token stands for a remote task or a child
- * that may still have to be stopped; as long as one is left, or a lifecycle event is not published, the head's stays too
- * and the sweep brings the run back.
+ * Performs the end effects of an ended run, then clears its markers, the head's last. A marker on a token stands for a
+ * remote task or a child that may still have to be stopped. As long as one is left, or a lifecycle event is not
+ * published, the head's stays too and the sweep brings the run back.
  */
 export async function afterEnd(
   deps: Deps,
@@ -93,7 +93,7 @@ export async function afterEnd(
   const unpublished = unpublishedOf(deps, records);
   const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);
   const isPublished = (await outbox?.publish()) ?? true;
-  // The markers that go now may be all that would bring the run back.
+  // The markers that are cleared now may be the only ones that would bring the run back.
   const nowMs = deps.clock.nowMs();
   if (!isPublished && (head.dueAtMs ?? Infinity) > nowMs) await deps.store.headMarkers.markEnded(runId, nowMs);
 
@@ -105,12 +105,14 @@ export async function afterEnd(
   else if (outbox?.publishedSeq !== undefined) await deps.store.headMarkers.setPublished(runId, outbox.publishedSeq);
 }
 
-/** Something of the run is still to be looked at. End effects come before their markers go, so without one they are done. */
+/** Returns true if a marker is left. Markers are cleared after the end effects: without one these are done. */
 export function isMarked({ head, tokens, inbox }: RunRecords): boolean {
   return [head, ...tokens, ...inbox].some(({ dueAtMs }) => dueAtMs !== undefined);
 }
 
-/** A child's end settles the wait of its parent, like any other settler: the first one wins, and an ended parent takes none. */
+/**
+ * Settles the parent's wait for a child, like any other settler: the first one wins, and an ended parent takes none.
+ */
 async function settleParent(deps: Deps, head: RunHead, outcome: RunOutcome): Promise<void> {
   if (head.parent === undefined) return;
   const { runId, waitId } = head.parent;

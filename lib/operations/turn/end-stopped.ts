@@ -9,14 +9,14 @@ import type { Deps } from '../deps.js';
 import { finishRun } from './end-run.js';
 import type { TurnLimits } from '../turn-limits.js';
 
-/** Lost races in a row after which the next turn tries again. */
+/** Consecutive lost races after which it is left to the next turn. */
 const tries = 8;
 
 /**
- * Ends a run whose turn has failed, if it is to stop: somebody has asked to terminate it, or its deadline has passed. For
- * that nothing that could be in the way is needed: not the workflow, no payload, no commit but for their number. What is
- * read is the head, the kinds of the requests, the ids of the tokens; whatever else can be read is made use of. False: it
- * is not to stop.
+ * Ends a run whose turn has failed, if it is to stop: a terminate was requested, or its deadline has passed. Needs
+ * nothing that could be damaged: not the workflow, no payload, and of the commits only their number. Reads the head,
+ * the kinds of the requests and the ids of the tokens, and uses whatever else can be read. Returns false if the run is
+ * not to stop.
  */
 export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<boolean> {
   for (let attempt = 0; attempt < tries; attempt++) {
@@ -24,14 +24,14 @@ export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): 
     if (head === undefined) return false;
     const read = () => deps.store.runs.readWhatCanBe(runId);
     if (head.status === 'ending') {
-      // By a turn of before that did not come to the end of this.
+      // Ended by an earlier turn that did not get to the end of this.
       const records = await read();
       if (records === undefined || !isStop(foldHistory(records.commits).ending)) return false;
       await finishRun(deps, runId, limits, read);
       return true;
     }
     if (head.status !== 'running') return false;
-    // After the head, so it shows all that the head counts.
+    // Read after the head, so it shows all that the head counts.
     const inbox = await deps.store.inbox.readKinds(runId);
     const stop = terminateIn(inbox, deps.clock.nowMs()) ?? timeoutOf(head, deps.clock.nowMs());
     if (stop === undefined) return false;
@@ -47,7 +47,7 @@ export async function endStopped(deps: Deps, runId: RunId, limits: TurnLimits): 
   return false;
 }
 
-/** Why a run is ended without its code, and what the log says before that. */
+/** Why a run is ended without its code, and the events to be logged before that. */
 interface Stop {
   readonly outcome: RunOutcome;
   readonly events: readonly HistoryEvent[];
@@ -76,7 +76,7 @@ async function isCommitted(write: () => Promise<boolean>): Promise<boolean> {
   try {
     return await write();
   } catch (error) {
-    // Refused, and what it was refused because of cannot be read; or nobody knows. What is there decides.
+    // Refused because of something that cannot be read, or unknown. The next read decides.
     if (!isUnreadable(error) && !hasCode(error, 'STORE_RESULT_UNKNOWN')) throw error;
     return false;
   }

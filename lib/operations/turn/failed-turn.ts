@@ -21,7 +21,7 @@ import type { TurnLimits } from '../turn-limits.js';
 export const failedTurnsMax = 3;
 export const failedTurnsWindowMs = 24 * 3_600_000;
 
-/** Trouble that lies in the run itself: another delivery of the message would meet it again. */
+/** Failures that lie in the run itself: another delivery of the message would fail the same way. */
 const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
   'PAYLOAD_TOO_LARGE',
   'PAYLOAD_UNREADABLE',
@@ -30,20 +30,20 @@ const isOfTheRun: ReadonlySet<EngineErrorCode> = new Set([
 ] as const);
 
 /**
- * A turn has thrown, and it was not the table. A run that is to stop, by a terminate or its deadline, is ended. Else
- * the run counts as blocked: at once if the trouble lies in what is stored, otherwise when it has been the same three times
- * in a row. How often it was is on the head, written by turns that fail and taken off with the next marker of one that
- * ends well. Before that the error is thrown on, and the message is delivered again.
+ * Handles an error that a turn has thrown and that did not come from the table. A run that is to stop, by a terminate
+ * or its deadline, is ended. Otherwise it counts as blocked: at once if the cause is in what is stored, else after the
+ * same failure three times in a row. The count is on the head: failing turns write it, and the next marker of a
+ * successful one clears it. Before that the error is rethrown, and the message is delivered again.
  */
 export async function failedTurn(deps: Deps, runId: RunId, error: unknown, limits: TurnLimits): Promise<void> {
   if (await isStopped(deps, runId, limits)) return;
   if (isEngineError(error) && isOfTheRun.has(error.code))
     return block(deps, runId, storedError(error.code, error.message), limits);
   const head = await deps.store.heads.glance(runId);
-  // What fails after the end is tried again for as long as a marker stands.
+  // A failure after the end is retried for as long as a marker stays.
   if (head === undefined || (head.status !== 'running' && head.status !== 'ending')) throw error;
   const seen = readable(error);
-  const thrown = seen instanceof Error ? seen : new Error('what was thrown is no error');
+  const thrown = seen instanceof Error ? seen : new Error('a value that is not an Error was thrown');
   const count = await countFailure(deps, head, thrown);
   if (count < failedTurnsMax) throw error;
   deps.log.error('turn failed in the same way again', { runId, count, error: thrown });
@@ -54,7 +54,7 @@ async function isStopped(deps: Deps, runId: RunId, limits: TurnLimits): Promise<
   try {
     return await endStopped(deps, runId, limits);
   } catch (error) {
-    // Of a newer form, which is for newer code to end.
+    // The item has a newer format and is for newer code to end.
     if (!isUnreadable(error)) throw error;
     return false;
   }
@@ -69,7 +69,7 @@ async function countFailure(deps: Deps, { runId, failedTurns: last }: RunGlance,
   return count;
 }
 
-/** Where in the code it was thrown. The text of an error may be another each time. */
+/** Returns where in the code an error was thrown. Its text may differ each time. */
 function placeOf({ name, message, stack }: Error): string {
   const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return [name, ...(frames.length === 0 ? [message] : frames.slice(0, 5))].join('\n');
@@ -84,8 +84,8 @@ function failure({ name, message, stack = '' }: Error, count: number): StoredErr
 }
 
 /**
- * Says on the head why the run cannot go on; its marker, which backs off, brings the run back with all that has come. A
- * head that cannot be read itself is skipped: another delivery would not read it either, and the sweep comes back to it.
+ * Records on the head why the run cannot go on; its marker, which backs off, brings the run back with all that has
+ * come. A head that cannot be read itself is skipped: another delivery would not read it either, and the sweep retries.
  */
 async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnLimits): Promise<void> {
   const head = await skipUnreadable(deps, 'run', { runId }, () => deps.store.heads.read(runId));
@@ -94,7 +94,7 @@ async function block(deps: Deps, runId: RunId, error: StoredError, limits: TurnL
   try {
     await releaseInbox(deps, runId, await deps.store.inbox.readKinds(runId), limits);
   } catch (unreadable) {
-    // Markers that nobody here understands stay.
+    // Markers that this deployment cannot read stay.
     if (!isUnreadable(unreadable)) throw unreadable;
   }
 }

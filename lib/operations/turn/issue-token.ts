@@ -6,7 +6,9 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
 
-/** Puts the item of a token, if absent, so that it can be handed out. The key that signs it is part of the event. */
+/**
+ * Puts the item of a token, if absent, so that the token can be given out. The id of its signing key is in the event.
+ */
 export async function issueToken(
   deps: Deps,
   runId: RunId,

@@ -14,8 +14,9 @@ import { wakeRun } from '../wake.js';
 import { whileThereIsTime } from './release-markers.js';
 
 /**
- * The run that this one goes on as: first what was accepted and reached nobody, unread signals and unheard cancels, in the
- * order of the log; then its head. Each is put if absent. False: there are more than there was time for.
+ * Creates the run that this one continues as: first the accepted requests that were not consumed (unread signals,
+ * unheard cancels) in the order of the log, then its head. Each is put if absent. Returns false if time ran out before
+ * all were put.
  */
 export async function startNextRun(
   deps: Deps,
@@ -40,7 +41,7 @@ export async function startNextRun(
     version,
     status: 'running',
     ...nextInput,
-    // Of the last one, so that a repeat of this effect makes the same head.
+    // Derived from the last seed, so that a repeat of this effect creates the same head.
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent, tags: head.tags }),
@@ -62,7 +63,7 @@ async function seedInbox(
   items: readonly InboxRecord[],
   limits: TurnLimits,
 ): Promise<boolean> {
-  // A turn before this one may have put some; as few as these are put again sooner than looked for.
+  // An earlier turn may have put some; putting a few again is quicker than looking for them.
   const there =
     items.length <= writesInParallel
       ? new Set<string>()
@@ -74,8 +75,8 @@ async function seedInbox(
 }
 
 /**
- * What the schema makes of the input, as at any start. An input that does not fit is the end of the next run, which fails
- * with it: this one has ended well, and nobody is there to be told.
+ * Applies the schema to the input, as at any start. An invalid input fails the next run: this one has ended well, and
+ * has no caller to report to.
  */
 async function inputOfNext(
   deps: Deps,
@@ -84,7 +85,7 @@ async function inputOfNext(
 ): Promise<Pick<RunHead, 'input' | 'inputError'>> {
   const workflow = workflowOf(deps.app, next);
   try {
-    // The code of a workflow that is not there now says what fits when it is back.
+    // A workflow that is missing now checks its input when it is back.
     const input = workflow === undefined ? given : await validInput(deps, workflow, given);
     return input === undefined ? {} : { input };
   } catch (error) {

@@ -9,11 +9,11 @@ import type { TurnLimits } from '../turn-limits.js';
 const publishedAtOnce = 10;
 
 /**
- * Lifecycle events that are in the log of a run and that nobody has been told of yet.
+ * Lifecycle events in the log of a run that are not published yet.
  *
- * O1  The head says up to which commit they have been published, and says so only afterwards.
- * O2  As long as some are not, the head has a marker that is due: the sweep brings the run back, and a turn repeats it.
- * O3  A bus that fails holds nothing else up.
+ * O1  The head says up to which commit they have been published; it is written afterwards.
+ * O2  As long as some are not, the head has a due marker: the sweep brings the run back, and a turn retries.
+ * O3  A failing bus holds nothing else up.
  */
 export class Outbox {
   readonly #deps: Deps;
@@ -31,17 +31,17 @@ export class Outbox {
     this.#events.push(...events);
   }
 
-  /** What is left. */
+  /** Events that are left. */
   get events(): readonly LifecycleEvent[] {
     return this.#events;
   }
 
-  /** What the head is to say, if that has changed: the last commit of which everything has been published here. */
+  /** Last commit whose events have all been published here, if there is one: the head must record it. */
   get publishedSeq(): number | undefined {
     return this.#publishedSeq;
   }
 
-  /** Publishes what is left, some commits at a time and while there is time. False: not all of it. */
+  /** Publishes the remaining events, some commits at a time, while there is time. Returns false if some are left. */
   async publish(): Promise<boolean> {
     const hasTime = (): boolean => this.#limits.remainingMs() >= publishReserveMs;
     while (this.#events.length > 0) {
@@ -54,12 +54,12 @@ export class Outbox {
   }
 }
 
-/** Whether anybody is told of what happens to the run. */
+/** Returns true if lifecycle events of the run are published. */
 export function isToldOf(deps: Deps, { publishedSeq }: RunHead): boolean {
   return deps.bus !== undefined && publishedSeq !== undefined;
 }
 
-/** What a run that was read whole is still to tell; undefined when it tells nobody. */
+/** Returns the unpublished events of a run that was read whole; undefined if its events are not published. */
 export function unpublishedOf(
   deps: Deps,
   { head, commits, tokens }: Pick<RunRecords, 'head' | 'commits' | 'tokens'>,
@@ -70,14 +70,14 @@ export function unpublishedOf(
 }
 
 /**
- * The marker of a head with something left to publish: it stays where it is while it is due, so that its age shows for how
- * long the bus has not taken anything.
+ * Returns the marker of a head with something left to publish. A due marker stays, so that its age shows how long the
+ * bus has been failing.
  */
 export function dueSince({ dueAtMs }: RunHead, nowMs: EpochMs): EpochMs {
   return Math.min(dueAtMs ?? nowMs, nowMs);
 }
 
-/** Never throws. False: the bus has not taken all of them. */
+/** Publishes events. Never throws. Returns false if the bus did not take all of them. */
 export async function tryToPublish(
   deps: Deps,
   events: readonly LifecycleEvent[],
@@ -92,7 +92,7 @@ export async function tryToPublish(
   }
 }
 
-/** The first ones, up to the end of a commit: the head counts commits. */
+/** Returns the first events, up to the end of a commit: the head counts commits. */
 function wholeCommits(events: readonly LifecycleEvent[]): readonly LifecycleEvent[] {
   const last = events[Math.min(publishedAtOnce, events.length) - 1];
   return events.filter(({ seq }) => seq <= (last?.seq ?? 0));

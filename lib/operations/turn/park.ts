@@ -8,9 +8,10 @@ import type { PassContext } from './pass-context.js';
 import { clearAllMarkers } from './rest.js';
 
 /**
- * The run cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; the head's marker
- * alone brings the run back, less and less often. What effects ended with is in no item yet: it is committed, or steps
- * would run again each time, and a start that was turned away would look like one of unknown fate. False: a commit was lost.
+ * Parks a run that cannot go on with this deployment. Nothing that was read is taken in, so nothing is lost; only the
+ * head's marker brings the run back, less and less often. Results of effects are in no item yet, so they are committed:
+ * otherwise steps would run again each time, and a start that was refused would look like one of unknown fate. Returns
+ * false if a commit was lost.
  */
 export async function park(
   pass: PassContext,
@@ -24,7 +25,7 @@ export async function park(
   return true;
 }
 
-/** Waits for what is under way, and commits what it ends with and nothing else. False: a commit was lost. */
+/** Waits for what is under way, and commits only its results. Returns false if a commit was lost. */
 async function recordInHand(pass: PassContext): Promise<boolean> {
   const { effects } = pass;
   await effects.allEnd();

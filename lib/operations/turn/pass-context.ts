@@ -10,7 +10,7 @@ import type { Effects } from './effects.js';
 import { Outbox } from './outbox.js';
 import type { RunInHand } from './run-in-hand.js';
 
-/** What a turn keeps over its passes. */
+/** State that a turn keeps across its passes. */
 export interface TurnOptions {
   readonly turnId: string;
   /** Writer ids under which this turn has called a remote server. */
@@ -21,22 +21,22 @@ export interface TurnOptions {
   readonly unharmed?: readonly UnharmedStart[] | undefined;
 }
 
-/** What the parts of one pass work with, and what effects leave for the pass. */
+/** Shared state of the parts of one pass, including what effects leave for the pass. */
 export class PassContext {
   readonly deps: Deps;
   readonly run: RunInHand;
   readonly options: TurnOptions;
   readonly effects: Effects;
   readonly limits: TurnLimits;
-  /** Writes that are tried again as long as there is time. */
+  /** Retries writes as long as there is time. */
   readonly persist: Persist;
-  /** Undefined when nobody is told what happens to the run. */
+  /** Missing if the lifecycle events of the run are not published. */
   readonly outbox: Outbox | undefined;
   /** Waits for which nothing more is begun: the store did not take what they need. */
   readonly givenUp = new Set<WaitId>();
-  /** Long steps whose next attempt this pass has asked for, by the request for which it did. */
+  /** Long steps whose next attempt this pass has requested, with the instant of the request that it served. */
   readonly hastened = new Map<WaitId, EpochMs>();
-  /** What broke an effect: never an author's step, nor a store that was tried for long enough. */
+  /** First error of an effect: never of an author's step, nor of a store that was retried long enough. */
   #effectError: Error | undefined;
 
   constructor(deps: Deps, run: RunInHand, options: TurnOptions) {
@@ -53,12 +53,12 @@ export class PassContext {
     return this.#effectError;
   }
 
-  /** Nothing more is begun, and the pass ends with the first of these errors when what is under way has ended. */
+  /** Records an error. Nothing more is begun, and the pass throws the first error when what is under way has ended. */
   failWith(error: unknown, message: string): void {
     this.#effectError ??= error instanceof Error ? error : new Error(message, { cause: error });
   }
 
-  /** Begins `work` for a wait; what it gives becomes a result of the pass. */
+  /** Begins `work` for a wait; its result becomes a result of the pass. */
   carryOut(
     wait: OpenWait,
     work: (signal: AbortSignal) => Promise<HistoryEvent | undefined>,

@@ -27,22 +27,22 @@ const inboxCheckMs = 2_000;
 /**
  * A pass over a run whose outcome is open: take in, apply, commit, begin, until the run is quiet.
  *
- * T1  Nothing happens outside before the command that asks for it is in the log.
+ * T1  Nothing happens outside before the command that requests it is in the log.
  * T2  What a pass takes in, and in which order, is free until the commit and fixed after it.
- * T3  A lost commit ends the pass; nothing of what it knew is used again. What it has in hand and no item holds, steps
- *     under way and results, is taken in by the next pass if the log then waits for it, at that attempt.
- * T4  Markers are moved last, when the run is quiet: until then whatever led here stands.
- * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks can be found again, or
+ * T3  A lost commit ends the pass, and nothing that it knew is used again. What it has in hand and no item holds (steps
+ *     under way and results) is taken in by the next pass if the log then waits for it, at that attempt.
+ * T4  Markers are moved last, when the run is quiet: until then whatever led here stays.
+ * T5  A pass does not end before its remote starts have: their handles are stored, or their tasks can be found again or
  *     are cancelled.
- * T6  A store that turns a write away is asked again as long as there is time. What is under way then ends, and another
- *     turn is told which starts of steps nobody died of: only a start with no end whose process died is a strike.
+ * T6  A write that the store refuses is retried as long as there is time. What is under way then ends, and another turn
+ *     is told which starts of steps no process died of: only a start without an end whose process died is a strike.
  */
 export class Pass {
   readonly #pass: PassContext;
-  /** The last taking was as much as one commit holds, and more is there. */
+  /** Whether the last taking-in filled a commit and more is there. */
   #isCut = false;
   #lastInboxReadMs: EpochMs;
-  /** When it was last looked at what is due: nobody but the end of an effect can act on what was due before. */
+  /** When due instants were last checked: what was due before then can only be acted on after the end of an effect. */
   #lookedAtMs: EpochMs;
 
   constructor(pass: PassContext) {
@@ -52,7 +52,7 @@ export class Pass {
     pass.effects.goOnFrom(pass.run.state);
   }
 
-  /** False: a commit was lost, read again. */
+  /** Runs the pass. Returns false if a commit was lost: the run must be read again. */
   async run(workflow: AnyWorkflow | undefined): Promise<boolean> {
     const { run } = this.#pass;
     const { head } = run;
@@ -60,12 +60,12 @@ export class Pass {
     if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));
 
     const nowMs = this.#pass.nowMs();
-    // Neither needs the workflow's code, so they also end a run that is blocked or paused.
+    // Neither needs the workflow's code, so a run that is blocked or paused is also ended here.
     const terminate = run.requests.find(isTerminate);
     if (terminate !== undefined) return commitEnd(this.#pass, this.#newEvents(), terminated(terminate));
     if (run.isOverdue(nowMs)) return commitEnd(this.#pass, this.#newEvents(), runTimedOut(head.workflow));
 
-    // None of its code has run, and none will: like a cancel before a delayed start it has no `RunStarted`.
+    // No code has run or will: like a cancel before a delayed start, this has no `RunStarted`.
     if (run.isNew && head.inputError !== undefined)
       return commitEnd(this.#pass, newEvents(run, [], nowMs).events, { status: 'failed', error: head.inputError });
     const stop = run.isNew ? await this.#stopOfParent() : undefined;
@@ -93,7 +93,7 @@ export class Pass {
     return park(this.#pass, error, taken);
   }
 
-  /** Not begun yet. A cancel finds no code that could clean up: it ends the run at once, without a `RunStarted`. */
+  /** Rests until the start. A cancel ends the run at once, without a `RunStarted`, since no code needs to clean up. */
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
     const { run } = this.#pass;
     const cancel = run.requests.find(isCancel);
@@ -110,15 +110,15 @@ export class Pass {
   }
 
   /**
-   * A parent that closed its wait before the head of its child was there had nobody to stop. The wait is closed first and
-   * the child stopped then, so either this turn sees the one or a later turn the other.
+   * Returns an outcome if the parent has closed its wait: before the head of the child existed, it could not stop it.
+   * The wait is closed first and the child stopped afterwards, so this turn sees the former or a later turn the latter.
    */
   async #stopOfParent(): Promise<RunOutcome | undefined> {
     const { deps, run } = this.#pass;
     const { parent } = run.head;
     const wait = parent === undefined ? undefined : await deps.store.tokens.read(parent.runId, parent.waitId);
     if (wait?.child === undefined || wait.child.parentClose === 'abandon' || !needsStop(wait)) return undefined;
-    // Whichever its policy: none of its code has run, so there is nothing to clean up.
+    // Terminated whatever the policy: none of its code has run, so there is nothing to clean up.
     return { status: 'terminated', reason: parentGone };
   }
 
@@ -134,13 +134,13 @@ export class Pass {
       for (const event of events) await execution.apply(event);
       if (execution.status.kind === 'blocked') return this.#park(execution.status.error, events);
       if (execution.status.kind === 'ended' && this.#isCut) {
-        // All that was accepted is in the log before the run can end, in as many commits as that takes.
+        // All that was accepted must be in the log before the run can end, in as many commits as that takes.
         if (!(await commit(this.#pass, events))) return false;
         if (this.#isShortOfTime()) return done(yieldTurn(this.#pass));
         continue;
       }
       if (execution.status.kind === 'ended') {
-        // What the workflow asked for on its last way is not recorded, but the signals that it read there are read.
+        // The workflow's last requests are not recorded, but the signals that it read last count as read.
         const last = [...events, ...execution.takeDerived(Infinity)];
         return commitEnd(this.#pass, last, execution.status.outcome);
       }
@@ -162,7 +162,7 @@ export class Pass {
     }
   }
 
-  /** Commits what was taken in and what the workflow then asks for. `more`: something is to be taken in before all else. */
+  /** Commits what was taken in and what the workflow then requests. `more`: something must be taken in first. */
   async #commitWithRequests(
     events: readonly HistoryEvent[],
     execution: Execution,
@@ -181,7 +181,7 @@ export class Pass {
     const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
     if (this.#isCut && this.#isShortOfTime()) return 'no time';
     if (mayBeMore || this.#isCut || effects.results.length > 0 || this.#isOverdue()) return 'more';
-    // A request may be due at once, and was not there at the last look.
+    // A request may be due at once, and did not exist at the last look.
     return requested.length > 0 && hasNews(run, this.#pass.nowMs()) ? 'more' : 'all';
   }
 
@@ -203,7 +203,7 @@ export class Pass {
     this.#isCut = isCut;
     const events = this.#firstEvents(nowMs);
     const { pausedUntilMs: untilMs } = run.state;
-    // Only when the pause is over: a run that ends while it is paused was not resumed.
+    // Only after the pause: a run that ends while it is paused was not resumed.
     if (untilMs !== undefined && untilMs <= nowMs && !news.some((event) => event.type === 'RunResumed')) {
       events.push({ type: 'RunResumed', atMs: untilMs });
     }
@@ -212,7 +212,10 @@ export class Pass {
       : [...events, ...newHandles(run), ...news];
   }
 
-  /** A handle is worth no commit of its own, but where somebody is to be told of the start. Those of a turn share one. */
+  /**
+   * Returns true if starts are published, so a handle is committed at once. Otherwise it waits for another commit; a
+   * turn's handles share one.
+   */
   #tellsStarts(): boolean {
     return this.#pass.outbox !== undefined && this.#pass.effects.underWay === 0;
   }
@@ -228,7 +231,7 @@ export class Pass {
   /** Waits until an effect ends, a timer is due, or it is time to look for a cancel. */
   async #someEffect(): Promise<void> {
     const { deps, run, effects } = this.#pass;
-    // What is as good as done needs no timer.
+    // Effects that are nearly done need no timer.
     await deps.drain();
     if (effects.underWay > 0 && effects.results.length === 0) await this.#waitForEffect();
     const nowMs = this.#pass.nowMs();
@@ -237,7 +240,7 @@ export class Pass {
     try {
       run.addToInbox(await deps.store.inbox.readAll(run.head.runId));
     } catch (error) {
-      // Looked at again in a moment; what has come has a marker of its own.
+      // Retried in a moment; whatever has come has a marker of its own.
       if (!isStoreFailure(error)) this.#pass.failWith(error, 'inbox not read');
     }
   }
@@ -245,16 +248,16 @@ export class Pass {
   async #waitForEffect(): Promise<void> {
     const { deps, run, effects } = this.#pass;
     const nowMs = this.#pass.nowMs();
-    // What was due before the last look was acted on, or cannot be until an effect ends.
+    // Skips what was due before the last look: it was acted on, or cannot be until an effect ends.
     const instants = run.dueInstants((waitId) => effects.has(waitId)).filter((atMs) => atMs > this.#lookedAtMs);
     const nextDueAtMs = Math.min(...instants, nowMs + inboxCheckMs);
     await effects.someEnd((cut) => deps.delay(Math.max(0, nextDueAtMs - nowMs), cut));
   }
 
   /**
-   * The run is paused: nothing more is begun, and nothing reaches the workflow. What is under way ends, and what came of it
-   * is committed with the pause; all else that has come waits where it is. The execution has not seen these events, so
-   * after this pass it is used no more.
+   * Pauses the run: nothing more is begun, and nothing reaches the workflow. What is under way ends, and its results
+   * are committed with the pause; everything else that has come waits. The execution has not seen these events, so it
+   * is not used after this pass.
    */
   async #pause(): Promise<boolean> {
     const { run, effects } = this.#pass;
@@ -265,12 +268,12 @@ export class Pass {
       if (this.#isOverdue()) return commitEnd(this.#pass, this.#newEvents(), runTimedOut(run.head.workflow));
       const atMs = this.#pass.nowMs();
       const { results } = effects;
-      // A start of a step that is not begun now would look like one that its process died of.
+      // A recorded start of a step that is not begun now would look as if its process had died.
       const ended = results.splice(0, fittingCount(results)).filter((event) => isOnlyKnownHere.has(event.type));
       const events = [...ended, ...pauseNews(run, atMs)];
       if (events.length > 0) {
         if (!(await commit(this.#pass, [...this.#firstEvents(atMs), ...events]))) return false;
-        // What is under way goes on meanwhile, and what the pause held back may be due.
+        // Effects have continued meanwhile, and what the pause held back may be due.
         if (pausedUntilMs(run, atMs) === undefined) return false;
       } else if (effects.underWay > 0) await this.#someEffect();
       else if (results.length === 0) break;
@@ -280,7 +283,7 @@ export class Pass {
   }
 }
 
-/** Nothing was lost: the pass is the last one of its turn. */
+/** Awaits the rest and returns true: no commit was lost, and the pass is the last one of its turn. */
 async function done(rest: Promise<void>): Promise<true> {
   await rest;
   return true;

@@ -1,4 +1,4 @@
-// What few turns need. Loaded as one part when it is needed (load-rare-parts.ts).
+// Parts that few turns need, loaded together on demand (load-rare-parts.ts).
 
 export { nextLookAtMs } from '../requests/replaced-run.js';
 export { failedTurn } from './failed-turn.js';

@@ -12,7 +12,7 @@ import type { TurnLimits } from '../turn-limits.js';
 /** Remote cancels of one turn at a time. */
 const cancelsInParallel = 8;
 
-/** Removes the markers of requests that need none any more. False: there was not enough time for all. */
+/** Removes the markers of requests that no longer need one. Returns false if there was not enough time for all. */
 export async function releaseInbox(
   deps: Deps,
   runId: RunId,
@@ -26,9 +26,9 @@ export async function releaseInbox(
 }
 
 /**
- * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. Where a wait ended before its
- * remote task or child did, that is stopped first. False: some must be tried again, and their markers stay; or others
- * stand there by now, such as that of a handle which was left meanwhile.
+ * Removes the markers of tokens whose settlement has been taken in, or whose run has ended. If a wait ended before its
+ * remote task or child did, that is stopped first. Returns false if some must be retried, and keep their markers, or if
+ * others were set meanwhile, such as that of a handle that was left.
  */
 export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], limits: TurnLimits): Promise<boolean> {
   const limit = pLimit(cancelsInParallel);
@@ -38,7 +38,7 @@ export async function releaseTokens(deps: Deps, tokens: readonly TokenRecord[], 
 
 async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits): Promise<boolean> {
   if (needsStop(token)) {
-    // A call that the end of the process cuts off teaches nothing; the marker brings the run back.
+    // If the process dies during the call we learn nothing; the marker brings the run back.
     const isToBeFound = token.server !== undefined && token.handle === undefined;
     if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
     if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;
@@ -49,7 +49,7 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
   return clearMarker(deps, token);
 }
 
-/** Counts a token that cannot be read as done: nothing more of it can be looked at. */
+/** Clears a marker. Counts a token that cannot be read as done: nothing more of it can be looked at. */
 async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}): Promise<boolean> {
   const { runId, waitId, dueAtMs, handle } = token;
   if (dueAtMs === undefined) return true;
@@ -61,10 +61,10 @@ async function clearMarker(deps: Deps, token: TokenRecord, stopped: Stopped = {}
   }
 }
 
-/** Why a child was stopped. */
+/** Reason with which a child is stopped. */
 export const parentGone = 'the parent no longer waits for it';
 
-/** False: the child is about to go on as another run, which is to be stopped when it is there. */
+/** Stops a child. Returns false if it is about to continue as another run, which is to be stopped once it exists. */
 async function stopChild(
   deps: Deps,
   { waitId }: TokenRecord,
@@ -72,7 +72,7 @@ async function stopChild(
 ): Promise<boolean> {
   if (child.parentClose === 'abandon') return true;
   const atMs = deps.clock.nowMs();
-  // One whose head is still to come sees in its first turn that nobody waits for it.
+  // A child whose head is still to come sees in its first turn that it is no longer waited for.
   const answer = await putInInbox(deps, {
     runId: child.runId,
     inboxId: `${child.parentClose}-parent-${waitId}`,
@@ -83,7 +83,7 @@ async function stopChild(
   });
   return answer !== 'next_not_found';
 }
-/** Does it for all of them, some at a time. False: there was not enough time for that. */
+/** Acts on all items, some at a time. Returns false if there was not enough time for all. */
 export async function whileThereIsTime<One>(
   limits: TurnLimits,
   all: readonly One[],
@@ -102,7 +102,7 @@ export async function whileThereIsTime<One>(
   return done.every(Boolean);
 }
 
-/** A write whose answer shows an item that this deployment cannot read has been made. */
+/** Awaits a write. If its answer has an item that this deployment cannot read, the write has still been made. */
 export async function evenIfUnreadable(write: Promise<unknown>): Promise<void> {
   try {
     await write;

@@ -8,14 +8,14 @@ import { releaseInbox, releaseTokens } from './release-markers.js';
 import { dueSince } from './outbox.js';
 import type { PassContext } from './pass-context.js';
 
-// How a pass leaves its run. T4 (pass.ts) is kept here.
+// How a pass leaves its run. Keeps T4 (pass.ts).
 
 interface Marker {
   readonly dueAtMs: EpochMs | undefined;
   readonly publishedSeq: number | undefined;
 }
 
-/** Nothing is left to do now: moves the head's marker, then those of what was taken in. */
+/** Leaves a run that has nothing to do now: moves the head's marker, then those of what was taken in. */
 export async function restQuietly(pass: PassContext): Promise<void> {
   const { deps, run, effects } = pass;
   const { runId, blocks, blocked, failedTurns } = run.head;
@@ -23,7 +23,7 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   const dueAtMs = instants.length === 0 ? undefined : Math.min(...instants);
   const marker = await publish(pass, dueAtMs);
   const isNew = run.head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
-  // A marker that stays must be of the log as it is now, or a stale owner could take it away.
+  // Re-stamp a marker that stays with the current seq; otherwise a stale owner could remove it.
   const isOlder = marker.dueAtMs !== undefined && run.head.dueSeq < run.state.seq;
   if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
     const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
@@ -39,7 +39,7 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   );
 }
 
-/** Too little time for what is left: asks for another turn. Every marker stands. */
+/** Asks for another turn, since too little time is left for the rest. Every marker stays. */
 export async function yieldTurn({ deps, run, effects, outbox }: PassContext): Promise<void> {
   const { runId } = run.head;
   await wakeForRest(deps, runId, effects.unharmed());
@@ -47,7 +47,7 @@ export async function yieldTurn({ deps, run, effects, outbox }: PassContext): Pr
   if (outbox?.publishedSeq !== undefined) await deps.store.headMarkers.setPublished(runId, outbox.publishedSeq);
 }
 
-/** The head's marker alone brings the run back: then, or when the whole run is to have ended. */
+/** Leaves the head's marker alone to bring the run back at `untilMs`, or at the deadline of the whole run. */
 export async function restUntil(
   pass: PassContext,
   untilMs: EpochMs,
@@ -61,15 +61,13 @@ export async function restUntil(
   await clearAllMarkers(pass);
 }
 
-/** Another run has to end first. Whatever comes meanwhile waits where it is, the deadline and a terminate included. */
+/** Waits for another run to end. Whatever comes meanwhile waits, including the deadline and a terminate. */
 export async function restBehind(pass: PassContext, lookAtMs: EpochMs): Promise<void> {
   await restUntil(pass, lookAtMs, Infinity);
   await wakeRunAt(pass.deps, pass.run.head.runId, lookAtMs);
 }
 
-/**
- * Leaves the run to the next turn in this process: nothing is under way and all that the workflow asked for is in the log.
- */
+/** Keeps the run for the next turn in this process. Nothing may be under way, and the log must have all requests. */
 export function keepWarm({ deps, run, outbox }: PassContext, workflow: AnyWorkflow, execution: Execution): void {
   if (deps.warmRuns === undefined) return;
   run.forgetTaken();
@@ -85,7 +83,7 @@ export function keepWarm({ deps, run, outbox }: PassContext, workflow: AnyWorkfl
   });
 }
 
-/** Publishes what is left, and gives the marker that the head may have then; `dueAtMs` is the run's own. */
+/** Publishes what is left, and returns the marker that the head may then have; `dueAtMs` is the run's own. */
 async function publish({ deps, run, outbox }: PassContext, dueAtMs: EpochMs | undefined): Promise<Marker> {
   const isPublished = (await outbox?.publish()) ?? true;
   return {
@@ -94,7 +92,7 @@ async function publish({ deps, run, outbox }: PassContext, dueAtMs: EpochMs | un
   };
 }
 
-/** Until this is written, each read of a task that asks wakes the run: a marker like the others, and moved as late. */
+/** Marks questions as taken; until then each read of the task wakes the run. A marker like others, moved as late. */
 async function takeQuestions({ deps, run }: PassContext): Promise<void> {
   for (const token of run.tokens.values()) {
     const { runId, waitId, questions } = token;
@@ -104,7 +102,7 @@ async function takeQuestions({ deps, run }: PassContext): Promise<void> {
   }
 }
 
-/** The head's marker stands for all requests and settlements that are there. */
+/** Clears all markers of requests and settlements that exist: the head's marker covers them. */
 export async function clearAllMarkers(pass: PassContext): Promise<void> {
   await clearMarkers(
     pass,

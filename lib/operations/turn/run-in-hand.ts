@@ -18,27 +18,24 @@ import type {
 import type { Settlement } from '../../history/settlement.js';
 import type { Execution } from '../../replay/execution.js';
 
-/** What a pass over a run begins with. */
+/** A loaded run, with which a pass begins. */
 interface LoadedRun {
   readonly head: RunHead;
   readonly state: RunState;
   readonly tokens: Map<WaitId, TokenRecord>;
   readonly inbox: Map<string, InboxRecord>;
-  /** The workflow replayed to the end of the log, if this process has it; it reads from the maps above. */
+  /** The execution replayed to the end of the log, if warm; it reads from the maps above. */
   readonly warm?: Execution;
-  /** The log, to be replayed where nothing is warm. */
+  /** The log. Replayed first if nothing is warm. */
   readonly commits: readonly Commit[];
-  /** Lifecycle events that are still to be published; undefined when the run tells nobody. */
+  /** Lifecycle events still to be published; undefined if none are published for the run. */
   readonly unpublished: readonly LifecycleEvent[] | undefined;
 }
 
 /** Waits with a deadline that a heartbeat may move. */
 export type MovableWait = OpenExternal | OpenChild | OpenLongStep;
 
-/**
- * A run as one pass has it in hand: what was read of it, what the pass adds to that, and what follows from both. It reads
- * and writes nothing.
- */
+/** A run as one pass has it in hand: what was read, what the pass adds, and what follows from both. Does no IO. */
 export class RunInHand implements RunSnapshot {
   readonly head: RunHead;
   readonly state: RunState;
@@ -47,13 +44,13 @@ export class RunInHand implements RunSnapshot {
   readonly warm: Execution | undefined;
   readonly commits: readonly Commit[];
   readonly unpublished: readonly LifecycleEvent[] | undefined;
-  /** Starts whose server is left alone, and until when. The log has that it is, not each time that it was found so. */
+  /** Starts whose server must not be called, and until when. The log records the first time only. */
   readonly heldUntilMs = new Map<WaitId, EpochMs>();
-  /** The workflow that the pass goes on with. Undefined as long as the run may end or rest without its code. */
+  /** The execution that the pass continues. Undefined as long as the run may end or rest without its code. */
   execution: Execution | undefined;
-  /** Looked for anew when the inbox has been read. */
+  /** Computed again after the inbox has been read. */
   #requests: readonly InboxRecord[] | undefined;
-  /** Waits and requests that this pass has taken in: no other owner takes away their markers. */
+  /** Waits and requests that this pass has taken in: no other owner removes their markers. */
   readonly #takenHere = new Set<string>();
 
   constructor(known: LoadedRun) {
@@ -66,7 +63,7 @@ export class RunInHand implements RunSnapshot {
     this.unpublished = known.unpublished;
   }
 
-  /** A run that was read whole. */
+  /** Creates it from a run that was read whole. */
   static ofRecords(
     { head, commits, tokens, inbox }: RunRecords,
     state: RunState,
@@ -82,7 +79,7 @@ export class RunInHand implements RunSnapshot {
     });
   }
 
-  /** No commit has an event of it. */
+  /** Whether no commit exists yet. */
   get isNew(): boolean {
     return this.state.seq === 0;
   }
@@ -97,13 +94,13 @@ export class RunInHand implements RunSnapshot {
     return (this.head.deadlineAtMs ?? Infinity) <= nowMs;
   }
 
-  /** The inbox has been read again. */
+  /** Adds what was read of the inbox again. */
   addToInbox(items: readonly InboxRecord[]): void {
     for (const item of items) this.inbox.set(item.inboxId, item);
     this.#requests = undefined;
   }
 
-  /** A commit came through. */
+  /** Applies a commit that succeeded. */
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
     this.state.applyCommit(seq, events);
     for (const event of events) {
@@ -113,7 +110,7 @@ export class RunInHand implements RunSnapshot {
     this.#requests = this.#requests?.filter(({ inboxId }) => !this.state.takenInbox.has(inboxId));
   }
 
-  /** Forgets what has been taken in; where its marker still stands, the sweep's wake has all of it read again. */
+  /** Forgets what has been taken in; if its marker still stands, the sweep's wake has all of it read again. */
   forgetTaken(): void {
     const { openTokens, takenInbox } = this.state;
     for (const waitId of this.tokens.keys()) if (!openTokens.has(waitId)) this.tokens.delete(waitId);
@@ -122,7 +119,7 @@ export class RunInHand implements RunSnapshot {
 
   // ----- tokens -----
 
-  /** A token as it is now. */
+  /** Records the current state of a token. */
   noteToken(token: TokenRecord | undefined): void {
     if (token !== undefined) this.tokens.set(token.waitId, token);
   }
@@ -139,27 +136,29 @@ export class RunInHand implements RunSnapshot {
     return wait.handle !== undefined || this.tokens.get(wait.waitId)?.handle !== undefined || this.isSettled(wait);
   }
 
-  /** A worker makes the next attempt: no turn calls meanwhile, and nothing of it is due here. */
+  /** Returns true if a worker makes the next attempt: meanwhile no turn calls, and nothing of it is due here. */
   isWithWorker(wait: OpenRemoteTask): boolean {
     const token = this.tokens.get(wait.waitId);
     return token !== undefined && isNextWithWorker(wait, token);
   }
 
-  /** Nothing is left to do about what a worker has left on the item, or it is due in another way: the log has it. */
+  /** Returns true if the log has what a worker left on the item, so that the item's marker can go. */
   isWorkerStartTaken({ waitId, workerStart, handle, settlement }: TokenRecord): boolean {
     const wait = this.state.open.get(waitId);
     if (workerStart === undefined || handle !== undefined || settlement !== undefined) return false;
     return wait?.kind === 'remoteTask' && !this.isWithWorker(wait);
   }
 
-  /** A worker has left it on the token: the next pass finds it there, if the log then still waits for it. */
+  /**
+   * Returns true if a worker left the event on the token: the next pass finds it there, if the log still waits for it.
+   */
   isOnItem(event: HistoryEvent): boolean {
     const came = 'waitId' in event ? this.tokens.get(event.waitId)?.workerStart?.came : undefined;
     if (came?.type !== event.type) return false;
     return !('error' in event) || ('error' in came && came.error === event.error);
   }
 
-  /** The server has asked before it makes a task, and not all of it is answered. */
+  /** Returns true if the server asked questions before it creates a task, and some are unanswered. */
   waitsForAnswers(wait: OpenRemoteTask, nowMs: EpochMs): boolean {
     const questions = this.tokens.get(wait.waitId)?.questions;
     if (questions?.round === undefined || questions.round !== wait.rounds) return false;
@@ -170,18 +169,18 @@ export class RunInHand implements RunSnapshot {
 
   // ----- instants and markers -----
 
-  /** The deadline that the log has, unless a heartbeat has moved it since. */
+  /** Returns the deadline in the log, unless a heartbeat has moved it since. */
   deadlineOf(wait: MovableWait): EpochMs | undefined {
     return this.tokens.get(wait.waitId)?.deadlineAtMs ?? wait.deadlineAtMs;
   }
 
   isLater(wait: OpenWait, nowMs: EpochMs): boolean {
-    // Nothing is put off; it may wait for answers.
+    // Not put off; it may wait for answers.
     if (wait.kind === 'remoteTask' && wait.retryAtMs === undefined) return false;
     return (this.#waitDueAtMs(wait) ?? 0) > nowMs;
   }
 
-  /** When something is due for waits that are not under way, and at the run's deadline. */
+  /** Returns when waits that are not under way are due, and the run's deadline. */
   dueInstants(isUnderWay: (waitId: WaitId) => boolean): readonly EpochMs[] {
     const instants: EpochMs[] = this.head.deadlineAtMs === undefined ? [] : [this.head.deadlineAtMs];
     for (const wait of this.state.open.values()) {
@@ -194,14 +193,17 @@ export class RunInHand implements RunSnapshot {
     return instants;
   }
 
-  /** The instant that the log has, unless the server of a start is left alone for longer. */
+  /** Returns the instant in the log, unless the server of a start must not be called for longer. */
   #waitDueAtMs(wait: OpenWait): EpochMs | undefined {
     const heldUntilMs = wait.kind === 'remoteTask' ? this.heldUntilMs.get(wait.waitId) : undefined;
     if (wait.kind !== 'remoteTask' || heldUntilMs === undefined) return waitDueAtMs(wait);
     return Math.min(Math.max(heldUntilMs, wait.retryAtMs ?? 0), wait.deadlineAtMs);
   }
 
-  /** A marker stands that nobody takes away. That of what an earlier turn has taken in its owner still may. */
+  /**
+   * Returns true if there is a marker that nothing else removes. The owner of an earlier turn may still remove those
+   * that it took in.
+   */
   hasStandingMarker(): boolean {
     const stands = (id: string, isTaken: boolean, { dueAtMs }: { readonly dueAtMs?: EpochMs }): boolean =>
       dueAtMs !== undefined && (!isTaken || this.#takenHere.has(id));

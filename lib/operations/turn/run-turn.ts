@@ -25,11 +25,11 @@ export const quickPasses = 4;
 export const passBackoffMaxMs = 1_000;
 
 /**
- * One turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its markers.
- * Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a commit
- * drops all it knows and reads again; nobody but a turn writes commits. One that has work in hand which the store does
- * not take hands the run over to another turn, for this process lives: its message must not look like one of a process
- * that died.
+ * Runs one turn of a run: read, replay, take in what is new, commit, carry out, until the run is quiet; then its
+ * markers. Returning normally is the acknowledgement; throwing gives the message back to the queue. A turn that loses a
+ * commit drops all it knows and reads again; only turns write commits. If the store does not take the work that a turn
+ * has in hand, the turn hands the run over to another one: its process is alive, so its message must not look like that
+ * of a process that died.
  */
 export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimits): Promise<void> {
   const effects = new Effects();
@@ -50,7 +50,7 @@ async function runPasses(
   const called = new Set<string>();
   for (let pass = 0; pass < turnPassesMax; pass++) {
     if (pass >= quickPasses) {
-      // Many requests come at once, and each takes the head from this turn.
+      // Many requests are arriving at once, and each takes the head from this turn.
       if (limits.remainingMs() < turnReserveMs + passBackoffMaxMs) break;
       await deps.delay(deps.random.fraction() * passBackoffMaxMs);
     }
@@ -62,11 +62,11 @@ async function runPasses(
       if (isInHand) return giveUp(deps, runId, effects, error);
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
       if (!hasCode(error, 'STORE_RESULT_UNKNOWN')) return failed(deps, runId, error, limits);
-      // The write may or may not be in the log: what is there decides.
+      // The write may or may not be in the log: the next read decides.
       deps.log.warn('store result unknown, reading again', { runId });
     }
   }
-  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit came through, others were always first`);
+  const lost = new EngineError('STORE_UNAVAILABLE', `run ${runId}: no commit succeeded, others always came first`);
   if (effects.isEmpty) throw lost;
   await giveUp(deps, runId, effects, lost);
 }
@@ -76,19 +76,19 @@ async function failed(deps: Deps, runId: RunId, error: unknown, limits: TurnLimi
   return failedTurn(deps, runId, error, limits);
 }
 
-/** What is under way ends first, so that nobody does it a second time meanwhile. */
+/** Hands the run over. What is under way ends first, so that it is not done a second time meanwhile. */
 async function giveUp(deps: Deps, runId: RunId, effects: Effects, error: Error): Promise<void> {
-  deps.log.warn('turn gives up: the store does not take what it has done', { runId, error });
+  deps.log.warn('turn gives up: the store did not take its work', { runId, error });
   await effects.allEnd();
   await handOver(deps, runId, effects.unharmed());
 }
 
 /**
- * The news are for a run that this process knows to have ended, and whose end effects are done or the sweep's: one read
- * instead of the whole run.
+ * Returns true for news to a run that this process knows to have ended, and whose end effects are done or left to the
+ * sweep: one read instead of the whole run.
  */
 async function isOver(deps: Deps, runId: RunId, news: readonly News[] | undefined): Promise<boolean> {
-  // Of others that would be one read more for each turn.
+  // Limited to such runs: for others this would be an additional read in each turn.
   if (news === undefined || deps.warmRuns?.hasEnded(runId) !== true) return false;
   const head = await deps.store.heads.glance(runId);
   return head !== undefined && isDone(head);
@@ -98,9 +98,9 @@ interface PassOptions extends TurnOptions {
   readonly news?: readonly News[] | undefined;
 }
 
-/** False: another owner or an unknown result came in between, read again. */
+/** Runs one pass. Returns false if another owner or an unknown result interfered: the run must be read again. */
 async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<boolean> {
-  // The first read is as good as the message; later ones have work in hand that would be lost.
+  // The first read fails with the message; later ones have work in hand that would be lost.
   const read: Persist = options.effects.isEmpty ? (request) => request() : persistWithin(deps, options.limits);
   const warm = await read(() => resumeRun(deps, runId, options.news));
   if (warm === 'done') return true;
@@ -129,8 +129,8 @@ async function goOn(deps: Deps, run: RunInHand, options: TurnOptions): Promise<b
 }
 
 /**
- * Of what the log and the head say that there is, nothing is missing: else work would be done again, or waited for that
- * nobody does.
+ * Checks that everything the log and the head refer to was read: otherwise work would be repeated, or waited for
+ * although it was never started.
  * @throws EngineError `HISTORY_FORMAT_UNKNOWN`
  */
 function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
@@ -146,7 +146,7 @@ function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
       );
 }
 
-/** The log says that its item was put. */
+/** Returns true if the log says that the wait's item was put. */
 function hadToken(wait: OpenTokenWait): boolean {
   switch (wait.kind) {
     case 'remoteTask':

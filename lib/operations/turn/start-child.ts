@@ -18,14 +18,14 @@ interface ChildToStart {
 }
 
 export interface ChildResult {
-  /** The token item as it is now. */
+  /** The current token item. */
   readonly token: TokenRecord;
   readonly started?: ChildStarted;
 }
 
 /**
- * Starts the child of a wait that is in the log. The token item is there before the child, whose end settles it; the
- * child's id is a function of the wait, so a repeat finds the child that is there.
+ * Starts the child of a wait that is in the log. The token item is put before the child, whose end settles it; the
+ * child's id is a function of the wait, so a repeat finds the existing child.
  */
 export async function startChild(
   deps: Deps,
@@ -67,7 +67,7 @@ export async function startChild(
   }
   const writerId = deps.random.hex(16);
   await persist(() => deps.store.heads.create(head, writerId));
-  // Also a child that is there already: the process that put it may have died before its wake.
+  // Also for an existing child: the process that put it may have died before its wake.
   await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
 }

@@ -7,20 +7,20 @@ import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { showRun } from './show-run.js';
 
-/** How a run ended, or the last of those that it went on as: `runId` is that one's. */
+/** How a run, or its last successor, ended; `runId` is that of the latter. */
 export interface FinalOutcome {
   readonly runId: RunId;
   readonly outcome: RunOutcome;
 }
 
 /**
- * How a run ended; waits for it up to `waitMs`, at most 20 s. A run that has gone on as another one has not ended before
- * that has. Undefined: not yet.
+ * Returns how a run ended; waits up to `waitMs`, at most 20 s. A run with a successor has not ended before that one
+ * has. Returns undefined if it has not ended yet.
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
  */
 export async function awaitOutcome(deps: Deps, runId: RunId, waitMs: number): Promise<FinalOutcome | undefined> {
   if (!(waitMs >= 0 && waitMs <= followMaxMs))
-    throw new EngineError('INPUT_INVALID', `a run is waited for at most ${followMaxMs / 1000} s at a time`);
+    throw new EngineError('INPUT_INVALID', `a run can be waited for at most ${followMaxMs / 1000} s at a time`);
   if (!isRunId(runId)) throw runNotFound();
   const untilMs = deps.clock.nowMs() + waitMs;
   for (let lastRunId = runId; ;) {

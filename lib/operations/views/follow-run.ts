@@ -22,34 +22,34 @@ const progressEventsMax = 1_000;
 const progressEventsMaxBytes = 256 * 1024;
 
 export interface FollowQuery {
-  /** Only what came after the commit of this number. Default 0: from the start. */
+  /** Only events after the commit with this number. Default 0: from the start. */
   readonly after?: number;
   /** How long to wait for something new; default 0, at most 20 s. */
   readonly waitMs?: number;
 }
 
-/** What a remote task said of itself while somebody was looking. It is in no history and settles nothing. */
+/** Progress that a remote task reported while it was watched. It is in no history and settles nothing. */
 export type RemoteProgress = { readonly waitId: WaitId; readonly server: string; readonly atMs: EpochMs } & WatchEvent;
 
 export interface RunNews {
   readonly events: readonly ExportedEvent[];
   readonly progress: readonly RemoteProgress[];
   readonly status: RunStatus;
-  /** What to ask for next as `after`. */
+  /** The `after` of the next request. */
   readonly nextAfter: number;
-  /** The run that this one has gone on as: what comes after is there, from its start. It may be a moment in coming. */
+  /** The run that this one has continued as: later events are there, from its start. It may not exist for a moment. */
   readonly nextRunId?: RunId;
 }
 
 /**
- * What is new of a run. Answers at once when there are events, or the run has ended; else it waits. Meanwhile it follows
- * the remote tasks that were called with `watch`, and answers after 5 s with what they have said. A stream that breaks is
- * followed again by the next question, and the polling goes on beside it, whatever happens here.
+ * Returns what is new of a run: at once if there are events or the run has ended, otherwise after waiting. Meanwhile
+ * follows the remote tasks that were called with `watch`, and returns after 5 s with what they have reported. A stream
+ * that breaks is opened again by the next request, and polling continues regardless of what happens here.
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`
  */
 export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 0 }: FollowQuery): Promise<RunNews> {
   if (!(waitMs >= 0 && waitMs <= followMaxMs))
-    throw new EngineError('INPUT_INVALID', `a run is followed for at most ${followMaxMs / 1000} s at a time`);
+    throw new EngineError('INPUT_INVALID', `a run can be followed for at most ${followMaxMs / 1000} s at a time`);
   const records = await loadRun(deps, runId);
   const first = newsOf(records, after, []);
   if (first.events.length > 0 || waitMs === 0 || hasEnded(first.status)) return first;
@@ -62,7 +62,7 @@ export async function followRun(deps: Deps, runId: RunId, { after = 0, waitMs = 
     for (;;) {
       await deps.delay(Math.max(0, Math.min(followIntervalMs, sinceMs + waitMs - deps.clock.nowMs())));
       let newer = await deps.store.runs.readAfter(runId, first.nextAfter);
-      // The head is read beside the commits and may be the newer one: then the last of them are missing.
+      // The head is read next to the commits and may be newer: then the last commits are missing.
       if (newer !== undefined && hasEnded(newer.head.status))
         newer = await deps.store.runs.readAfter(runId, first.nextAfter);
       if (newer === undefined) return { ...first, progress };
@@ -122,8 +122,8 @@ interface WatchedTask {
 }
 
 /**
- * For servers without streams: reads the task now and then, as often as its server allows, and says what has changed. Does
- * not wait for a read that is under way when `signal` aborts.
+ * Watches a task whose server has no streams: reads it as often as its server allows, and reports changes. Does not
+ * wait for a read that is under way when `signal` aborts.
  */
 async function watchByReading(
   deps: Deps,
@@ -137,7 +137,7 @@ async function watchByReading(
     });
   });
   let last = '';
-  // The first read ends this question for news, and the next one begins with another: that must not come too soon.
+  // The first read ends this request, and the next request begins with another read: that must not come too soon.
   const hintMs = pollHint(pollHintMs);
   let pauseMs = hintMs > progressGatherMs ? hintMs : followIntervalMs;
   for (;;) {

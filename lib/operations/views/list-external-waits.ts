@@ -11,12 +11,12 @@ import { runNotFound } from '../load-run.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { listRuns } from './list-runs.js';
 
-/** An open external wait of a run that is no question, with the capability to settle it. */
+/** An open external wait of a run, other than a question, with the capability to settle it. */
 export interface ExternalWait {
   readonly runId: RunId;
   readonly waitId: WaitId;
   readonly kind: 'remoteTask' | 'external';
-  /** Of a remote task. */
+  /** Set for a remote task. */
   readonly server?: string;
   readonly name: string;
   readonly taskId?: string;
@@ -27,13 +27,13 @@ export interface ExternalWait {
 
 export interface ExternalWaitPage {
   readonly waits: readonly ExternalWait[];
-  /** There may be more: the `after` of the next page. */
+  /** The `after` of the next page, if there may be more. */
   readonly nextAfter?: string;
 }
 
 /**
- * For relays: which waits are open, and their tokens, of a run or of the one that it has gone on as. A relay matches server
- * and task id together.
+ * Returns, for relays, the open waits and their tokens of a run or its last successor. A relay matches server and task
+ * id together.
  * @throws EngineError `RUN_NOT_FOUND`
  */
 export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
@@ -43,10 +43,10 @@ export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonl
 }
 
 /**
- * The open external waits of all runs under way, the newest run first. No index holds them, and one would cost a write
- * more for each token: a page reads 25 runs, so it may be short, or empty, and still have a next one. A run that cannot be
- * read is left out, with a warning.
- * @throws EngineError `INPUT_INVALID` for an `after` that is not one of ours
+ * Lists the open external waits of all runs under way, the newest run first. There is no index of them, since it would
+ * cost an additional write for each token: a page reads 25 runs, so it may be short or empty and still have a next one.
+ * A run that cannot be read is left out, with a warning.
+ * @throws EngineError `INPUT_INVALID` for an `after` that no page has returned
  */
 export async function listExternalWaits(deps: Deps, after?: string): Promise<ExternalWaitPage> {
   const page = await listRuns(deps, {
@@ -69,11 +69,11 @@ function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords)
   return [...foldHistory(commits).openTokens.values()].flatMap((wait): readonly ExternalWait[] => {
     const token = byWait.get(wait.waitId);
     if (token === undefined || token.settlement !== undefined) return [];
-    // A child settles its parent's wait itself, and a worker that of a long step; a question is for a person.
+    // A child settles its parent's wait itself, a worker that of a long step; a question is for a person.
     const isQuestion = wait.kind === 'external' && wait.form !== undefined;
     if ((wait.kind !== 'remoteTask' && wait.kind !== 'external') || isQuestion) return [];
     const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
-    // A heartbeat moves that of the token.
+    // A heartbeat moves the deadline of the token.
     const deadlineAtMs = token.deadlineAtMs ?? wait.deadlineAtMs;
     return [
       {

@@ -10,8 +10,8 @@ import { toInputViews, type QuestionView } from './question-view.js';
 const inputsReadInParallel = 10;
 
 /**
- * Open questions, oldest first. Read from an index: one that has just been answered may still show. `limit` 1 to 100; a
- * page of large ones ends sooner and has a next one. A question that cannot be read is left out, with a warning.
+ * Lists open questions, oldest first. Read from an index, so a question may still show just after it was answered.
+ * `limit` 1 to 100; a page of large ones ends sooner and has a next one. Leaves out unreadable ones, with a warning.
  */
 export async function listQuestions(
   deps: Deps,

@@ -9,9 +9,9 @@ import { skipUnreadable } from '../skip-unreadable.js';
 import { listRuns } from './list-runs.js';
 
 /**
- * `open`: a run waits for it. All others have lost their wait: `cancelling` the server is still to be asked, `cancelled` it
- * was, `left` the call leaves it, `refused` and `gaveUp` as in the record of the cancel. Whether the task has ended since
- * is not known.
+ * `open`: a run waits for the task. In all other states its wait has ended: `cancelling`: the server is still to be
+ * asked, `cancelled`: it was asked, `left`: the call leaves it running, `refused` and `gaveUp`: as recorded for the
+ * cancel. It is unknown whether the task has ended since.
  */
 export type RemoteTaskState = 'open' | 'cancelling' | 'cancelled' | 'left' | 'refused' | 'gaveUp';
 
@@ -21,30 +21,32 @@ export interface RemoteTaskView {
   readonly server: string;
   readonly taskId: string;
   readonly state: RemoteTaskState;
-  /** Of the task's start, or of the end of its wait. */
+  /** Start of the task, or end of its wait. */
   readonly sinceMs: EpochMs;
 }
 
 export interface RemoteTaskQuery {
-  /** Only tasks that nobody waits for and that may be running: left, refused, given up. Else those of runs under way. */
+  /**
+   * Only tasks that are not waited for and may be running: left, refused, given up. Otherwise those of runs under way.
+   */
   readonly orphaned: boolean;
   readonly server?: string;
-  /** Of orphans: 1 to 100. */
+  /** Page size for orphans: 1 to 100. */
   readonly limit: number;
-  /** From the page before. */
+  /** `nextAfter` of the previous page. */
   readonly after?: string;
 }
 
 export interface RemoteTaskPage {
   readonly tasks: readonly RemoteTaskView[];
-  /** There may be more. A page can be empty and still have a next one. */
+  /** Set if there may be more. A page can be empty and still have a next one. */
   readonly nextAfter?: string;
 }
 
 /**
- * Remote tasks by server, task and wait. Orphans have an index of their own, oldest first; the others are read from the
- * runs under way, 25 runs a page, the newest run first.
- * @throws EngineError `INPUT_INVALID` for an `after` that is not one of ours
+ * Lists remote tasks by server, task and wait. Orphans have an index of their own, oldest first; the others are read
+ * from the runs under way, 25 runs a page, the newest run first.
+ * @throws EngineError `INPUT_INVALID` for an `after` that no page has returned
  */
 export async function listRemoteTasks(deps: Deps, query: RemoteTaskQuery): Promise<RemoteTaskPage> {
   const { tokens, nextAfter } = await (query.orphaned ? readOrphans : readOpen)(deps, query);
@@ -100,7 +102,7 @@ function toView(token: TokenRecord): readonly RemoteTaskView[] {
   return [{ runId, waitId, server, taskId, state, sinceMs: settlement?.atMs ?? startedAtMs ?? createdAtMs }];
 }
 
-/** Undefined: the task has ended, as far as we know. */
+/** Returns undefined if the task has ended, as far as is known. */
 function stateOf({ settlement, cancel, dueAtMs }: TokenRecord): RemoteTaskState | undefined {
   switch (settlement?.outcome.kind) {
     case undefined:

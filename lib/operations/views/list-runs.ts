@@ -9,7 +9,7 @@ const listPagesMax = 10;
 /** Rows of such a page where a filter may leave most of them out. */
 const filteredPageRows = 100;
 
-/** `ending` is none: the index has such a run under `running` until it has ended. */
+/** Statuses in the index. A run that is `ending` is under `running` until it has ended. */
 export type ListStatus = Exclude<RunStatus, 'ending'>;
 export const listStatuses = [
   'running',
@@ -24,23 +24,25 @@ export interface ListQuery {
   /** Default: all. */
   readonly status?: ListStatus;
   readonly workflow?: string;
-  /** Runs that carry all of these. */
+  /** Only runs that carry all of these. */
   readonly tags?: Readonly<Record<string, string>>;
   /** 1 to 100. */
   readonly limit: number;
-  /** From the page before. */
+  /** `cursor` of the previous page. */
   readonly cursor?: string;
 }
 
 export interface RunList {
   readonly runs: readonly RunSummary[];
-  /** There may be more. A page can be shorter than the limit, also empty: a call looks through a limited number of runs. */
+  /**
+   * Set if there may be more. A page can be shorter than the limit, or empty: a call searches a limited number of runs.
+   */
   readonly cursor?: string;
 }
 
 /**
- * Runs, newest first. Read from an index, so a run that has just changed may show as it was.
- * @throws EngineError `INPUT_INVALID` for a cursor that is not one of ours
+ * Lists runs, newest first. Read from an index, so a run that has just changed may show its former state.
+ * @throws EngineError `INPUT_INVALID` for a cursor that no page has returned
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
   const runs: RunSummary[] = [];
@@ -64,7 +66,7 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
   };
 }
 
-/** The index has a partition for each status: the newest rows of each, merged. `statuses`: those that have more. */
+/** Reads the newest rows of each status (a partition of the index), merged. `statuses`: those with more rows. */
 async function readNewest(
   deps: Deps,
   statuses: readonly ListStatus[],
@@ -75,13 +77,13 @@ async function readNewest(
     statuses.map(async (status) => ({ status, ...(await deps.store.lists.runs(status, limit, before)) })),
   );
   const unfinished = pages.filter((page) => page.cursor !== undefined);
-  // Beyond the end of a page that has more, runs of its status may be missing between those of others.
+  // Beyond the end of a page with more rows, runs of its status may be missing between those of other statuses.
   const ends = unfinished.flatMap(({ rows }) => rows.at(-1) ?? []).sort(byNewest);
   const [end] = ends;
   const rows = pages.flatMap((page) => page.rows).sort(byNewest);
   return {
     rows: end === undefined ? rows : rows.filter((run) => byNewest(run, end) <= 0),
-    // One that has been read to its end may have rows that were left out here.
+    // A status that was read to its end may have rows that were left out here.
     statuses: end === undefined ? [] : pages.filter((page) => hasMore(page, end)).map(({ status }) => status),
   };
 }
@@ -91,7 +93,7 @@ function hasMore(page: ListPage<RunSummary>, end: RunPosition): boolean {
   return page.cursor !== undefined || (last !== undefined && byNewest(last, end) > 0);
 }
 
-/** Of two runs started in one millisecond the one with the greater id comes first, as in the index. */
+/** Compares runs as the index does: of two runs started in one millisecond, the one with the greater id comes first. */
 function byNewest(a: RunPosition, b: RunPosition): number {
   return b.createdAtMs - a.createdAtMs || (a.runId < b.runId ? 1 : -1) * Number(a.runId !== b.runId);
 }
@@ -108,6 +110,6 @@ function formatCursor({ createdAtMs, runId }: RunPosition): string {
 function parseCursor(cursor: string): RunPosition {
   const [, createdAtMs, runId] = /^(0|[1-9][0-9]{0,14})\.([0-9a-f]{32})$/.exec(cursor) ?? [];
   if (createdAtMs === undefined || runId === undefined)
-    throw new EngineError('INPUT_INVALID', 'cursor must be one that a page of this list gave');
+    throw new EngineError('INPUT_INVALID', 'cursor must come from a page of this list');
   return { createdAtMs: Number(createdAtMs), runId };
 }

@@ -4,16 +4,16 @@ import type { EpochMs } from '../../base/time.js';
 import { effectiveLimits } from '../../workflow/server-limits.js';
 import type { Deps } from '../deps.js';
 
-/** A configured remote server for a person: no address and no credentials. */
+/** A configured remote server for display: without address and credentials. */
 export interface ServerView {
   readonly name: string;
   readonly protocol: 'mcp' | 'a2a';
   /**
-   * `failing`: requests have failed, not enough of them to leave it alone. `left_alone`: nothing is sent. `probing`: one
-   * request may try it, or does.
+   * `failing`: requests have failed, but too few to stop calling it. `left_alone`: nothing is sent. `probing`: one
+   * request may try it, or is doing so.
    */
   readonly state: 'ok' | 'failing' | 'left_alone' | 'probing';
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   readonly lastFailureAtMs?: EpochMs;
   readonly leftAloneUntilMs?: EpochMs;
@@ -24,7 +24,7 @@ export interface ServerList {
   readonly servers: readonly ServerView[];
 }
 
-/** All servers of the app in the order of their names, as the workers see them now. */
+/** Lists all servers of the app by name, as the workers see them now. */
 export async function listServers(deps: Deps): Promise<ServerList> {
   const names = Object.keys(deps.app.servers).sort();
   const servers = await Promise.all(names.map((name) => viewServer(deps, name)));

@@ -6,20 +6,20 @@ import type { Deps } from '../deps.js';
 import { type ExportedEvent, type HistoryView, readHistory } from './read-history.js';
 
 export interface HistoryQuery {
-  /** Only commits after the one of this number. Default 0: from the start. */
+  /** Only commits after the one with this number. Default 0: from the start. */
   readonly after?: number;
-  /** Most events, but never a part of a commit; default and maximum 1,000. */
+  /** Maximum number of events, in whole commits; default and maximum 1,000. */
   readonly limit?: number;
 }
 
 export interface HistoryPage extends HistoryView {
-  /** There is more: what to ask for next as `after`. */
+  /** The `after` of the next page, if there is more. */
   readonly nextAfter?: number;
 }
 
 /**
- * A part of the history of a run, in whole commits: as many as hold the events that were asked for, and fewer where they
- * are large (2 MiB), but at least one.
+ * Returns a part of the history of a run, in whole commits: as many as fit the limit, and fewer if they are large (2
+ * MiB), but at least one.
  * @throws EngineError `RUN_NOT_FOUND`
  */
 export async function pageHistory(deps: Deps, runId: RunId, query: HistoryQuery = {}): Promise<HistoryPage> {

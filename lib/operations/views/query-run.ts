@@ -14,10 +14,10 @@ export interface QueryAnswer {
 }
 
 /**
- * Asks a run's workflow, as its history stands, without writing anything; also after its end. Of a run that has gone on as
- * another one that answers. Reading and replay may take
- * 5 s, looked at between two events: what the workflow's code does in one go cannot be cut short.
- * @throws EngineError `RUN_NOT_FOUND`, `WORKFLOW_NOT_FOUND`, `NONDETERMINISM` or `WORKFLOW_STUCK` when this deployment
+ * Queries a run's workflow at the end of its history, without writing anything; also after the run has ended. If it has
+ * continued as another run, the last successor answers. Reading and replay may take 5 s, checked between events: what
+ * the workflow's code does in one go cannot be interrupted.
+ * @throws EngineError `RUN_NOT_FOUND`, `WORKFLOW_NOT_FOUND`, `NONDETERMINISM` or `WORKFLOW_STUCK` if this deployment
  * does not fit the history, `QUERY_NOT_FOUND`, `QUERY_FAILED`, `QUERY_TIMED_OUT`
  */
 export async function queryRun(

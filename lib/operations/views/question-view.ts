@@ -4,16 +4,16 @@ import type { EpochMs } from '../../base/time.js';
 import type { Question } from '../../history/question.js';
 import type { TokenRecord } from '../../history/records.js';
 
-/** A question that waits for a person. */
+/** A question to a person. */
 export interface QuestionView extends Question {
-  /** `<runId>.<waitId>`: what an answer is sent to. */
+  /** `<runId>.<waitId>`: where an answer is sent. */
   readonly inputId: string;
   readonly runId: RunId;
   readonly sinceMs: EpochMs;
   readonly deadlineAtMs?: EpochMs;
 }
 
-/** The question of a token, if that is an open one. */
+/** Returns the question of a token if it is an open one. */
 export function toInputViews(token: TokenRecord | undefined): readonly QuestionView[] {
   if (token?.form === undefined || token.settlement !== undefined) return [];
   const { runId, waitId, form, createdAtMs, deadlineAtMs } = token;

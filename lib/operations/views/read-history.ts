@@ -11,18 +11,18 @@ import type { Deps } from '../deps.js';
 import { loadRun } from '../load-run.js';
 
 export interface HistoryView {
-  /** Of the events. Missing: 1. */
+  /** Format of the events. Missing: 1. */
   readonly format?: number;
   readonly runId: RunId;
   readonly workflow: string;
   readonly version: string;
   readonly input?: JsonValue;
-  /** The run that this one has gone on as. */
+  /** The run that this one has continued as. */
   readonly nextRunId?: RunId;
-  /** Of the run's random numbers: with it the history can be replayed elsewhere. */
+  /** Seed of the run's random numbers: with it the history can be replayed elsewhere. */
   readonly seed: string;
   readonly events: readonly ExportedEvent[];
-  /** Remote tasks that have been started and are in no commit yet: the next one takes them in, perhaps only at their end. */
+  /** Started remote tasks that are in no commit yet: the next commit takes them in, perhaps only at their end. */
   readonly uncommitted?: readonly HistoryEvent[];
 }
 
@@ -31,7 +31,7 @@ export type ExportedEvent = HistoryEvent & {
   readonly seq: number;
   readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
   readonly payload?: JsonValue;
-  /** The signal is in the history and nowhere else: what it brought is lost, and the history cannot be replayed. */
+  /** Set if the signal's item is missing: its payload is lost, and the history cannot be replayed. */
   readonly isMissing?: true;
 };
 
@@ -54,13 +54,13 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
   };
 }
 
-/** The events of the commits, each with what it refers to. */
+/** Returns the events of the commits, each with what it refers to. */
 export function exportEvents(records: RunRecords): readonly ExportedEvent[] {
   const references = referencesOf(records);
   return records.commits.flatMap(({ seq, events }) => events.map((event) => ({ seq, ...event, ...references(event) })));
 }
 
-/** What events of a run refer to. */
+/** Finds what events of a run refer to. */
 function referencesOf({
   tokens,
   inbox,

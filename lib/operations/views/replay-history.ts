@@ -10,14 +10,15 @@ import type { Deps } from '../deps.js';
 import type { HistoryView } from './read-history.js';
 
 export type ReplayedHistory =
-  /** The code asks for what the history has. `outcome`: where it ended, if it did. */
+  /** The code matches the history. `outcome`: how it ended, if it did. */
   | { readonly kind: 'clean'; readonly outcome?: RunOutcome }
   /** The first difference, or why the history cannot be replayed. */
   | { readonly kind: 'differs'; readonly error: StoredError };
 
 /**
- * Replays an exported history (`outwait history <runId> --json`) against the code of an app: does a deployment of it fit
- * the runs that are under way? Runs no step and calls nobody. Texts of tokens are not in an export and are empty here.
+ * Replays an exported history (`outwait history <runId> --json`) against the code of an app, to check whether a
+ * deployment fits the runs under way. Runs no steps and calls no server. Tokens are not exported, so their texts are
+ * empty here.
  */
 export async function replayHistory(
   deps: Pick<Deps, 'drain' | 'digest'>,
@@ -60,7 +61,7 @@ export async function replayHistory(
   return compare(execution, events);
 }
 
-/** Of a newer version: replaying it would skip what this one does not know. */
+/** Returns an error for a history of a newer format: a replay would skip what this version does not know. */
 function unknownFormat({ format = 1, events }: HistoryView): StoredError | undefined {
   try {
     decodeEvents({ format, events: events as unknown as JsonValue });
@@ -84,7 +85,7 @@ function compare({ status }: Execution, events: readonly HistoryEvent[]): Replay
         }
       : { kind: 'clean' };
   }
-  // These end a run without its code: the last ones are a cancel before a delayed start, and an input that does not fit.
+  // Cases of a run that was ended without its code; the last is a cancel before a delayed start, or an invalid input.
   const isForced =
     recorded.status === 'terminated' ||
     (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
@@ -96,7 +97,7 @@ function compare({ status }: Execution, events: readonly HistoryEvent[]): Replay
     kind: 'differs',
     error: storedError(
       'NONDETERMINISM',
-      `the history ended ${recorded.status}, the workflow now ${now === undefined ? 'goes on waiting' : `ends ${now.status}`}, or with another value`,
+      `the history ended ${recorded.status}, the workflow now ${now === undefined ? 'keeps waiting' : `ends ${now.status}`}, or with another value`,
     ),
   };
 }

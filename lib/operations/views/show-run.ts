@@ -16,7 +16,7 @@ export interface RunView {
   readonly workflow: string;
   readonly version: string;
   readonly status: RunStatus;
-  /** Of its start, if that had one. */
+  /** Key of the start, if it had one. */
   readonly key?: string;
   readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
@@ -24,18 +24,18 @@ export interface RunView {
   readonly outcome?: RunOutcome;
   /** Why the run cannot go on with this deployment. */
   readonly blocked?: StoredError;
-  /** What the workflow last said of how far it has come. */
+  /** Progress that the workflow last reported. */
   readonly progress?: JsonValue;
   readonly pausedUntilMs?: EpochMs;
   readonly startAtMs?: EpochMs;
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
   readonly parent?: ParentWait;
-  /** The run whose place this one takes: nothing happens before that, and what it goes on as, has ended. Missing once begun. */
+  /** The run that this one replaces and waits for, including its successors, before it begins. Missing once begun. */
   readonly afterRunId?: RunId;
   readonly previousRunId?: RunId;
   readonly nextRunId?: RunId;
-  /** Signals that no wait has been given, oldest first. */
+  /** Names of signals that no wait has received, oldest first. */
   readonly unreadSignals?: readonly string[];
   readonly waits: readonly WaitView[];
 }
@@ -77,7 +77,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
   };
 }
 
-/** Names of signals: unread ones in the log, then what no turn has taken in, since the run is paused, blocked or was stopped. */
+/** Returns names of unread signals in the log, then of those not taken in (run paused, blocked or stopped). */
 function unreadSignalsOf({ inbox }: RunRecords, state: RunState): readonly string[] {
   const untaken = newRequests(new Map(inbox.map((item) => [item.inboxId, item])), state);
   return [...state.unreadSignals.values(), ...untaken.filter(isSignal)].map(({ name }) => name);

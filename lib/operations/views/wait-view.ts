@@ -9,7 +9,7 @@ import type { TokenRecord } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
 import type { OpenWait, WaitKind } from '../../history/open-wait.js';
 
-/** What an open wait of a run waits for, for a person. */
+/** An open wait of a run, for display. */
 export interface WaitView {
   readonly waitId: WaitId;
   readonly kind: WaitKind;
@@ -19,10 +19,10 @@ export interface WaitView {
   /** The remote task, once it is known. */
   readonly taskId?: string;
   readonly sinceMs: EpochMs;
-  /** What somebody is asked, and the id that an answer goes to. */
+  /** A question to a person, and the id to answer it with. */
   readonly question?: string;
   readonly inputId?: string;
-  /** What the server of a remote task asks and has not been answered. */
+  /** Unanswered questions of the server of a remote task. */
   readonly questions?: readonly string[];
   /** When something happens next: the timer, the next attempt, the next read of the remote task. */
   readonly nextAtMs?: EpochMs;
@@ -31,17 +31,17 @@ export interface WaitView {
   readonly deadlineAtMs?: EpochMs;
   readonly failedAttempts?: number;
   readonly lastError?: StoredError;
-  /** Reads of the remote task in a row that said nothing of its state. */
+  /** Consecutive reads of the remote task that did not return its state. */
   readonly failedReads?: number;
-  /** Replies of its server that end the wait when there are three in a row. */
+  /** Replies of its server that end the wait after three in a row. */
   readonly sightings?: BadReads;
-  /** When the attempt of a long step that is under way began; missing while none is. */
+  /** When the current attempt of a long step began; missing if there is none. */
   readonly runningSinceMs?: EpochMs;
-  /** Until when its worker counts as alive without another word of it. */
+  /** Until when its worker counts as alive without another sign of life. */
   readonly leaseUntilMs?: EpochMs;
-  /** Attempts of a long step whose worker died, since the last one that failed. */
+  /** Attempts of a long step whose worker died, since the last failed one. */
   readonly interrupted?: number;
-  /** What the step last reported. */
+  /** Progress that the step last reported. */
   readonly progress?: JsonValue;
 }
 
@@ -56,7 +56,7 @@ function questionsOf(
   return open.length === 0 ? {} : { questions: open.map(([, { question }]) => question.message) };
 }
 
-/** A wait with what its token says of it. */
+/** Returns the view of a wait, including what its token adds. */
 export function toWaitView(wait: OpenWait, token: TokenRecord | undefined, nowMs: EpochMs): WaitView {
   const { waitId, kind, name, requestedAtMs: sinceMs } = wait;
   const running = token === undefined ? undefined : (runningStep(token, nowMs) ?? runningStart(token, nowMs));
@@ -97,14 +97,16 @@ function readsOf(token: TokenRecord | undefined): Pick<WaitView, 'failedReads' |
   return { failedReads, ...defined({ sightings }) };
 }
 
-/** A worker waits for the answer to a start. */
+/** Returns the lease of a worker that waits for the answer to a start. */
 function runningStart(token: TokenRecord, nowMs: EpochMs): Pick<WaitView, 'leaseUntilMs'> | undefined {
   const { untilMs = 0, came } = token.workerStart ?? {};
   const isUnderWay = isWithWorker(token, token.attempt) && came === undefined && untilMs > nowMs;
   return isUnderWay ? { leaseUntilMs: untilMs } : undefined;
 }
 
-/** While an attempt is under way its marker is the end of the lease. A lease that has run out is a worker that died. */
+/**
+ * Returns the current attempt: its marker is the end of the lease. After an expired lease the worker counts as dead.
+ */
 function runningStep(
   { step, dueAtMs, settlement }: TokenRecord,
   nowMs: EpochMs,

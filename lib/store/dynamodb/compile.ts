@@ -1,4 +1,4 @@
-// The port's data as requests of the AWS SDK. Pure: what is sent can be read off its tests.
+// Compiles the port's data to requests of the AWS SDK. Pure: its tests show what is sent.
 
 import { defined } from '../../base/defined.js';
 import type {
@@ -29,7 +29,7 @@ export function compileUpdate(tableName: string, update: Update): UpdateItemComm
   const { UpdateExpression, ...body } = updateBody(update);
   return {
     TableName: tableName,
-    // An update may change nothing but bring the item into being; an empty expression is refused.
+    // An update may do nothing but create the item; DynamoDB refuses an empty expression.
     ...defined({ UpdateExpression: UpdateExpression === '' ? undefined : UpdateExpression }),
     ...body,
     ReturnValues: 'ALL_NEW',
@@ -37,8 +37,8 @@ export function compileUpdate(tableName: string, update: Update): UpdateItemComm
 }
 
 /**
- * `token`, at most 36 characters, is fresh for each transaction and the same for each attempt: DynamoDB answers a repeat
- * within ten minutes of a transaction that it has applied with success instead of applying it again.
+ * Compiles a transaction. `token`, at most 36 characters, is fresh for each transaction and the same for each attempt:
+ * if a repeat comes within ten minutes of an applied transaction, DynamoDB reports success without applying it again.
  */
 export function compileTransaction(
   tableName: string,
@@ -78,7 +78,7 @@ interface PartitionQuery {
   readonly attributes?: readonly string[] | undefined;
 }
 
-/** Compiles the query of one page; `startKey` is the `LastEvaluatedKey` of the page before. */
+/** Compiles the query of one page; `startKey` is the `LastEvaluatedKey` of the previous page. */
 export function compilePartitionQuery(
   tableName: string,
   { pk, skPrefix, attributes }: PartitionQuery,
@@ -99,7 +99,7 @@ export function compilePartitionQuery(
   };
 }
 
-/** Throws EngineError `INPUT_INVALID` for a cursor that is not of this query. */
+/** Compiles a query of an index. Throws EngineError `INPUT_INVALID` for a cursor of another query. */
 export function compileIndexQuery(tableName: string, query: IndexQuery): QueryCommandInput {
   const { partition, sort } = tableIndexes[query.index];
   const after = parseCursor(query);
@@ -191,7 +191,7 @@ function clauseOf(condition: Condition, expression: Expression): string {
   }
 }
 
-/** Names and values of one request. Every name is aliased, so that none can meet a reserved word. */
+/** Names and values of one request. Every name is aliased, so that none conflicts with a reserved word. */
 class Expression {
   readonly #names = new Map<string, string>();
   readonly #values: Scalar[] = [];

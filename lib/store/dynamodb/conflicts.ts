@@ -15,9 +15,9 @@ export interface Patience {
 }
 
 /**
- * Sends a write that met another transaction on its items again, with full jitter, until the pauses would be longer than a
- * request may take. The first pauses are short: a turn that meets one signal is through at once. Later ones grow with
- * what is met, so that many senders do not keep each other, and the turn of the run, from the item.
+ * Retries a write that conflicts with another transaction, with full jitter, until the total delay would exceed the
+ * time of a request. The first pauses are short, so that a turn that meets one signal succeeds at once. Later ones
+ * grow, so that many senders do not block each other, and the turn of the run, from the item.
  */
 export async function whileInConflict<Result>(
   send: () => Promise<Result | 'conflict'>,

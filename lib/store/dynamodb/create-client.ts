@@ -5,16 +5,16 @@ import { awsRequestHandler } from '../../sdk/aws-request-handler.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 
 export interface DynamoDbClientOptions {
-  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  /** A local stand-in; credentials are then made up. Without it, credentials and region come from the environment. */
   readonly endpoint?: string;
   readonly region?: string;
-  /** Attempts of one request, the first included; default 3. */
+  /** Attempts of one request, including the first; default 3. */
   readonly maxAttempts?: number;
-  /** Longest wait for the whole of one attempt; default 5,000. */
+  /** Longest duration of one whole attempt; default 5,000. */
   readonly requestTimeoutMs?: number;
 }
 
-/** A client that gives up early, so that a turn can still answer within its time. */
+/** Creates a client that gives up early, so that a turn can still respond in time. */
 export function createDynamoDbClient(options: DynamoDbClientOptions = {}): DynamoDBClient {
   const { endpoint, region } = options;
   return new DynamoDBClient({

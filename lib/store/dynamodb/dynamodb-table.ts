@@ -35,8 +35,8 @@ export interface DynamoDbTableOptions {
 }
 
 /**
- * The table in DynamoDB. Repeats of one request are the SDK's, with the same bytes; a write that meets another
- * transaction is repeated here, with full jitter, for as long as a request may take.
+ * The table in DynamoDB. The SDK retries requests, with the same bytes; a write that conflicts with another transaction
+ * is retried here, with full jitter, for as long as a request may take.
  */
 export class DynamoDbTable implements Table {
   readonly #client: DynamoDBClient;
@@ -58,7 +58,7 @@ export class DynamoDbTable implements Table {
   async transact(writes: readonly Write[]): Promise<TransactResult> {
     checkTransaction(writes);
     const [only] = writes;
-    // A transaction costs twice the write units, and one write is atomic anyway.
+    // A transaction costs twice the write units, and a single write is atomic anyway.
     if (writes.length === 1 && only !== undefined) {
       const result = await this.write(only);
       return result.ok ? { ok: true } : { ok: false, refused: [{ old: result.old }] };
@@ -86,7 +86,7 @@ export class DynamoDbTable implements Table {
 
   async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
     const items: Item[] = [];
-    // Begins as if a page had ended there: DynamoDB does not ask for an item with the key that a page starts behind.
+    // Begins as if a page had ended there: the start key of a page need not be the key of an item.
     let startKey = after === undefined ? undefined : toAttributes({ pk, sk: after });
     do {
       const input = compilePartitionQuery(this.#tableName, { pk, skPrefix, attributes }, startKey);

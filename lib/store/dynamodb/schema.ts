@@ -1,7 +1,7 @@
 import type { AttributeDefinition, CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { tableIndexes, tableKey } from '../table.js';
 
-/** The table with both indexes, paid per request. */
+/** Returns the schema of the table with both indexes, paid per request. */
 export function tableSchema(tableName: string): CreateTableCommandInput {
   const indexes = Object.entries(tableIndexes);
   const definitions: AttributeDefinition[] = [
@@ -32,9 +32,9 @@ function keySchema(partition: string, sort: string): CreateTableCommandInput['Ke
   ];
 }
 
-/** Creates the table unless it is there, and waits up to a minute until it takes requests. For local mode and tests. */
+/** Creates the table unless it exists, and waits up to a minute until it is active. For local mode and tests. */
 export async function ensureTable(client: DynamoDBClient, tableName: string): Promise<void> {
-  // Loaded here: whoever only needs the schema does not load the SDK.
+  // Loaded here, so that code that only needs the schema does not load the SDK.
   const { CreateTableCommand, ResourceInUseException, waitUntilTableExists } = await import('@aws-sdk/client-dynamodb');
   try {
     await client.send(new CreateTableCommand(tableSchema(tableName)));

@@ -6,10 +6,10 @@ import { text } from './fields.js';
 import { commitKey, seqOf } from './keys.js';
 import { decodePayload, encodePayload } from './payload.js';
 
-/** A commit that a turn wants to append. */
+/** A commit that a turn is about to append. */
 export interface NewCommit {
   readonly seq: number;
-  /** Fresh for each distinct content: it tells a lost acknowledgement of our own write from another turn's commit. */
+  /** Fresh for each distinct content: tells a lost acknowledgement of our own write from another turn's commit. */
   readonly writerId: string;
   readonly events: readonly HistoryEvent[];
 }
@@ -27,5 +27,5 @@ export const toCommit = (item: Item): Commit => ({
   events: decodeEvents(decodePayload(text.read(item, 'events'))),
 });
 
-/** A commit of which nothing but its number is known. */
+/** Creates a commit of which only the number is known. */
 export const emptyCommit = (key: Key): Commit => ({ seq: seqOf(key), events: [] });

@@ -1,4 +1,4 @@
-// How the properties of a record are stored, in both directions at once: a table of fields says each property and each
+// How the properties of a record are stored, in both directions: a table of fields names each property and each
 // attribute once. Pure.
 
 import { defined } from '../../base/defined.js';
@@ -9,9 +9,9 @@ import { decodePayload, encodePayload } from './payload.js';
 
 export type Attributes = Readonly<Record<string, Scalar>>;
 
-/** How one value is stored, under a name that is that of its property unless the table of fields says another. */
+/** How one value is stored, under the name of its property unless the table of fields gives another. */
 export interface Field<Value> {
-  /** The attributes that it takes. A value that may be absent is so where the first of them is. */
+  /** Attributes of the value. A value that may be absent is absent if the first of them is. */
   readonly names: (name: string) => readonly string[];
   readonly write: (value: Value, name: string) => Attributes;
   readonly read: (item: Item, name: string) => Value;
@@ -22,17 +22,17 @@ type FieldsOf<Values> = { readonly [Name in keyof Required<Values>]: Field<Value
 /** The stored form of a record, or of a part of one. */
 export interface Fields<Values> {
   readonly read: (item: Item) => Values;
-  /** The attributes of those properties that are given. */
+  /** Returns the attributes of the given properties. */
   readonly write: (values: { readonly [Name in keyof Values]?: Values[Name] | undefined }) => Attributes;
-  /** All attributes. */
+  /** Names of all attributes. */
   readonly attributes: readonly string[];
-  /** The attributes of these properties. */
+  /** Returns the attribute names of some properties. */
   readonly names: (...properties: readonly (keyof Values & string)[]) => readonly string[];
-  /** The same of these properties alone. */
+  /** Returns the fields of some properties only. */
   readonly only: <Name extends keyof Values & string>(...properties: readonly Name[]) => Fields<Pick<Values, Name>>;
 }
 
-/** Makes a table of fields. A property whose value is undefined is missing in what is read, and not written. */
+/** Creates a table of fields. A property whose value is undefined is left out of what is read and written. */
 export function fields<Values extends object>(table: FieldsOf<Values>): Fields<Values> {
   const entries = Object.entries<Field<unknown>>(table as unknown as Record<string, Field<unknown>>);
   const namesOf = ([property, field]: (typeof entries)[number]): readonly string[] => field.names(property);
@@ -63,7 +63,7 @@ export const text: Field<string> = scalar((item, name) => {
   return value;
 });
 
-/** A text that is one of a few words of ours. */
+/** A text that is one of our own words. */
 export const word = <Word extends string>(): Field<Word> => text as unknown as Field<Word>;
 
 export const number: Field<number> = scalar((item, name) => {
@@ -72,21 +72,21 @@ export const number: Field<number> = scalar((item, name) => {
   return value;
 });
 
-/** JSON behind the codec of payloads; it may be sealed, or in chunks. */
+/** JSON in the payload codec; it may be sealed, or in chunks. */
 export const payload = <Value = JsonValue>(): Field<Value> => ({
   names: itself,
   write: (value, name) => ({ [name]: encodePayload(value as unknown as JsonValue) }),
   read: (item, name) => decodePayload(text.read(item, name)) as unknown as Value,
 });
 
-/** JSON as a text that is small, and never sealed. */
+/** JSON as a small text that is never sealed. */
 export const json = <Value>(): Field<Value> => ({
   names: itself,
   write: (value, name) => ({ [name]: JSON.stringify(value) }),
   read: (item, name) => JSON.parse(text.read(item, name)) as Value,
 });
 
-/** True is stored as 1, and nothing else is. */
+/** A boolean; true is stored as 1, false is not stored. */
 export const flag: Field<boolean | undefined> = {
   names: itself,
   write: (value, name) => (value === true ? { [name]: 1 } : {}),
@@ -99,26 +99,26 @@ export const optional = <Value>(field: Field<Value>): Field<Value | undefined> =
   read: (item, name) => (isAbsent(item, field, name) ? undefined : field.read(item, name)),
 });
 
-/** Reads `value` where the field is absent. */
+/** Reads `value` if the field is absent. */
 export const orElse = <Value>(field: Field<Value>, value: Value): Field<Value> => ({
   ...field,
   read: (item, name) => (isAbsent(item, field, name) ? value : field.read(item, name)),
 });
 
-/** Zero is stored as nothing. */
+/** A number; zero is not stored. */
 export const count: Field<number> = {
   ...orElse(number, 0),
   write: (value, name) => (value === 0 ? {} : { [name]: value }),
 };
 
-/** Stored under another name than that of the property. */
+/** Stores a field under another name than that of the property. */
 export const named = <Value>(attribute: string, field: Field<Value>): Field<Value> => ({
   names: () => field.names(attribute),
   write: (value) => field.write(value, attribute),
   read: (item) => field.read(item, attribute),
 });
 
-/** An object whose properties are attributes beside those of the whole. */
+/** An object whose properties are attributes next to those of the whole record. */
 export const group = <Values extends object>(parts: Fields<Values>): Field<Values> => ({
   names: () => parts.attributes,
   write: parts.write,

@@ -2,26 +2,26 @@ import { EngineError } from '../../base/errors.js';
 import type { Condition, Item, Write } from '../table.js';
 
 /**
- * The newest format of items that this version reads. An item says its format with the attribute `format`; without it the
- * format is 1. Whoever changes what an item means to its readers, or what must not be lost when it is written, puts the
- * next format on it. An attribute that older versions may ignore needs none.
+ * The newest format of items that this version reads. An item names its format in the attribute `format`; without it
+ * the format is 1. A change of what an item means to its readers, or of what a write must not lose, needs the next
+ * format. An attribute that older versions may ignore needs none.
  */
 export const itemFormat = 2;
 
-/** The format of a head that says what its run must do before its code runs: a version that does not know it would run the code at once. */
+/** Format of a head with conditions on its start: a version that does not know them would run the code at once. */
 export const headWithConditions = 2;
 
 export const formatAttribute = 'format';
 
 const formatIsKnown: Condition = { kind: 'absentOrAtMost', attribute: formatAttribute, value: itemFormat };
 
-/** The write, but not over an item of a newer format. */
+/** Adds the condition that the write does not replace an item of a newer format. */
 export function keepingNewer<Kind extends Write>(write: Kind): Kind {
   return { ...write, conditions: [...write.conditions, formatIsKnown] };
 }
 
 /**
- * For items read, and those that a write was refused because of.
+ * Checks an item that was read, or that caused a write to be refused.
  * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer format
  */
 export function checkFormat(item: Item | undefined): void {

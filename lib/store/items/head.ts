@@ -62,7 +62,7 @@ function formatOf({ afterRunId, inputError }: RunHead): Record<string, number> {
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
 
-/** How often a run was blocked. */
+/** Returns how often a run was blocked. */
 export const blocksOf = (head: Item): number => count.read(head, 'blocks');
 
 export const toHead = (item: Item): RunHead => ({ runId: runIdOf(item), ...headFields.read(item) });
@@ -74,13 +74,13 @@ export const glanceAttributes = glanceFields.attributes;
 export const toGlance = (item: Item): RunGlance => ({ runId: runIdOf(item), ...glanceFields.read(item) });
 
 const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags');
-/** A row of the list of runs. */
+/** Reads a row of the list of runs. */
 export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
 
-/** Attributes that a turn which ends well takes off the head. */
+/** Attributes that a turn which ends well removes from the head. */
 export const failureAttributes = headFields.names('blocked', 'failedTurns');
 
-/** Attributes that are read of a head whose payloads cannot be. */
+/** Attributes to read of a head whose payloads cannot be read. */
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),

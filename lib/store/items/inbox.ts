@@ -21,7 +21,7 @@ interface RequestParts {
 }
 const requestFields = fields<RequestParts>({ name: text, reason: optional(text), payload: optional(payload()) });
 
-/** The parts of a request that each kind has. */
+/** Fields of each kind of request. */
 const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<RequestParts>>, 'read' | 'write'>>> = {
   cancel: requestFields.only('reason'),
   terminate: requestFields.only('reason'),
@@ -49,13 +49,16 @@ export function toInbox(item: Item): InboxRecord {
 
 function requestOf(item: Item): InboxRequest {
   const kind = text.read(item, 'kind');
-  // Passed over, a request of a newer version would count as done.
+  // Skipped, a request of a newer version would count as done.
   if (!isInboxKind(kind))
-    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `item ${item.pk} ${item.sk}: this version knows no such request`);
+    throw new EngineError(
+      'HISTORY_FORMAT_UNKNOWN',
+      `item ${item.pk} ${item.sk}: this version does not know this kind of request`,
+    );
   return { kind, ...partsOf[kind].read(item) } as InboxRequest;
 }
 
-/** Attributes that are read of a request whose payloads cannot be. */
+/** Attributes to read of a request whose payloads cannot be read. */
 export const inboxAttributesWithoutPayloads = [
   ...['kind', ...requestFields.names('reason', 'name')],
   ...sentFields.names('atMs', 'position', 'order', 'dueAtMs'),

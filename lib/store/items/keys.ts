@@ -1,4 +1,4 @@
-// Where the items of a run and what belongs to it are: the words of their keys are stored.
+// Keys of the items of a run and of what belongs to it: their words are stored.
 
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { Item, Key } from '../table.js';
@@ -10,20 +10,20 @@ export const tokenPrefix = 't#';
 const runPrefix = 'run#';
 
 export const partitionOf = (runId: RunId): string => runPrefix + runId;
-/** Where the chunks of the payloads of a partition are. */
+/** Returns the partition of the chunks of a partition's payloads. */
 export const blobPartitionOf = (pk: string): string => `blob#${pk.slice(runPrefix.length)}`;
 
 export const headKey = (runId: RunId): Key => ({ pk: partitionOf(runId), sk: headSk });
-/** Ten digits, so that commits sort by their number. */
+/** Pads the number to ten digits, so that commits sort by it. */
 export const commitKey = (runId: RunId, seq: number): Key => ({
   pk: partitionOf(runId),
   sk: commitPrefix + String(seq).padStart(10, '0'),
 });
 export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionOf(runId), sk: tokenPrefix + waitId });
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
-/** The run that an id of a caller points to. */
+/** Key of the pointer from a caller's id to a run. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
-/** How a schedule stands. */
+/** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 
 export const runIdOf = (item: Item): RunId => item.pk.slice(runPrefix.length);

@@ -1,5 +1,5 @@
-// The most that every item of the table may hold, attribute by attribute, so that no write can make one that DynamoDB
-// refuses: an update does not know what else is on its item, and need not.
+// Maximum size of every attribute of every item, so that no write can create an item that DynamoDB refuses: an update
+// does not know what else is on its item, and need not.
 
 import { EngineError } from '../../base/errors.js';
 import { utf8Bytes } from '../../base/json.js';
@@ -9,7 +9,7 @@ import type { Key, Scalar } from '../table.js';
 
 const KiB = 1024;
 
-/** Room for a payload: so much of its stored form, sealed, is on the item itself; a larger one is in chunks, and only a reference to them. */
+/** Room for the stored, sealed form of a payload on the item itself; a larger one is in chunks, referenced here. */
 interface PayloadRoom {
   readonly inlineBytes: number;
 }
@@ -28,7 +28,7 @@ const id = text(128);
 const word = text(32);
 /** A name in the configuration of the app: of a workflow, a server, a schedule. */
 const name = text(64);
-/** A number of digits; DynamoDB counts two of them as a byte. */
+/** A number; DynamoDB counts two digits as a byte. */
 const number = 'number';
 
 const common = { format: number } as const satisfies Record<string, Room>;
@@ -36,8 +36,8 @@ const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<st
 const listed = { listPartition: word, listSort: text(128) } as const satisfies Record<string, Room>;
 
 /**
- * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit beside one of up
- * to 300 KiB that an earlier version left on the item: it gave each attribute as much.
+ * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit next to one
+ * of up to 300 KiB that an earlier version left on the item, when each attribute had that much.
  */
 export const itemLimits = {
   head: {
@@ -135,7 +135,7 @@ export const itemLimits = {
     settledFrom: word,
     outcome: payload(64 * KiB),
   },
-  /** Where an id of a caller points. */
+  /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
   schedule: {
     ...common,
@@ -164,7 +164,7 @@ export const itemLimits = {
     holder: text(128),
     untilMs: number,
   },
-  /** How many partitions the due index has. */
+  /** Number of partitions of the due index. */
   due: { ...common, shards: number },
 } as const satisfies Record<string, Readonly<Record<string, Room>>>;
 
@@ -184,10 +184,10 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';
-  throw new EngineError('INTERNAL', `there is no kind of item at ${pk} ${sk}`);
+  throw new EngineError('INTERNAL', `unknown kind of item at ${pk} ${sk}`);
 }
 
-/** The names of the payloads of an item, each with the bytes of it that the item has room for. */
+/** Returns the names of an item's payloads, each with the bytes that the item has room for. */
 export function payloadsOf(key: Key): readonly (readonly [name: string, inlineBytes: number])[] {
   return payloads.get(itemKindOf(key)) ?? [];
 }
@@ -202,8 +202,9 @@ const payloads: ReadonlyMap<string, readonly (readonly [string, number])[]> = ne
 );
 
 /**
- * Throws EngineError `INTERNAL` for an attribute that its kind of item does not have: it would be in no sum.
- * `PAYLOAD_TOO_LARGE` for a value that has no room. Payloads come sealed, and as references where they are too large.
+ * Checks that each attribute exists and has room. Throws EngineError `INTERNAL` for an attribute that its kind of item
+ * does not have, since its size would not be counted, and `PAYLOAD_TOO_LARGE` for a value without room. Payloads come
+ * sealed, and as references if they are too large.
  */
 export function checkAttributes(key: Key, attributes: Readonly<Record<string, Scalar | undefined>>): void {
   const kind = itemKindOf(key);
@@ -214,10 +215,13 @@ export function checkAttributes(key: Key, attributes: Readonly<Record<string, Sc
       throw new EngineError('INTERNAL', `a ${kind} has no ${typeof value} "${attribute}"`);
     if (typeof value === 'number' || room === 'number') continue;
     const maxBytes = 'maxBytes' in room ? room.maxBytes : room.inlineBytes;
-    // No text has more than three bytes for each of its units.
+    // A text has at most three bytes for each of its units.
     if (value.length * 3 <= maxBytes) continue;
     const bytes = utf8Bytes(value);
     if (bytes > maxBytes)
-      throw new EngineError('PAYLOAD_TOO_LARGE', `"${attribute}" of a ${kind} holds ${maxBytes} bytes, got ${bytes}`);
+      throw new EngineError(
+        'PAYLOAD_TOO_LARGE',
+        `"${attribute}" of a ${kind} may hold at most ${maxBytes} bytes, got ${bytes}`,
+      );
   }
 }

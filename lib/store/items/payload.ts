@@ -12,14 +12,17 @@ const plain = '1j:';
 const gzipped = '1z:';
 
 /**
- * A payload in its stored format: JSON text, gzip and base64 where that is shorter.
- * Throws EngineError `PAYLOAD_TOO_LARGE` for more than 8 MiB of JSON, which `decodePayload` would refuse.
+ * Encodes a payload in its stored format: JSON text, or gzip and base64 if that is shorter. Throws EngineError
+ * `PAYLOAD_TOO_LARGE` for more than 8 MiB of JSON, which `decodePayload` would refuse.
  */
 export function encodePayload(value: JsonValue): string {
   const json = JSON.stringify(value);
   const jsonBytes = utf8Bytes(json);
   if (jsonBytes > payloadInflatedMaxBytes) {
-    throw new EngineError('PAYLOAD_TOO_LARGE', `a payload holds ${payloadInflatedMaxBytes} bytes, got ${jsonBytes}`);
+    throw new EngineError(
+      'PAYLOAD_TOO_LARGE',
+      `a payload may hold at most ${payloadInflatedMaxBytes} bytes, got ${jsonBytes}`,
+    );
   }
   if (jsonBytes <= payloadGzipFromBytes) return plain + json;
   const packed = gzipSync(json).toString('base64');
@@ -27,8 +30,8 @@ export function encodePayload(value: JsonValue): string {
 }
 
 /**
- * The payload of a stored format. Throws EngineError `HISTORY_FORMAT_UNKNOWN` when the format is not known or the text is
- * damaged, and `PAYLOAD_TOO_LARGE` when it inflates to more than 8 MiB.
+ * Decodes a payload. Throws EngineError `HISTORY_FORMAT_UNKNOWN` if the format is unknown or the text is damaged, and
+ * `PAYLOAD_TOO_LARGE` if it inflates to more than 8 MiB.
  */
 export function decodePayload(text: string): JsonValue {
   const format = text.slice(0, plain.length);
@@ -37,7 +40,7 @@ export function decodePayload(text: string): JsonValue {
   if (format === gzipped) return parse(inflate(body));
   throw new EngineError(
     'HISTORY_FORMAT_UNKNOWN',
-    `a stored payload has the format "${format}", known are ${plain} and ${gzipped}`,
+    `a stored payload has the unknown format "${format}"; known formats: ${plain}, ${gzipped}`,
   );
 }
 

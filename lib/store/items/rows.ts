@@ -1,4 +1,4 @@
-// Rows of the indexes, which hold only the attributes that are projected.
+// Rows of the indexes, which hold only the projected attributes.
 
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';

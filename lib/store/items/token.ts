@@ -25,7 +25,7 @@ export const longStepFields = fields<LongStepRecord>({
   progress: named('stepProgress', optional(payload())),
 });
 
-/** Stored as a list of one event, by the codec of events. */
+/** An event of a start; stored as a list of one event, by the codec of events. */
 const cameOfStart: Field<NonNullable<WorkerStart['came']>> = {
   names: (name) => [name],
   write: (came, name) => ({ [name]: encodePayload(encodeEvents([came])) }),
@@ -40,20 +40,22 @@ export const workerStartFields = fields<WorkerStart>({
   came: named('startCame', optional(cameOfStart)),
   held: named('startHeld', optional(payload<StoredError>())),
 });
-/** Attributes that an earlier attempt of a worker has left. */
+/** Attributes left by an earlier attempt of a worker. */
 export const workerStartLeft = workerStartFields.names('claim', 'untilMs', 'came', 'held');
 
-/** The questions of a server as they are recorded. */
+/** Questions of a server as they are recorded. */
 export type Asked = Pick<TokenQuestions, 'list' | 'round' | 'state'>;
 
 const questionCounts = fields<{ readonly recorded: number; readonly round?: number; readonly taken: number }>({
   recorded: named('questionsRecorded', orElse(number, 0)),
-  /** Beside the payload, for conditions. */
+  /** Next to the payload, for conditions. */
   round: named('questionsRound', optional(number)),
   taken: named('questionsTaken', orElse(number, 0)),
 });
 
-/** The attributes that record what a server asks, for the `recorded`-th time. Nothing where it asks nothing. */
+/**
+ * Returns the attributes that record questions of a server, for the `recorded`-th time; none if there are no questions.
+ */
 export const questionAttributes = (asked: Asked | undefined, recorded: number): Attributes =>
   asked === undefined
     ? {}
@@ -61,7 +63,7 @@ export const questionAttributes = (asked: Asked | undefined, recorded: number): 
         ...payload<Asked>().write(asked, 'questions'),
         ...questionCounts.write({ recorded, round: asked.round }),
       };
-/** The recordings of questions that turns have taken in. */
+/** Returns the attribute that counts the recordings of questions taken in by turns. */
 export const questionsTaken = (taken: number): Attributes => questionCounts.write({ taken });
 
 const questions: Field<TokenQuestions> = {
@@ -88,11 +90,13 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
-  // Missing where it cannot be read.
+  // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
 });
 
-/** A tombstone, the item of a wait closed before it was put, has only its settlement: hence the values of `orElse`. */
+/**
+ * Fields of a token. A tombstone (item of a wait closed before it was put) has only its settlement: hence the `orElse`.
+ */
 export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   server: optional(text),
   attempt: orElse(number, 0),
@@ -137,7 +141,7 @@ export const toToken = (item: Item): TokenRecord => ({
   ...tokenFields.read(item),
 });
 
-/** Attributes that are read of a token whose payloads cannot be. */
+/** Attributes to read of a token whose payloads cannot be read. */
 export const tokenAttributesWithoutPayloads = [
   ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),

@@ -3,25 +3,25 @@ import { EngineError } from '../../base/errors.js';
 import { storeConnectTimeoutMs, storeRequestAttempts, storeRequestTimeoutMs } from '../../base/limits.js';
 import { standIn } from '../../sdk/stand-in.js';
 
-/** Makes data keys and opens wrapped ones. */
+/** Creates data keys and unwraps wrapped ones. */
 export interface KeyService {
-  /** A new key of 32 bytes, plain and wrapped. @throws EngineError `STORE_UNAVAILABLE` */
+  /** Creates a key of 32 bytes, returned plain and wrapped. @throws EngineError `STORE_UNAVAILABLE` */
   generate(): Promise<{ readonly secret: Uint8Array; readonly wrapped: Uint8Array }>;
-  /** @throws EngineError `PAYLOAD_UNREADABLE` when KMS refuses, `STORE_UNAVAILABLE` when it does not answer */
+  /** @throws EngineError `PAYLOAD_UNREADABLE` if KMS refuses, `STORE_UNAVAILABLE` if it does not answer */
   unwrap(wrapped: Uint8Array): Promise<Uint8Array>;
 }
 
 export interface KmsOptions {
   /** Id, ARN or alias of a symmetric key; it wraps new data keys. */
   readonly keyId: string;
-  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  /** A local stand-in; credentials are then made up. Without it, credentials and region come from the environment. */
   readonly endpoint?: string;
 }
 
-/** Part of what KMS authenticates: a key wrapped for payloads is of no use to a grant for anything else. */
+/** Authenticated by KMS: a key wrapped for payloads is useless to a grant for anything else. */
 const encryptionContext = { 'outwait:purpose': 'payload' };
 
-/** KMS. Its client is loaded with the first key that is needed. */
+/** Creates a key service on KMS. Its client is loaded when the first key is needed. */
 export function kmsKeyService(options: KmsOptions): KeyService {
   let opened: Promise<Kms> | undefined;
   const kms = (): Promise<Kms> => (opened ??= openKms(options));
@@ -39,15 +39,15 @@ export function kmsKeyService(options: KmsOptions): KeyService {
         if (secret?.length !== 32 || wrapped === undefined) throw new Error('IncompleteAnswer');
         return { secret, wrapped };
       } catch (error) {
-        // Also a refusal: nothing has been written yet, and rights that were just granted take a while to arrive.
-        throw new EngineError('STORE_UNAVAILABLE', `KMS gives no key for payloads (${nameOf(error)})`);
+        // Refusals too: nothing has been written yet, and rights that were just granted take a while to arrive.
+        throw new EngineError('STORE_UNAVAILABLE', `KMS returned no key for payloads (${nameOf(error)})`);
       }
     },
     async unwrap(wrapped) {
       const { client, DecryptCommand, KMSServiceException } = await kms();
       try {
-        // Without the id of a key: the wrapped key says which, and an alias may point to another one by now. Which keys
-        // this may be is for the rights of the caller to say.
+        // No key id: the wrapped key names its key, and an alias may point to another one by now. The rights of the
+        // caller decide which keys are allowed.
         const { Plaintext: secret } = await client.send(
           new DecryptCommand({ CiphertextBlob: wrapped, EncryptionContext: encryptionContext }),
         );
@@ -57,7 +57,7 @@ export function kmsKeyService(options: KmsOptions): KeyService {
         if (error instanceof KMSServiceException && refusals.includes(error.name)) {
           throw new EngineError(
             'PAYLOAD_UNREADABLE',
-            `a stored payload cannot be read: KMS does not open its key (${error.name})`,
+            `a stored payload cannot be read: KMS does not decrypt its key (${error.name})`,
           );
         }
         throw new EngineError('STORE_UNAVAILABLE', `KMS does not answer (${nameOf(error)})`);
@@ -88,7 +88,7 @@ async function openKms({ endpoint }: KmsOptions): Promise<Kms> {
   return { client, GenerateDataKeyCommand, DecryptCommand, KMSServiceException };
 }
 
-/** Answers that would be the same in a moment: no right to the key, no such key, not its key, changed. */
+/** Errors that would not pass in a moment: no right to the key, no such key, another key, changed text. */
 const refusals: readonly string[] = [
   'AccessDeniedException',
   'DisabledException',
@@ -100,7 +100,7 @@ const refusals: readonly string[] = [
   'ValidationException',
 ];
 
-/** The code of a system error, which says more than its name, or the name of an error of the service. */
+/** Returns the code of a system error, which says more than its name, or the name of an error of the service. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   return (error as NodeJS.ErrnoException).code ?? error.name;

@@ -24,9 +24,9 @@ interface Unwrapped {
 }
 
 /**
- * Data keys of a key service: one seals for at most 15 minutes and 10,000 payloads, and is stored, wrapped, with each of
- * them, so that any replica with the right to unwrap it can read. Unwrapped keys are kept as long, at most 1,000, those
- * least recently used leaving first: a right that is taken away is gone here after that.
+ * Creates a keyring of a key service's data keys. A data key seals for at most 15 minutes and 10,000 payloads, and is
+ * stored, wrapped, with each of them, so that any replica with the right to unwrap it can read. Unwrapped keys are kept
+ * as long, at most 1,000, evicted least recently used: a withdrawn right has no effect here after that.
  */
 export function wrappingKeyring(service: KeyService, clock: Clock): PayloadKeyring {
   const unwrapped = new Map<string, Unwrapped>();
@@ -50,7 +50,7 @@ export function wrappingKeyring(service: KeyService, clock: Clock): PayloadKeyri
 
   async function unwrap(wrapped: string): Promise<Uint8Array> {
     const known = unwrapped.get(wrapped);
-    // Put in again either way: a map is in the order of putting, so the first is the one least recently used.
+    // Inserted again either way: a map keeps insertion order, so its first entry is the least recently used.
     unwrapped.delete(wrapped);
     if (known !== undefined && isFresh(known.sinceMs)) {
       unwrapped.set(wrapped, known);

@@ -1,14 +1,14 @@
 import { EngineError } from '../../base/errors.js';
 import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from '../table.js';
 
-/** The part of an open file that the writer needs; a `FileHandle` in append mode is one. */
+/** The part of an open file that the writer needs; a `FileHandle` in append mode has it. */
 export interface JournalFile {
   appendFile(text: string): Promise<void>;
   datasync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The lines that are not yet on the disk, and the one write at a time that brings them there. */
+/** Lines that are not yet on disk, written one write at a time. */
 export class JournalWriter {
   readonly #file: JournalFile;
   readonly #onFailed: (error: EngineError) => void;
@@ -27,15 +27,15 @@ export class JournalWriter {
     this.#waiting.push(lineOf(items));
   }
 
-  /** Throws EngineError `STORE_UNAVAILABLE` once the journal is closed or a write to it has failed. */
+  /** Throws EngineError `STORE_UNAVAILABLE` if the journal is closed or a write to it has failed. */
   checkOpen(): void {
     if (this.#failed) throw new EngineError('STORE_UNAVAILABLE', 'the journal could not be written; open it again');
     if (this.#closed) throw new EngineError('STORE_UNAVAILABLE', 'the journal is closed');
   }
 
   /**
-   * Resolves when every line appended so far is on the disk. Lines that come while a flush is under way share the
-   * next one. After a failure all further flushes fail: what was written of the lines is not known.
+   * Resolves when every line appended so far is on disk. Lines appended during a flush share the next one. After a
+   * failure all further flushes fail: it is unknown what was written.
    */
   async flushed(): Promise<void> {
     if (this.#waiting.length === 0) return this.#current;
@@ -74,9 +74,9 @@ export class JournalWriter {
 }
 
 /**
- * Every answer, of reads and refused writes too, waits until all that was applied before it is on the disk. So nobody
- * can act on a write that a crash may still undo. It costs nothing while nothing is waiting. `memory` must do its work before
- * it returns its promise and then have told `journal` the new items.
+ * Wraps a memory table so that every answer, including reads and refused writes, waits until everything applied before
+ * it is on disk: no caller can act on a write that a crash may still undo. This costs nothing if nothing is waiting.
+ * `memory` must do its work, and have passed the new items to `journal`, before it returns its promise.
  */
 export function durableTable(memory: Table, journal: JournalWriter): Table {
   const read = async <T>(answer: () => Promise<T>): Promise<T> => {
@@ -102,7 +102,7 @@ export function durableTable(memory: Table, journal: JournalWriter): Table {
   };
 }
 
-/** The answer, and the error of the flush if it failed. A call that throws has changed nothing, so its error goes first. */
+/** Returns the answer, and the flush error if there is one. An error of the call goes first: it has changed nothing. */
 async function both<T>(answer: Promise<T>, flush: Promise<void>): Promise<{ value: T; flushError?: unknown }> {
   const flushed = flush.then(
     () => ({}),
@@ -115,12 +115,12 @@ function unavailable(error: unknown): EngineError {
   return new EngineError('STORE_UNAVAILABLE', `the journal could not be written (${codeOf(error)})`);
 }
 
-/** The code of a system error; its message can quote more than belongs into ours. */
+/** Returns the code of a system error; its message can quote more than belongs in ours. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
-/** A write or transaction in its stored form. */
+/** Formats a write or transaction as it is stored. */
 export function lineOf(items: readonly Item[]): string {
   return `${JSON.stringify(items)}\n`;
 }

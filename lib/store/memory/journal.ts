@@ -1,5 +1,5 @@
-// An append-only file under a memory table. First line: the format. Then one line per write or transaction: a JSON
-// array of the new items, whole. A transaction is one line, so a torn write loses all of it or nothing.
+// An append-only file behind a memory table. First line: the format. Then one line per write or transaction: a JSON
+// array of the whole new items. A transaction is one line, so a torn write loses all of it or nothing.
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -19,26 +19,26 @@ const newline = 0x0a;
 const chunkBytes = 1024 * 1024;
 
 export interface JournalOptions {
-  /** Created when it is missing; its folder must exist. One process at a time: the caller holds the lock. */
+  /** Created if missing; its folder must exist. One process at a time: the caller holds the lock. */
   readonly file: string;
   readonly log: Log;
-  /** A write to the journal has failed: the table takes no call any more. */
+  /** Called if a write to the journal has failed: the table takes no further calls. */
   readonly onLost?: (error: EngineError) => void;
 }
 
 export interface JournaledTable {
   readonly table: Table;
-  /** Resolves when everything is on the disk. The table takes no call after it. */
+  /** Resolves when everything is on disk. The table takes no calls afterwards. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Reads the journal into memory and goes on with it. A last line that a crash cut short was never acknowledged: it is
- * removed, and `log` is told. Throws EngineError `HISTORY_FORMAT_UNKNOWN` for a journal of another version and
- * `CONFIG_INVALID` for a file that is none or is damaged before its last line; the file is then left as it is.
+ * Reads the journal into memory and continues it. A last line that a crash cut short was never acknowledged: it is
+ * removed, with a warning to `log`. Throws EngineError `HISTORY_FORMAT_UNKNOWN` for a journal of another version and
+ * `CONFIG_INVALID` for a file that is not a journal or is damaged before its last line; the file is then left as it is.
  */
 export async function openJournaledTable({ file, log, onLost }: JournalOptions): Promise<JournaledTable> {
-  // Opened as it is, created if missing; appended to by position of the end.
+  // Opened as it is, created if missing; appends go to the end.
   let handle = await open(file, 'a+');
   try {
     const journal: { current?: JournalWriter } = {};
@@ -59,13 +59,13 @@ export async function openJournaledTable({ file, log, onLost }: JournalOptions):
   }
 }
 
-/** Brings the lines of the journal into `memory`; returns their count. An empty file gets its first line. */
+/** Reads the lines of the journal into `memory`; returns their count. An empty file gets its first line. */
 async function replay(handle: FileHandle, memory: MemoryTable, { file, log }: JournalOptions): Promise<number> {
   let goodBytes = 0;
   let lineNumber = 0;
   let torn: { readonly line: number } | undefined;
   for await (const line of linesOf(handle)) {
-    // Something stands behind the line that could not be read, so it was not the last.
+    // There is something after the unreadable line, so it was not the last.
     if (torn !== undefined) throw damaged(file, torn.line);
     lineNumber++;
     if (lineNumber === 1 && line.complete) {
@@ -98,7 +98,7 @@ async function replay(handle: FileHandle, memory: MemoryTable, { file, log }: Jo
 interface Line {
   readonly text: string;
   readonly bytes: number;
-  /** Ends with a newline. */
+  /** Whether it ends with a newline. */
   readonly complete: boolean;
 }
 
@@ -129,12 +129,12 @@ function checkHeader(line: string, file: string): void {
   if (first.version !== version) {
     throw new EngineError(
       'HISTORY_FORMAT_UNKNOWN',
-      `${file} is a journal of format version ${String(first.version)}, this release reads ${version}`,
+      `${file} is a journal of format version ${String(first.version)}; this release reads version ${version}`,
     );
   }
 }
 
-/** A crash may also have cut the very first line; a file that never was a journal is left alone. */
+/** Returns true for a first line that a crash may have cut; a file that never was a journal is left alone. */
 async function startsLikeHeader(handle: FileHandle): Promise<boolean> {
   const start = Buffer.alloc(header.length);
   const { bytesRead } = await handle.read(start, 0, start.length, 0);
@@ -163,7 +163,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Writes a journal of `items` beside the old one and takes its place; a crash leaves the one or the other, whole. */
+/** Writes a journal of `items` next to the old one and replaces it; a crash leaves one or the other, whole. */
 async function compact(file: string, items: readonly Item[]): Promise<FileHandle> {
   const fresh = `${file}.new`;
   const handle = await open(fresh, 'w');
@@ -188,7 +188,7 @@ async function compact(file: string, items: readonly Item[]): Promise<FileHandle
 
 /** Makes the name of a new or renamed file durable. */
 async function syncFolder(file: string): Promise<void> {
-  // Windows does not open folders.
+  // Windows cannot open folders.
   const folder = await open(dirname(file), 'r').catch(() => undefined);
   try {
     await folder?.sync();

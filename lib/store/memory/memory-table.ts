@@ -29,7 +29,7 @@ interface IndexRow extends IndexPosition {
 
 /**
  * The table in the memory of one process, with the answers of DynamoDB. Its indexes are never stale. Each method has
- * done its work by the time it returns its promise, so nothing comes between two parts of one call.
+ * done its work before it returns its promise, so nothing comes between two parts of one call.
  */
 export class MemoryTable implements Table {
   readonly #partitions = new Map<string, SortedList<Item>>();
@@ -39,7 +39,7 @@ export class MemoryTable implements Table {
   };
   readonly #onApplied: (items: readonly Item[]) => void;
 
-  /** `onApplied` is told the new items of each write or transaction, in the order in which they took effect. */
+  /** `onApplied` receives the new items of each write or transaction, in the order in which they took effect. */
   constructor(options: { readonly onApplied?: (items: readonly Item[]) => void } = {}) {
     this.#onApplied = options.onApplied ?? (() => undefined);
   }
@@ -98,7 +98,7 @@ export class MemoryTable implements Table {
     return { items, cursor: formatCursor(query.partition, last) };
   }
 
-  /** Puts an item that has passed its conditions before, such as one read from a journal. `onApplied` is not told. */
+  /** Puts an item whose conditions have held before, such as one read from a journal. Does not call `onApplied`. */
   restore(item: Item): void {
     const old = this.#find(item);
     for (const name of indexNames) this.#reindex(name, old, item);
@@ -110,7 +110,7 @@ export class MemoryTable implements Table {
     partition.set(item);
   }
 
-  /** Every item, partition by partition. */
+  /** Returns every item, partition by partition. */
   *items(): Generator<Item> {
     for (const partition of this.#partitions.values()) yield* partition.slice(0, partition.length);
   }
@@ -140,7 +140,7 @@ export class MemoryTable implements Table {
   }
 }
 
-/** The item with its key and, of its other attributes, only these. */
+/** Returns the item with its key and only these of its other attributes. */
 function only(item: Item, attributes: readonly string[] | undefined): Item {
   if (attributes === undefined) return item;
   const picked: Record<string, Item[string]> = {};
@@ -161,7 +161,9 @@ function indexEntry(name: IndexName, item: Item): { partition: string; row: Inde
   return { partition, row };
 }
 
-/** The rows that are still to come: all up to `until` that lie behind the position `after`, seen in the order asked for. */
+/**
+ * Returns the range of the remaining rows: up to `until` and behind the position `after`, in the order of the query.
+ */
 function rangeOf(
   rows: SortedList<IndexRow>,
   query: IndexQuery,

@@ -1,6 +1,6 @@
 /**
- * Values in the order of `compare`, at most one of each rank. Adding at the end, which is what a history does, costs
- * one comparison; anywhere else a binary search and a move of what stands behind.
+ * Values in the order of `compare`, at most one of each rank. Appending, which is what a history does, costs one
+ * comparison; any other insertion a binary search and a move of what follows.
  */
 export class SortedList<T> {
   readonly #compare: (a: T, b: T) => number;
@@ -18,7 +18,7 @@ export class SortedList<T> {
     return index < 0 ? undefined : this.#values[index];
   }
 
-  /** Index of the first value for which `matches` is true. It must be false up to some place and true from there on. */
+  /** Returns the index of the first value that `matches`, which must be false up to some index and true from there. */
   firstIndex(matches: (value: T) => boolean): number {
     let low = 0;
     let high = this.#values.length;
@@ -30,7 +30,7 @@ export class SortedList<T> {
     return low;
   }
 
-  /** Adds `value` in place of the one of the same rank, if there is one. */
+  /** Adds `value`, replacing the one of the same rank, if there is one. */
   set(value: T): void {
     const last = this.#values.at(-1);
     if (last === undefined || this.#compare(last, value) < 0) {

@@ -3,7 +3,7 @@ import type { Attributes } from '../items/fields.js';
 import { markerAttributes } from '../items/indexes.js';
 import type { Condition, Key, Table } from '../table.js';
 
-/** Takes an item out of the due index. False: a marker stands. */
+/** Removes an item from the due index. Returns false if another marker stays. */
 export async function clearMarker(
   table: Table,
   key: Key,

@@ -13,7 +13,7 @@ import { clearMarker } from './clear-marker.js';
 interface HeadMarker {
   readonly seq: number;
   readonly dueAtMs: EpochMs | undefined;
-  /** Up to which commit lifecycle events have been published, where some have. */
+  /** Last commit whose lifecycle events have been published, if any. */
   readonly publishedSeq?: number | undefined;
 }
 
@@ -26,9 +26,9 @@ export class HeadMarkers {
   }
 
   /**
-   * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's stands. Clears `blocked`.
-   * False, and nothing is changed, when the run has been blocked since its head was read with `blocks`: whoever blocked
-   * it may have seen what this turn has not, and has left no other marker for it.
+   * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's marker is set. Clears
+   * `blocked`. Returns false, and changes nothing, if the run has been blocked since its head was read with `blocks`:
+   * the process that blocked it may have seen what this turn has not, and has left no other marker for it.
    */
   async set(
     runId: RunId,
@@ -42,7 +42,9 @@ export class HeadMarkers {
     return result.ok || result.old === undefined || blocksOf(result.old) <= blocks;
   }
 
-  /** Says on the head why the run cannot go on, and when to try again. False: a newer commit's marker stands. */
+  /**
+   * Records on the head why the run cannot go on, and when to retry. Returns false if a newer commit's marker is set.
+   */
   async block(
     runId: RunId,
     { seq, dueAtMs, publishedSeq, blocked }: HeadMarker & { readonly dueAtMs: EpochMs; readonly blocked: StoredError },
@@ -55,7 +57,7 @@ export class HeadMarkers {
     return result.ok;
   }
 
-  /** Notes that a turn of a run has thrown, and how often in a row it was in this way. */
+  /** Records that a turn of a run has thrown, and how many times in a row in this way. */
   async noteFailedTurn(runId: RunId, failedTurns: FailedTurns): Promise<void> {
     await this.#update(runId, { set: headFields.write({ failedTurns }), conditions: [itemExists] });
   }
@@ -66,12 +68,12 @@ export class HeadMarkers {
     await clearMarker(this.#table, headKey(runId), conditions, headFields.write({ publishedSeq }));
   }
 
-  /** Has the sweep come back to a run that has ended, for the end effects that are left. */
+  /** Marks a run that has ended as due, so that the sweep brings it back for the remaining end effects. */
   async markEnded(runId: RunId, dueAtMs: EpochMs): Promise<void> {
     await this.#update(runId, { set: marker(runId, dueAtMs), conditions: [hasEnded] });
   }
 
-  /** Says up to which commit lifecycle events have been published, where no marker is moved. */
+  /** Records up to which commit lifecycle events have been published, if no marker is moved. */
   async setPublished(runId: RunId, publishedSeq: number): Promise<void> {
     await this.#update(runId, {
       set: headFields.write({ publishedSeq }),

@@ -6,7 +6,7 @@ import { inboxItem } from '../items/inbox.js';
 import { headKey } from '../items/keys.js';
 import type { Table } from '../table.js';
 
-/** The heads of runs, but for their markers: how a run comes to be, and what its head says. */
+/** Heads of runs, except for their markers: the creation of runs, and what their heads say. */
 export class Heads {
   readonly #table: Table;
 
@@ -14,7 +14,7 @@ export class Heads {
     this.#table = table;
   }
 
-  /** Puts the head if absent: the run exists from then on. `created: false` gives the head that was there. */
+  /** Puts the head if absent: the run exists from then on. `created: false` comes with the existing head. */
   async create(head: RunHead, writerId: string): Promise<{ readonly created: boolean; readonly head: RunHead }> {
     const result = await this.#table.write({
       kind: 'put',
@@ -26,7 +26,7 @@ export class Heads {
     return { created: result.old['writerId'] === writerId, head: toHead(result.old) };
   }
 
-  /** Puts the head and a first signal, both or neither. `created: false`: nothing was written; `head` is the one that was there. */
+  /** Puts the head and a first signal, both or neither. `created: false`: neither; `head` is the existing one. */
   async createWithSignal(
     head: RunHead,
     writerId: string,
@@ -46,13 +46,13 @@ export class Heads {
     return item === undefined ? undefined : toHead(item);
   }
 
-  /** Reads what the head says without its payloads. */
+  /** Reads the head without its payloads. */
   async glance(runId: RunId): Promise<RunGlance | undefined> {
     const item = await this.#table.get(headKey(runId), glanceAttributes);
     return item === undefined ? undefined : toGlance(item);
   }
 
-  /** Notes on the head of a continued run that its chain has come to `laterRunId`. */
+  /** Stores on the head of a continued run that its chain has got to `laterRunId`. */
   async setLaterRun(runId: RunId, laterRunId: RunId): Promise<void> {
     const set = headFields.write({ laterRunId });
     await this.#table.write({ kind: 'update', key: headKey(runId), set, conditions: [itemExists] });

@@ -7,10 +7,10 @@ import { headKey, inboxKey, inboxPrefix, partitionOf } from '../items/keys.js';
 import type { Item, Table } from '../table.js';
 import { clearMarker } from './clear-marker.js';
 
-/** The requests to runs: what somebody outside asks for, and a turn acts on. */
+/** Requests to runs from outside, on which their turns act. */
 export class Inbox {
   readonly #table: Table;
-  /** Requests that this process has sent to inboxes. */
+  /** Number of requests that this process has sent to inboxes. */
   #sentCount = 0;
 
   constructor(table: Table) {
@@ -18,8 +18,8 @@ export class Inbox {
   }
 
   /**
-   * Accepts a request if the run is running; one that is known already stays accepted and changes nothing. Its `position` is
-   * the count of requests that its sender has read on the head before: a transaction tells nobody which number it was given.
+   * Accepts a request if the run is running; a known one stays accepted and has no effect. Its `position` is the count
+   * of requests that its sender read on the head before: a transaction does not return the number that it was given.
    */
   async put(record: InboxRecord): Promise<'accepted' | 'known' | 'reused' | 'run_not_found' | 'run_ended'> {
     const result = await this.#table.transact([
@@ -38,13 +38,15 @@ export class Inbox {
     return (await this.known(record)) ?? 'run_ended';
   }
 
-  /** Whether a request of that id is there; `reused`: it has sent something else. */
+  /** Returns whether a request with that id exists; `reused`: it was sent with other content. */
   async known(record: InboxRecord): Promise<'known' | 'reused' | undefined> {
     const known = await this.#table.get(inboxKey(record.runId, record.inboxId), ['kind', 'sentDigest']);
     return known === undefined ? undefined : knownAs(known, record);
   }
 
-  /** Puts a request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it. */
+  /**
+   * Puts a request to a run whose head is put next, with an `inboxCount` that counts it and a marker that covers it.
+   */
   async seed(record: InboxRecord): Promise<void> {
     await this.#table.write({ kind: 'put', item: inboxItem(withoutMarker(record)), conditions: [itemAbsent] });
   }
@@ -57,7 +59,7 @@ export class Inbox {
     return (await this.#table.queryPartition(partitionOf(runId), inboxPrefix)).map(toInbox);
   }
 
-  /** Requests of a run, without what they hold, in the order of their ids. */
+  /** Reads the requests of a run, without their payloads, in the order of their ids. */
   async readKinds(runId: RunId): Promise<readonly InboxRecord[]> {
     const found = await this.#table.queryPartition(
       partitionOf(runId),
@@ -73,7 +75,7 @@ export class Inbox {
   }
 }
 
-/** A request that is there already. Items of before say nothing of what was sent. */
+/** Compares a request with the existing one. Older items do not have the digest of what was sent. */
 function knownAs(old: Item | undefined, { sentDigest }: InboxRecord): 'known' | 'reused' {
   const known = old?.['sentDigest'];
   return known === undefined || sentDigest === undefined || known === sentDigest ? 'known' : 'reused';

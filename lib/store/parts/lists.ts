@@ -20,28 +20,28 @@ export class Lists {
     this.#table = table;
   }
 
-  /** Number of the partitions of the due index in which there may be markers, of any process: `dueShards` or more. */
+  /** Returns the number of partitions of the due index in which any process may have markers: at least `dueShards`. */
   async readDueShards(): Promise<number> {
     return this.#table.readDueShards();
   }
 
-  /** Markers that are due by `untilMs` in one shard, earliest first. */
+  /** Lists markers that are due by `untilMs` in one shard, earliest first. */
   async due(shard: number, untilMs: EpochMs, limit: number, cursor?: string): Promise<ListPage<DueEntry>> {
     const query = { index: 'due', partition: String(shard), until: untilMs, order: 'ascending' } as const;
     return this.#page({ ...query, limit, ...defined({ cursor }) }, toDueEntry);
   }
 
-  /** Questions for people, oldest first. */
+  /** Lists questions to people, oldest first. */
   async inputs(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
     return this.#waits(inputsPartition, limit, cursor);
   }
 
-  /** Remote tasks that nobody waits for and that may be running, the first to be left first. */
+  /** Lists remote tasks that are not waited for and may be running, in the order in which they were left. */
   async orphans(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
     return this.#waits(orphansPartition, limit, cursor);
   }
 
-  /** Runs of one status, newest first, those that come after the run `before`. */
+  /** Lists runs of one status, newest first, after the run `before`. */
   async runs(status: RunStatus, limit: number, before?: RunPosition): Promise<ListPage<RunSummary>> {
     const until = before === undefined ? undefined : listSortBelow(before);
     const query = { index: 'list', partition: status, order: 'descending' } as const;

@@ -9,10 +9,10 @@ import { marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
 
-/** The state that the head must still have for a commit that fixes the outcome: nothing was accepted that this turn has not seen. */
+/** State that the head must still have for a commit that fixes the outcome, so that no request goes unseen. */
 export type HeadAsSeen = { readonly status: 'running'; readonly inboxCount: number } | { readonly status: 'ending' };
 
-/** The commits of runs. Only a turn writes them; a put if absent is the compare-and-swap of the run. */
+/** Commits of runs. Only turns write them; a put if absent is the compare-and-swap of the run. */
 export class Log {
   readonly #table: Table;
 
@@ -20,15 +20,15 @@ export class Log {
     this.#table = table;
   }
 
-  /** Appends to the log if nobody else has written commit `seq`. False: another turn was first. */
+  /** Appends commit `seq` to the log if it does not exist. Returns false if another turn was first. */
   async commit(runId: RunId, commit: NewCommit): Promise<boolean> {
     const result = await this.#table.write({ kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] });
     return result.ok || wroteIt(result.old, commit);
   }
 
   /**
-   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. The run that
-   * it goes on as is named from here on: what is sent to this one is for that one.
+   * Appends a commit with `RunEnding` and closes the inbox, if no signal, cancel or terminate came meanwhile. From here
+   * on the head names the successor, if there is one: requests to this run go to that one.
    */
   async commitEnding(runId: RunId, commit: NewCommit, inboxCount: number, outcome: RunOutcome): Promise<boolean> {
     return this.#commitWithHead(runId, commit, {
@@ -39,7 +39,7 @@ export class Log {
 
   /**
    * Appends the terminal commit and gives the head its final status. `markAtMs` keeps the head in the due index until
-   * the end effects are done; leave it out only when another marker of the run still stands.
+   * the end effects are done; leave it out only if another marker of the run is set.
    */
   async commitEnd(
     run: RunPosition,
@@ -80,14 +80,14 @@ export class Log {
     return result.ok || wroteIt(result.refused[0]?.old, commit);
   }
 
-  /** Number of the last commit, whether it can be read or not. */
+  /** Returns the number of the last commit, whether it can be read or not. */
   async readLastSeq(runId: RunId): Promise<number> {
     const found = await this.#table.queryPartition(partitionOf(runId), commitPrefix, undefined, []);
     return found.length;
   }
 }
 
-/** The refused item is our own: the acknowledgement was lost and the SDK sent the same bytes again. */
+/** Returns true if the existing item is our own: the acknowledgement was lost and the SDK sent the same bytes again. */
 function wroteIt(old: Item | undefined, commit: NewCommit): boolean {
   return old?.['writerId'] === commit.writerId;
 }

@@ -7,7 +7,7 @@ import { longStepFields, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** The attempts of long steps, each under the writer id of its worker's claim. */
+/** Attempts of long steps, each under the writer id of its worker's claim. */
 export class LongSteps {
   readonly #table: Table;
 
@@ -16,8 +16,8 @@ export class LongSteps {
   }
 
   /**
-   * Begins an attempt of a long step if the step is as it was read: due at `seenDueAtMs` and not settled. `leaseUntilMs`:
-   * until when the worker counts as alive.
+   * Begins an attempt of a long step if the step is as it was read: due at `seenDueAtMs` and not settled.
+   * `leaseUntilMs`: until when the worker counts as alive.
    */
   async claim(
     runId: RunId,
@@ -41,7 +41,9 @@ export class LongSteps {
     return ok || token?.writerId === attempt.writerId;
   }
 
-  /** Says that the worker of a claim lives, and how far it has come. False: it is no longer the one, or nobody waits. */
+  /**
+   * Renews the lease of a claim and stores the progress. Returns false if another claim holds or the wait is settled.
+   */
   async beat(
     runId: RunId,
     waitId: WaitId,
@@ -58,8 +60,8 @@ export class LongSteps {
   }
 
   /**
-   * Records that the attempt of a claim failed and when the next one is due. The writer id is a new one, so that a beat
-   * that is still under way does not put it off.
+   * Records that the attempt of a claim failed and when the next one is due. The writer id is fresh, so that a late
+   * beat does not put it off.
    */
   async recordFailure(
     runId: RunId,
@@ -79,7 +81,7 @@ export class LongSteps {
     return ok || token?.writerId === failure.writerId;
   }
 
-  /** Makes the next attempt of a long step due at another instant, if the step is as it was read. */
+  /** Moves the due instant of the next attempt of a long step, if the step is as it was read. */
   async move(
     runId: RunId,
     waitId: WaitId,

@@ -5,7 +5,7 @@ import { runNameKey } from '../items/keys.js';
 import { runNameFields, toRunName } from '../items/run-name.js';
 import type { Table } from '../table.js';
 
-/** The ids that callers give to runs, each of which points to one run at a time. */
+/** Ids that callers give to runs; each points to one run at a time. */
 export class Names {
   readonly #table: Table;
 
@@ -13,13 +13,15 @@ export class Names {
     this.#table = table;
   }
 
-  /** The run that an id points to. */
+  /** Reads the pointer of an id. */
   async read(nameKey: string): Promise<RunName | undefined> {
     const item = await this.#table.get(runNameKey(nameKey));
     return item === undefined ? undefined : toRunName(item);
   }
 
-  /** Puts the head and points the id to it from now on, both or neither. False: the id was pointed elsewhere meanwhile. */
+  /**
+   * Puts the head and points the id to it, both or neither. Returns false if the id was pointed elsewhere meanwhile.
+   */
   async createRun(
     head: RunHead,
     writerId: string,

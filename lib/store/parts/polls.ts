@@ -7,7 +7,7 @@ import { noBadReads, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** The reads of remote tasks: each is claimed before it is made, and records what it taught within its claim. */
+/** Reads of remote tasks: each is claimed before it is made, and records what it taught within its claim. */
 export class Polls {
   readonly #table: Table;
 
@@ -15,7 +15,7 @@ export class Polls {
     this.#table = table;
   }
 
-  /** Moves the due instant of a token ahead of a read, if it is still the one that was read and there is no settlement. */
+  /** Moves the due instant of a token forward for a read, if it is as it was read and there is no settlement. */
   async claim(
     runId: RunId,
     waitId: WaitId,
@@ -28,7 +28,7 @@ export class Polls {
     return { claimed: ok, token };
   }
 
-  /** Records what a read taught, within the claim: a changed hint or time to live, a failing read, sightings or their end. */
+  /** Records what a read taught, within the claim: a changed hint or time to live, a failure, bad reads or none. */
   async record(
     runId: RunId,
     waitId: WaitId,
@@ -38,7 +38,7 @@ export class Polls {
       readonly pollErrors: number;
       readonly pollHintMs?: number;
       readonly ttlMs?: number;
-      /** Left out: there are none, or no longer. */
+      /** Left out if there are none any more. */
       readonly sightings?: TokenRecord['sightings'];
     },
   ): Promise<boolean> {

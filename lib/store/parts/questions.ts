@@ -14,7 +14,7 @@ import { noBadReads, questionAttributes, questionsTaken, tokenFields } from '../
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** The questions of remote servers, from the item that a read or a start has put them on into the history. */
+/** Questions of remote servers: from the item, where a read or a start has recorded them, into the history. */
 export class Questions {
   readonly #table: Table;
 
@@ -44,7 +44,7 @@ export class Questions {
     return ok;
   }
 
-  /** Records what the server asks before it makes a task, unless it has asked as often before: then the old questions stand. */
+  /** Records what the server asks before it creates a task. Questions of this round or a later one stay. */
   async recordOfStart(
     runId: RunId,
     waitId: WaitId,
@@ -61,7 +61,7 @@ export class Questions {
     return token;
   }
 
-  /** Notes that the history has the questions of the `recorded`-th recording: whoever sees them on the item need not wake the run. */
+  /** Records that the history has the `recorded`-th recording: a read that sees its questions need not wake the run. */
   async take(runId: RunId, waitId: WaitId, recorded: number): Promise<void> {
     await updateToken(this.#table, runId, waitId, {
       set: questionsTaken(recorded),

@@ -14,7 +14,7 @@ import type { Item, Key, Table } from '../table.js';
 /** Items of one run that are read, or put, side by side where each is a request of its own. */
 const readsInParallel = 16;
 
-/** All that a run has in its partition. No reading is a snapshot. */
+/** Everything that a run has in its partition. No read is a snapshot. */
 export class Runs {
   readonly #table: Table;
 
@@ -28,7 +28,7 @@ export class Runs {
   }
 
   /**
-   * Reads what is newer than commit `seq`, side by side: the head as it is now, later commits, and of tokens and inbox those
+   * Reads what is newer than commit `seq`, in parallel: the current head, later commits, and of tokens and inbox those
    * of `named`, or all. Returns undefined for an unknown run.
    */
   async readAfter(
@@ -51,8 +51,8 @@ export class Runs {
   }
 
   /**
-   * Reads the records of a run of which some cannot be read: commits that cannot are empty, of other items what holds no
-   * payload is given. A settlement that cannot be read counts as that of a wait which nobody waits for any more.
+   * Reads as much as possible of a run that is partly unreadable: unreadable commits come back empty, other items
+   * without their payloads. A settlement that cannot be read counts as that of an abandoned wait.
    */
   async readWhatCanBe(runId: RunId): Promise<RunRecords | undefined> {
     const pk = partitionOf(runId);
@@ -61,7 +61,7 @@ export class Runs {
     const commitKeys = await this.#table.queryPartition(pk, commitPrefix, undefined, []);
     const plainTokens = await this.#table.queryPartition(pk, tokenPrefix, undefined, tokenAttributesWithoutPayloads);
     const limit = pLimit(readsInParallel);
-    /** The record at a key, or undefined where this deployment cannot read it. */
+    /** Reads the record at a key; undefined if this deployment cannot read it. */
     const readable = <Value>(key: Key, toRecord: (item: Item) => Value): Promise<Value | undefined> =>
       orUnreadable(limit(() => this.#table.get(key)).then((item) => item && toRecord(item)));
     const commits = await Promise.all(

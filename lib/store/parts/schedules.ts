@@ -4,7 +4,7 @@ import { scheduleKey } from '../items/keys.js';
 import { scheduleItem, toSchedule } from '../items/schedule.js';
 import type { Table } from '../table.js';
 
-/** How schedules stand. */
+/** States of schedules. */
 export class Schedules {
   readonly #table: Table;
 
@@ -18,8 +18,8 @@ export class Schedules {
   }
 
   /**
-   * Puts a state that was made from revision `revision`; undefined if somebody else has put one since, also when that was
-   * an earlier attempt of this very write. Gives the state with its own revision.
+   * Puts a state that was made from revision `revision`, and returns it with its own revision. Returns undefined if
+   * another one was put meanwhile, even by an earlier attempt of this very write.
    */
   async save(name: string, state: ScheduleState): Promise<ScheduleState | undefined> {
     const next = { ...state, revision: state.revision + 1 };

@@ -7,8 +7,8 @@ import { notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter, notTakenAft
 import type { Item, Key, Table, Update, WriteResult } from '../table.js';
 
 /**
- * Word among the workers of how the remote servers stand: one item for each server of which anything is known, and where
- * limits are configured one for its rate and one for each slot. None of it decides what becomes of a run.
+ * Knowledge that the workers share about the remote servers: an item for each server about which something is known,
+ * and, if limits are configured, one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
   readonly #table: Table;
@@ -21,7 +21,7 @@ export class ServerStates {
     return toHealth(await this.#table.get(healthKey(server)));
   }
 
-  /** Counts a failure; one that comes more than `streakMs` after the last is the first of a new row. */
+  /** Counts a failure. More than `streakMs` after the previous one, it is the first of a new streak. */
   async noteFailure(
     server: string,
     { atMs, streakMs, seen }: { readonly atMs: EpochMs; readonly streakMs: number; readonly seen: ServerHealth },
@@ -53,7 +53,9 @@ export class ServerStates {
     });
   }
 
-  /** True for one caller, until `untilMs` or the end of its probe. False also when somebody has closed the breaker. */
+  /**
+   * Returns true for one caller, until `untilMs` or the end of its probe. Returns false if the breaker has been closed.
+   */
   async claimProbe(
     server: string,
     { atMs, untilMs }: { readonly atMs: EpochMs; readonly untilMs: EpochMs },
@@ -65,7 +67,7 @@ export class ServerStates {
     return result.ok;
   }
 
-  /** The server has answered: closes the breaker. */
+  /** Closes the breaker after an answer of the server. */
   async noteSuccess(server: string): Promise<void> {
     await this.#note(server, {
       set: { failures: 0, trips: 0 },
@@ -74,7 +76,7 @@ export class ServerStates {
     });
   }
 
-  /** Notes that the server answers starts at once, or no longer does. */
+  /** Records whether the server answers starts at once. */
   async notePrompt(server: string, isPrompt: boolean): Promise<void> {
     await this.#note(
       server,
@@ -82,7 +84,7 @@ export class ServerStates {
     );
   }
 
-  /** How the server is spoken to, as its client put it down. */
+  /** Reads how the server is spoken to, as its client recorded it. */
   async readWord(server: string): Promise<unknown> {
     return (await this.#table.get(healthKey(server)))?.['word'];
   }
@@ -91,7 +93,7 @@ export class ServerStates {
     await this.#note(server, { set: { word }, conditions: [] });
   }
 
-  /** Leaves the server alone until then, unless it asked for longer. */
+  /** Holds back calls to the server until then, unless it asked for longer. */
   async hold(server: string, untilMs: EpochMs): Promise<ServerHealth> {
     return this.#noted(server, {
       set: { holdUntilMs: untilMs },
@@ -99,18 +101,18 @@ export class ServerStates {
     });
   }
 
-  /** Writes to the one item that each server has. */
+  /** Writes to the health item of a server. */
   async #note(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<WriteResult> {
     return this.#table.write({ kind: 'update', key: healthKey(server), ...update });
   }
 
-  /** The same, and how the server stands now. */
+  /** Writes to the health item of a server, and returns its current health. */
   async #noted(server: string, update: Omit<Update, 'kind' | 'key'>): Promise<ServerHealth> {
     const result = await this.#note(server, update);
     return toHealth(result.ok ? result.item : result.old);
   }
 
-  /** Takes one of the requests of this minute. False: there is none left. */
+  /** Takes one of the requests of this minute. Returns false if none is left. */
   async takePermit(
     server: string,
     { atMs, perMinute }: { readonly atMs: EpochMs; readonly perMinute: number },
@@ -131,12 +133,12 @@ export class ServerStates {
       conditions: [minuteBefore(minute)],
     });
     if (first.ok) return true;
-    // Another worker may have begun the minute between the two, and there is room in it.
+    // Another worker may have begun the minute between the two writes, and there is room in it.
     const seen = first.old?.['minute'];
     return seen === minute && counted.old?.['minute'] !== minute ? this.takePermit(server, { atMs, perMinute }) : false;
   }
 
-  /** A lease on one of `slots`, by its number; undefined when all are taken. */
+  /** Leases one of `slots` and returns its number; undefined if all are taken. */
   async takeSlot(
     server: string,
     slot: { readonly slots: number; readonly holder: string; readonly atMs: EpochMs; readonly untilMs: EpochMs },

@@ -10,10 +10,10 @@ import { questionAttributes, tokenFields, workerStartFields, workerStartLeft } f
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** Number of the recording of questions that come with the handle: greater than that of any round before it. */
+/** Number of the recording of questions that come with the handle: greater than that of any earlier round. */
 const afterAllRounds = startRoundsMax + 1;
 
-/** The starts of remote tasks, attempt by attempt, to the handle that is the record of one. */
+/** Starts of remote tasks, attempt by attempt, up to the handle that records the start. */
 export class Starts {
   readonly #table: Table;
 
@@ -22,8 +22,8 @@ export class Starts {
   }
 
   /**
-   * Claims start attempt `attempt` if the item stands at the one before, without settlement and handle. `workerDueAtMs`: a
-   * worker makes the call, and somebody looks then whether it does.
+   * Claims start attempt `attempt` if the item is at the previous one, without settlement and handle. `workerDueAtMs`:
+   * a worker makes the call, and the sweep checks then whether it does.
    */
   async claim(
     runId: RunId,
@@ -45,8 +45,8 @@ export class Starts {
   }
 
   /**
-   * Stores the handle, which is the record of the start, if there is no settlement. `onlyWithoutHandle` is for a task that
-   * was looked for: one that a reply to the start named meanwhile is the better known.
+   * Stores the handle, which records the start, if there is no settlement. `onlyWithoutHandle` is for a task that was
+   * looked for: a handle from a reply to the start is more reliable.
    */
   async storeHandle(
     runId: RunId,
@@ -56,7 +56,7 @@ export class Starts {
       readonly startedAtMs: EpochMs;
       readonly dueAtMs: EpochMs;
       readonly pollHintMs?: number;
-      /** The task asks already. */
+      /** Questions that the task has already. */
       readonly questions?: Pick<TokenQuestions, 'list'>;
       readonly onlyWithoutHandle?: boolean;
     },

@@ -10,12 +10,12 @@ import type { Condition, Table } from '../table.js';
 import { clearMarker } from './clear-marker.js';
 import { updateToken } from './update-token.js';
 
-/** A further condition of a settlement, beside that the item exists and has no other one. */
+/** Further condition of a settlement, besides that the item exists and is not settled. */
 export type SettleGuard =
   /**
-   * Guards whatever ends a wait but its timeout: a deadline that has passed by the instant of the settlement has ended it,
-   * seen or not. `unless`: a handle that came meanwhile is better news than a start of unknown
-   * fate, and a wait with a form takes no result that was not held to the schema of the question.
+   * Guards every end of a wait except its timeout: a deadline that has passed by the instant of the settlement has
+   * ended it, noticed or not. `unless`: a handle that was stored meanwhile supersedes a start of unknown fate, and a
+   * wait with a form takes no result that was not checked against the schema of the question.
    */
   | { readonly kind: 'inTime'; readonly unless?: 'handle' | 'form' | undefined }
   /** Guards timeouts: a heartbeat may have moved the deadline. */
@@ -25,7 +25,7 @@ export type SettleGuard =
   /** Guards the end of a long step whose worker seems to have died: it may be alive. */
   | { readonly kind: 'dueIs'; readonly dueAtMs: EpochMs };
 
-/** The tokens of waits, from the put to the settlement and the end of what is left to do about them. */
+/** Tokens of waits, from the put to the settlement and the end of what is left to do about them. */
 export class Tokens {
   readonly #table: Table;
 
@@ -42,7 +42,7 @@ export class Tokens {
     return (await this.#table.queryPartition(partitionOf(runId), tokenPrefix)).map(toToken);
   }
 
-  /** Puts the token item, state `starting`, if absent: before every start, and before anybody can know the token. */
+  /** Puts the token item, state `starting`, if absent: before every start, and before the token is known to anyone. */
   async put(token: TokenRecord): Promise<{ readonly put: boolean; readonly token: TokenRecord }> {
     const result = await this.#table.write({ kind: 'put', item: tokenItem(token), conditions: [itemAbsent] });
     if (result.ok) return { put: true, token };
@@ -65,8 +65,8 @@ export class Tokens {
   }
 
   /**
-   * Closes a wait that nobody waits for any more, item or not: without one it leaves a tombstone, so that a late start is
-   * refused. `run_ended` for those of an ending run.
+   * Closes a wait that is no longer waited for, with or without an item: if there is none, it leaves a tombstone, so
+   * that a late start is refused. `run_ended` is for waits of an ending run.
    */
   async close(
     runId: RunId,
@@ -84,8 +84,8 @@ export class Tokens {
   }
 
   /**
-   * Moves the deadline of a wait that has one, which has not passed, and is open; its marker goes along, since the head's
-   * knows only the old one.
+   * Moves the deadline of an open wait that has one, unless it has passed. Its marker moves along, since the head's
+   * marker only knows the old deadline.
    */
   async moveDeadline(
     runId: RunId,
@@ -100,9 +100,9 @@ export class Tokens {
   }
 
   /**
-   * Removes the marker of a token if it is the one that was read, and says what became of its remote task, where that had
-   * not ended. `orphanedAtMs`: nobody waits for it, and it may be running. False: another marker stands, or a handle came
-   * that was not seen, and somebody has to look again.
+   * Removes the marker of a token if it is the one that was read, and records what became of its remote task, if that
+   * had not ended. `orphanedAtMs`: the task is not waited for and may be running. Returns false if another marker is
+   * set, or a handle was stored that was not seen: the token must be looked at again.
    */
   async clearMarker(
     runId: RunId,
@@ -110,7 +110,7 @@ export class Tokens {
     seen: { readonly dueAtMs: EpochMs; readonly hasHandle: boolean },
     { cancel, orphanedAtMs }: { readonly cancel?: RemoteCancel; readonly orphanedAtMs?: EpochMs } = {},
   ): Promise<boolean> {
-    // A handle that is left in the very millisecond of the marker before changes no due instant.
+    // A handle that is left in the very millisecond of the previous marker does not change the due instant.
     const conditions = [dueStill(seen.dueAtMs), seen.hasHandle ? hasHandle : noHandle];
     return clearMarker(this.#table, tokenKey(runId, waitId), conditions, {
       ...tokenFields.write({ cancel }),

@@ -9,7 +9,7 @@ import { tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** Remote tasks of waits that are closed: nobody wants them any more, and they may be running. */
+/** Remote tasks of closed waits: they are not wanted any more, and may be running. */
 export class UnwantedTasks {
   readonly #table: Table;
 
@@ -18,8 +18,8 @@ export class UnwantedTasks {
   }
 
   /**
-   * Leaves the handle of an unwanted task on the closed item: with a marker at `atMs`, so that the run's end effects cancel
-   * it, or as that of an orphan. Gives the token as it is now.
+   * Leaves the handle of an unwanted task on the closed item: with a marker at `atMs`, so that the run's end effects
+   * cancel the task, or listed as an orphan. Returns the current token.
    */
   async leaveHandle(
     runId: RunId,
@@ -39,8 +39,8 @@ export class UnwantedTasks {
   }
 
   /**
-   * Has nobody else look for the task of a closed wait until `untilMs`, when its marker brings somebody again, if its marker
-   * is as it was read and no handle has come.
+   * Claims the search for the task of a closed wait until `untilMs`, when its marker is due again, if the marker is as
+   * it was read and no handle was stored.
    */
   async claimLook(
     runId: RunId,
@@ -54,7 +54,7 @@ export class UnwantedTasks {
     return ok;
   }
 
-  /** Notes what came of an operator's request to cancel the remote task of a closed wait. */
+  /** Records the result of an operator's request to cancel the remote task of a closed wait. */
   async recordCancel(runId: RunId, waitId: WaitId, cancel: RemoteCancel): Promise<void> {
     await updateToken(this.#table, runId, waitId, {
       set: tokenFields.write({ cancel }),

@@ -4,7 +4,7 @@ import { tokenKey } from '../items/keys.js';
 import { toToken } from '../items/token.js';
 import type { Table, Update } from '../table.js';
 
-/** Updates the item of a wait. `token`: how it stands now, be it that the update was refused; undefined if it is not there. */
+/** Updates the item of a wait. Returns its current `token`, also after a refusal; undefined if it does not exist. */
 export async function updateToken(
   table: Table,
   runId: RunId,

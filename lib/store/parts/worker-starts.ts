@@ -16,7 +16,7 @@ import { tokenFields, workerStartFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** The start attempts that a worker makes, outside of turns: the lease of its call, and what it leaves for a turn. */
+/** Start attempts that a worker makes, outside of turns: the lease of its call, and what it leaves for a turn. */
 export class WorkerStarts {
   readonly #table: Table;
 
@@ -25,8 +25,8 @@ export class WorkerStarts {
   }
 
   /**
-   * Begins the call of an attempt that a worker makes, if it is as it was read: due at `seenDueAtMs`, without settlement and
-   * handle. `untilMs`: until when the worker counts as alive; `dueAtMs`: when somebody looks again.
+   * Begins the call of an attempt that a worker makes, if it is as it was read: due at `seenDueAtMs`, without
+   * settlement and handle. `untilMs`: until when the worker counts as alive; `dueAtMs`: when the sweep looks again.
    */
   async claim(
     runId: RunId,
@@ -48,8 +48,8 @@ export class WorkerStarts {
   }
 
   /**
-   * Leaves what an attempt under `claim` came to for a turn, which alone may act upon it; due at once. The first word stands:
-   * of a worker that was taken for dead it is that of whoever found it so.
+   * Records the result of an attempt under `claim` for a turn, which alone may act on it; due at once. The first record
+   * stands: if a worker was taken for dead, that is the record of the one that found it so.
    */
   async record(
     runId: RunId,
@@ -71,7 +71,7 @@ export class WorkerStarts {
     return token;
   }
 
-  /** Has somebody look at an attempt of a worker at another instant, if it is as it was read; `held`: why it has to wait. */
+  /** Moves the due instant of a worker's attempt, if it is as it was read; `held`: why the attempt has to wait. */
   async move(
     runId: RunId,
     waitId: WaitId,

@@ -151,7 +151,7 @@ test('F90 in the clear: payloads are read beside encrypted ones, unless the depl
   await table.write({ kind: 'put', item: { ...at, input: '1j:"plain"' }, conditions: [] });
   expect(await new SealedTable(table, cipher).get(at)).toMatchObject({ input: '1j:"plain"' });
   expect(await new SealedTable(table, refusing).get(at).catch(messageOf)).toBe(
-    'a stored payload cannot be read: it is not encrypted, and this deployment refuses such',
+    'a stored payload cannot be read: it is not encrypted, and this deployment refuses plaintext',
   );
 });
 

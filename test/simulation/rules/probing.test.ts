@@ -111,7 +111,7 @@ async function calling(reports: ScriptedServer, codes = false): Promise<Started>
   return started(flow, { reports });
 }
 
-const unknown = 'a task on "reports" may have been started and its id is not known';
+const unknown = 'a task on "reports" may have been started, but its id is not known';
 
 test('F62 asked for by itself: the error names what the server said of itself, and what would help', async () => {
   const error = {

@@ -66,7 +66,7 @@ it('a schedule whose pattern is wrong is listed with its problem', () => {
 });
 
 it.each([
-  [['pause', 'other'], 1, /no schedule has this name; there is leap-day/],
+  [['pause', 'other'], 1, /no schedule has this name; known schedules: leap-day/],
   [['pause'], 2, /missing required argument 'name'/],
   [['stop', 'leap-day'], 2, /unknown command|too many arguments/],
 ] as const)('schedules %j is refused', async (args, code, text) => {

@@ -92,7 +92,7 @@ describe('the routes of schedules (EN-22)', () => {
     const unknown = await client.ask('POST', `/schedules/other/${action}`);
     expect([unknown.status, errorOf(unknown)]).toEqual([
       404,
-      { code: 'SCHEDULE_NOT_FOUND', message: 'no schedule has this name; there is every-night' },
+      { code: 'SCHEDULE_NOT_FOUND', message: 'no schedule has this name; known schedules: every-night' },
     ]);
     const withFields = await client.ask('POST', `/schedules/every-night/${action}`, { body: { for: 'ever' } });
     expect([withFields.status, errorOf(withFields).code]).toEqual([400, 'INPUT_INVALID']);

@@ -82,7 +82,7 @@ await ctx.shield(async (kept) => { await kept.shield(async (most) => { most.step
   it('says what is there and what to write in its place', () => {
     const body = `defineWorkflow({ name: 'a', async run(ctx) { ctx.step('a', () => 1); return Date.now(); } });`;
     expect(lintSource('flow.ts', body).map(({ message }) => message)).toEqual([
-      'nothing waits for ctx.step(…); await it, or write void before it',
+      'the promise of ctx.step(…) is dropped; await it, or write void before it',
       'Date.now differs on replay; use ctx.now()',
     ]);
   });

@@ -67,7 +67,7 @@ test('F01 room: each write is held to it: a text that has none, and an attribute
   const update = (set: Record<string, string | number>) => table.write({ kind: 'update', key, set, conditions: [] });
   await expect(update({ server: 'x'.repeat(65) })).rejects.toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
-    message: '"server" of a token holds 64 bytes, got 65',
+    message: '"server" of a token may hold at most 64 bytes, got 65',
   });
   await expect(update({ note: 'x' })).rejects.toMatchObject({ code: 'INTERNAL' });
   await expect(update({ attempt: '1' })).rejects.toMatchObject({ code: 'INTERNAL' });

@@ -144,7 +144,7 @@ describe('a journaled table', () => {
     await writeFile(file, content);
     await expect(open()).rejects.toMatchObject({
       code: 'HISTORY_FORMAT_UNKNOWN',
-      message: `${file} is a journal of format version 2, this release reads 1`,
+      message: `${file} is a journal of format version 2; this release reads version 1`,
     });
     expect(await readFile(file, 'utf8')).toBe(content);
   });

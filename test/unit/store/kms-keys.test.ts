@@ -92,7 +92,7 @@ describe('payloads under data keys of KMS', () => {
     clock.atMs += 1;
     await expect(cipher.open(sealed, 'run 1')).rejects.toMatchObject({
       code: 'PAYLOAD_UNREADABLE',
-      message: 'a stored payload cannot be read: KMS does not open its key (AccessDeniedException)',
+      message: 'a stored payload cannot be read: KMS does not decrypt its key (AccessDeniedException)',
     });
   });
 
@@ -133,7 +133,7 @@ describe('payloads under data keys of KMS', () => {
     const sealed = await cipher.seal('new', 'run 1');
     expect(sealed).toMatch(/^2k:/);
     await expect(createCipher(named()).open(sealed, 'run 1')).rejects.toThrow(
-      'it is sealed under a key of KMS, and none is configured',
+      'it is sealed under a KMS key, but none is configured',
     );
     await expect(createCipher(keyring()).open(old, 'run 1')).rejects.toThrow(
       'it is sealed under the key "k1", which is not configured',
@@ -164,7 +164,7 @@ describe('KMS that does not answer', () => {
     kms.fault = { refuse: 'AccessDeniedException', status: 400 };
     await expect(createCipher(keyring()).seal('text', 'run 1')).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: 'KMS gives no key for payloads (AccessDeniedException)',
+      message: 'KMS returned no key for payloads (AccessDeniedException)',
     });
   });
 

@@ -48,7 +48,7 @@ it.each([
   expect(() => decodePayload(text)).toThrow(
     expect.objectContaining({
       code: 'HISTORY_FORMAT_UNKNOWN',
-      message: `a stored payload has the format "${format}", known are 1j: and 1z:`,
+      message: `a stored payload has the unknown format "${format}"; known formats: 1j:, 1z:`,
     }),
   );
 });
