@@ -4,19 +4,19 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import { remoteError } from '../rpc/remote-error.js';
 
-/** An id of a server that can be kept, shown and sent back in a header or a URL. */
+/** Whether an id from a server can be stored, shown and sent back in a header or a URL. */
 export function isUsableId(id: JsonValue | undefined): id is string {
   return (
     typeof id === 'string' &&
     id.isWellFormed() &&
-    // Something that is seen, and nothing that steers a terminal.
+    // Requires a visible character and no terminal control sequences.
     /[^\s\p{Cf}]/u.test(id) &&
     !/\p{Cc}/u.test(id) &&
     utf8Bytes(id) <= remoteIdMaxBytes
   );
 }
 
-/** A task to be taken over under an id that no server can have given out. */
+/** Refusal to take over a task under an id that no server can have issued. */
 export const unusableId = {
   kind: 'refused',
   error: remoteError(
@@ -25,7 +25,10 @@ export const unusableId = {
   ),
 } as const;
 
-/** Why a transport for `protocol` and `wire` cannot use `handle`, if so: the configuration or the version of outwait changed under it. */
+/**
+ * Returns why a transport for `protocol` and `wire` cannot use `handle`, if the configuration or the version of outwait
+ * has changed.
+ */
 export function handleProblem(
   handle: RemoteTaskHandle,
   protocol: RemoteTaskHandle['protocol'],
