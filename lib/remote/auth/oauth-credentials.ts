@@ -145,7 +145,7 @@ export class OAuthCredentials implements Credentials {
     if (found.kind === 'failed') return found;
     const named = found.value;
     if (named.issuer !== (this.#firstIssuer ?? named.issuer)) {
-      const problem = 'no token can be had: the server names another authorization server than before';
+      const problem = 'cannot get an access token: the server names another authorization server than before';
       return { kind: 'failed', error: remoteError('CONFIG_INVALID', problem) };
     }
     const source = await findTokenSource(discovery, named.issuer);

@@ -50,9 +50,9 @@ export async function findProtectedResource(
   if (found.kind === 'failed') return found;
   const { resource, authorization_servers: servers, scopes_supported: scopes } = found.value;
   if (typeof resource !== 'string' || !contains(resource, deps.serverUrl))
-    return refused('the metadata of the server name another resource');
+    return refused('the metadata of the server names another resource');
   const [issuer] = Array.isArray(servers) ? (servers as readonly JsonValue[]) : [];
-  if (typeof issuer !== 'string') return refused('the metadata of the server name no authorization server');
+  if (typeof issuer !== 'string') return refused('the metadata of the server names no authorization server');
   return { kind: 'found', value: { resource, issuer, ...textsIn('scopes', scopes) } };
 }
 
@@ -73,7 +73,7 @@ export async function findTokenSource(deps: DiscoveryDeps, issuer: string): Prom
   if (found.kind === 'failed') return found;
   const { issuer: named, token_endpoint: tokenUrl, token_endpoint_auth_methods_supported: methods } = found.value;
   // RFC 8414 section 3.3: must be identical, otherwise the document may be another server's.
-  if (named !== issuer) return refused('the metadata of the authorization server name another issuer');
+  if (named !== issuer) return refused('the metadata of the authorization server names another issuer');
   if (typeof tokenUrl !== 'string' || !isUsable(tokenUrl, deps.serverUrl))
     return refused('the token endpoint of the authorization server must be an https URL');
   return { kind: 'found', value: { issuer, tokenUrl, ...textsIn('methods', methods) } };
@@ -127,9 +127,9 @@ async function firstDocument(
       };
     if (reply.status !== 200) continue;
     const document = jsonDocument(reply.text);
-    return document === undefined ? refused(`${what} are not a JSON object`) : { kind: 'found', value: document };
+    return document === undefined ? refused(`${what} is not a JSON object`) : { kind: 'found', value: document };
   }
-  return refused(`${what} are not where they should be; name the issuer or the tokenUrl of the authorization server`);
+  return refused(`${what} was not found; configure the issuer or the tokenUrl of the authorization server`);
 }
 
 function textsIn<Name extends string>(
@@ -142,5 +142,5 @@ function textsIn<Name extends string>(
 }
 
 function refused(problem: string): { readonly kind: 'failed'; readonly error: StoredError } {
-  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `cannot get an access token: ${problem}`) };
 }

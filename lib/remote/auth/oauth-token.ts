@@ -68,12 +68,12 @@ export async function requestToken(deps: TokenDeps, request: TokenRequest): Prom
     allowPrivateAddresses: deps.allowPrivateAddresses,
     timeoutMs: oauthRequestTimeoutMs,
   });
-  if (reply.kind !== 'reply') return failed(reply.error.code, `no token could be had: ${reply.error.message}`);
+  if (reply.kind !== 'reply') return failed(reply.error.code, `cannot get an access token: ${reply.error.message}`);
   const body = jsonDocument(reply.text);
   if (reply.status === 200) return tokenIn(body, deps.clock.nowMs());
   const problem = `the authorization server answered with status ${reply.status}${errorCodeIn(body)}`;
   if (isTransient(reply.status)) return failed('REMOTE_UNREACHABLE', problem);
-  return { ...failed('CONFIG_INVALID', `no token could be had: ${problem}`), isRefusal: true };
+  return { ...failed('CONFIG_INVALID', `cannot get an access token: ${problem}`), isRefusal: true };
 }
 
 type Proof =
@@ -88,7 +88,7 @@ type Proof =
 async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promise<Proof> {
   const takes = (method: string): boolean => source.methods?.includes(method) ?? method !== 'client_secret_post';
   if (client.privateKey !== undefined) {
-    if (!takes('private_key_jwt')) return noProof('the authorization server takes no private_key_jwt');
+    if (!takes('private_key_jwt')) return noProof('the authorization server does not accept private_key_jwt');
     return assertion(deps, source, client.clientId, client.privateKey);
   }
   const secret = await revealed(deps.reader, client.clientSecret ?? '');
@@ -100,7 +100,7 @@ async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promi
       .join(':');
     return { kind: 'proof', headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, form: {} };
   }
-  if (!takes('client_secret_post')) return noProof('the authorization server takes no client secret');
+  if (!takes('client_secret_post')) return noProof('the authorization server does not accept a client secret');
   return { kind: 'proof', headers: {}, form: { client_id: client.clientId, client_secret: secret } };
 }
 
@@ -145,9 +145,9 @@ async function importKey(text: string, algorithm: PrivateKey['algorithm']) {
 function tokenIn(body: JsonObject | undefined, nowMs: EpochMs): TokenReply {
   const { access_token: value, token_type: type, expires_in: seconds } = body ?? {};
   if (typeof value !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(value))
-    return failed('REMOTE_UNREACHABLE', 'the authorization server gave no access token');
+    return failed('REMOTE_UNREACHABLE', 'the authorization server returned no access token');
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
-    return failed('CONFIG_INVALID', 'the authorization server gave a token of another type than Bearer');
+    return failed('CONFIG_INVALID', 'the authorization server returned a token of a type other than Bearer');
   const isLife = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
   const lifeMs = isLife ? Math.min(seconds * 1_000, oauthTokenLifeMaxMs) : oauthTokenLifeDefaultMs;
   return { kind: 'token', token: { value: new Secret(value), expiresAtMs: nowMs + lifeMs, lifeMs } };
@@ -173,7 +173,7 @@ function errorCodeIn(body: JsonObject | undefined): string {
 }
 
 function noProof(problem: string): Proof {
-  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `cannot get an access token: ${problem}`) };
 }
 
 function failed(code: StoredError['code'], message: string): Extract<TokenReply, { kind: 'failed' }> {

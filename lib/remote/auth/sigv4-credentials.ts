@@ -42,7 +42,7 @@ export class SigV4Credentials implements Credentials {
       identity = await this.#identity();
     } catch (error) {
       const name = error instanceof Error ? error.name : 'unknown error';
-      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `there are no AWS credentials (${name})`) };
+      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `cannot get AWS credentials (${name})`) };
     }
     const { SignatureV4 } = await import('@smithy/signature-v4');
     const signer = new SignatureV4({ ...this.#scope, credentials: identity, sha256: NodeSha256 });

@@ -21,7 +21,7 @@ export const unusableId = {
   kind: 'refused',
   error: remoteError(
     'REMOTE_START_REFUSED',
-    `the id of a task, or of its context, is well-formed text of at most ${remoteIdMaxBytes} bytes, not blank and without control characters`,
+    `the id of a task, or of its context, must be well-formed text of at most ${remoteIdMaxBytes} bytes, not blank and without control characters`,
   ),
 } as const;
 
@@ -37,6 +37,6 @@ export function handleProblem(
   if (handle.protocol === protocol && handle.wire === wire) return undefined;
   return remoteError(
     'CONFIG_INVALID',
-    `the task was started over ${handle.protocol} ${handle.wire}, but the server is now asked over ${protocol} ${wire}`,
+    `the task was started over ${handle.protocol} ${handle.wire}, but the server is now called over ${protocol} ${wire}`,
   );
 }

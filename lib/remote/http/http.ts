@@ -106,7 +106,7 @@ export class GuardedHttpClient implements HttpClient {
       ([name, value]) => !headerName.test(name) || !headerValue.test(value),
     );
     if (badHeader !== undefined)
-      return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in one`);
+      return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in headers`);
 
     const limits = { ...this.#limits, ...request.limits };
     const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
@@ -191,7 +191,7 @@ async function readText(
   // Leaving the loop in any way closes the connection.
   for await (const piece of body as AsyncIterable<Uint8Array>) {
     if (!/^(identity)?$/.test(head.headers['content-encoding'] ?? ''))
-      throw new UnreadableBody('the answer is compressed, which was not asked for');
+      throw new UnreadableBody('the answer is compressed, which was not requested');
     bytes += piece.length;
     if (Math.max(bytes, declaredBytes(head)) > maxBytes) {
       throw new BodyTooLarge(`the answer is larger than ${maxBytes} bytes`);
@@ -235,7 +235,7 @@ class BodyTooLarge extends UnreadableBody {}
 
 function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
   if (thrown instanceof NotConnected) {
-    if (thrown.addressRefused) return refusedHere('the name of the server has no address that is allowed');
+    if (thrown.addressRefused) return refusedHere('the host name of the server has no allowed address');
     return { kind: 'not_sent', error: unreachable('no connection to the server', thrown.code) };
   }
   // Rethrows our own mistakes: they must not pass for network failures.

@@ -63,7 +63,7 @@ const unreadRequestCodes: readonly number[] = [-32700, -32600];
 function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (!isJsonObject(value)) return violation('not a JSON object');
   if (value['jsonrpc'] !== '2.0') return violation('"jsonrpc" is not "2.0"');
-  if (value['method'] !== undefined) return violation('a request came in place of a response');
+  if (value['method'] !== undefined) return violation('a request came instead of a response');
   const hasResult = value['result'] !== undefined;
   const hasError = value['error'] !== undefined;
   if (hasResult === hasError)
@@ -71,14 +71,14 @@ function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (hasResult) {
     return value['id'] === id
       ? { kind: 'result', result: value['result'] ?? null, ...defined({ overflow }) }
-      : violation('"id" is not that of the request');
+      : violation('"id" is not the id of the request');
   }
   const error = rpcError(value['error']);
   if (error === undefined) return violation('"error" has no integer code and text message');
   const unread = (value['id'] ?? null) === null && unreadRequestCodes.includes(error.code);
   if (value['id'] === id || unread) return { kind: 'error', error };
   return {
-    ...violation('"id" is not that of the request'),
+    ...violation('"id" is not the id of the request'),
     ...defined({ unaddressed: (value['id'] ?? null) === null ? error : undefined }),
   };
 }
