@@ -6,7 +6,7 @@ export interface BundleRequest {
   /** Receives a folder for each function, by its name. */
   readonly outDir: string;
   readonly names: readonly FunctionName[];
-  /** If left out, the app is bundled but not loaded. */
+  /** Environment for loading the app; if left out, it is bundled but not loaded. */
   readonly load?: FunctionVariables;
 }
 

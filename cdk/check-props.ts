@@ -19,11 +19,11 @@ export function checkProps(props: OutwaitProps): void {
       );
   }
   if (props.authorizer !== undefined && props.managementToken !== undefined)
-    throw invalid('managementToken has no effect beside an authorizer');
+    throw invalid('managementToken has no effect with an authorizer');
   if (props.plainPayloads === 'refuse' && props.payloadKey === undefined)
     throw invalid('plainPayloads: refuse needs a payloadKey');
   if (props.authorizer !== undefined && props.otherManagementTokens !== undefined)
-    throw invalid('otherManagementTokens have no effect beside an authorizer');
+    throw invalid('otherManagementTokens have no effect with an authorizer');
   if (props.rollout !== undefined) checkRollout(props.rollout);
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
 }

@@ -40,7 +40,10 @@ export class FunctionBundles {
   #failure: EngineError | undefined;
   readonly #left: Set<FunctionName>;
 
-  /** Creates the bundles. @throws EngineError `CONFIG_INVALID` if there is no such file */
+  /**
+   * Creates the bundles.
+   * @throws EngineError `CONFIG_INVALID` if there is no such file
+   */
   constructor(configFile: string, options: FunctionBundlesOptions = {}) {
     this.#configFile = resolve(configFile);
     this.#options = options;

@@ -26,8 +26,8 @@ import { createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually }
 import { createTable } from './table.js';
 
 /**
- * One app on AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in `functions.turn`,
- * those with `long` in `functions.step`: grant these whatever the steps need of your account.
+ * Deploys one app to AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in
+ * `functions.turn`, those with `long` in `functions.step`: grant these whatever the steps need of your account.
  * @throws EngineError `CONFIG_INVALID` if the configuration does not exist or cannot be bundled, or a property is not
  * valid
  */
@@ -43,7 +43,7 @@ export class Outwait extends Construct {
   /** Target for your own domain name. */
   readonly domain: DomainName | undefined;
   readonly tokenKeys: ISecret;
-  /** Undefined if there is an authorizer. */
+  /** Secret with the management token; undefined if there is an authorizer. */
   readonly managementToken: ISecret | undefined;
   readonly alarms: readonly Alarm[];
   readonly dashboard: Dashboard | undefined;

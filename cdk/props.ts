@@ -21,7 +21,7 @@ export type OutwaitAuthorizer =
       readonly scopes?: readonly string[];
     };
 
-/** How the functions of a new deployment take over from the previous ones. */
+/** Way in which the functions of a new deployment take over from the previous ones. */
 export type OutwaitRollout =
   /** All at once, through the aliases: for a fix that must not wait, or be held up by an alarm. */
   | { readonly kind: 'allAtOnce' }

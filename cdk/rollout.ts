@@ -48,8 +48,8 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
   const errors = Object.entries(aliases).map(([name, alias]) => [`${name}Errors`, errorsOf(alias)]);
   const common = {
     above: 0,
-    // Evaluates five minutes: a data point belongs to the minute in which its invocation began, and may come some minutes
-    // later.
+    // Evaluates five minutes: a data point belongs to the minute in which its invocation began, and may come some
+    // minutes later.
     periods: 5,
     breaching: 1,
     missing: TreatMissingData.NOT_BREACHING,
@@ -176,7 +176,10 @@ function trafficRoutingOf(rollout: GradualRollout): TrafficRouting {
     : TrafficRouting.timeBasedLinear({ interval: Duration.minutes(rollout.everyMinutes), percentage });
 }
 
-/** Checks the rollout. @throws EngineError `CONFIG_INVALID` for values that CodeDeploy would refuse */
+/**
+ * Checks the rollout.
+ * @throws EngineError `CONFIG_INVALID` for values that CodeDeploy would refuse
+ */
 export function checkRollout(rollout: OutwaitRollout): void {
   if (rollout.kind === 'allAtOnce') return;
   const { kind, percent } = rollout;

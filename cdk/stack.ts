@@ -8,7 +8,10 @@ import { propsOf, type Settings } from './settings.js';
 export class OutwaitStack extends Stack {
   readonly outwait: Outwait;
 
-  /** Creates the stack. @throws EngineError `CONFIG_INVALID` */
+  /**
+   * Creates the stack.
+   * @throws EngineError `CONFIG_INVALID`
+   */
   constructor(scope: Construct, settings: Settings) {
     super(scope, settings.stackName ?? 'Outwait', {
       description: 'outwait: durable workflows that wait on remote tasks',

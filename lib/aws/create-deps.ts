@@ -18,8 +18,8 @@ import { createMetrics } from './metrics.js';
 import { hasHeapToSpare, system } from '../process/system.js';
 
 /**
- * Creates what the operations need of AWS services, except for the token keys, which can change. @throws EngineError
- * `CONFIG_INVALID`
+ * Creates what the operations need of AWS services, except for the token keys, which can change.
+ * @throws EngineError `CONFIG_INVALID`
  */
 export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });

@@ -13,7 +13,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  */
 export function toRequest(event: APIGatewayProxyEventV2): Request {
   const method = event.requestContext.http.method.toUpperCase();
-  if (!methods.includes(method)) throw new EngineError('METHOD_NOT_ALLOWED', 'no route takes this method');
+  if (!methods.includes(method)) throw new EngineError('METHOD_NOT_ALLOWED', 'no route accepts this method');
   const url = new URL('https://outwait.invalid');
   // Assigns the path instead of joining texts: a "?" or "#" in a decoded path must stay in the path.
   url.pathname = event.rawPath;

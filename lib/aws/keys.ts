@@ -36,8 +36,8 @@ export interface PayloadKeySources {
 }
 
 /**
- * Creates the cipher of payloads. Returns undefined if neither source is configured. @throws EngineError
- * `CONFIG_INVALID`
+ * Creates the cipher of payloads. Returns undefined if neither source is configured.
+ * @throws EngineError `CONFIG_INVALID`
  */
 export function createPayloadCipher(
   { payloadKeys, payloadKmsKey, plainPayloads }: PayloadKeySources,

@@ -16,7 +16,10 @@ export function managementAccess(access: ManagementAccess, clock: Clock, aws?: A
   }
 }
 
-/** Checks the tokens. @throws EngineError `CONFIG_INVALID` if one is not a token, since its owner relies on it */
+/**
+ * Checks the tokens.
+ * @throws EngineError `CONFIG_INVALID` if one is not a token, since its owner relies on it
+ */
 function tokensIn(texts: readonly (string | undefined)[]): readonly string[] {
   return texts
     .filter((text) => text !== undefined)

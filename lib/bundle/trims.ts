@@ -46,8 +46,8 @@ export interface Replacement extends Saving {
 export const trims: readonly Trim[] = [
   {
     // Leaves out fetch, WebSocket, caches and mocks, more than half of undici, which `lib/remote/http/http.ts` does not
-    // use. These parts would be loaded for a body that is a form or a stream, or on a processor without SIMD, which
-    // Lambda's have.
+    // use. These parts would be loaded for a body that is a form or a stream, or on a processor without SIMD;
+    // Lambda's have it.
     kind: 'parts',
     name: 'undici-parts',
     packageName: 'undici',

@@ -86,7 +86,7 @@ export type AnswerReply =
   | { readonly kind: 'refused'; readonly error: StoredError }
   | { readonly kind: 'retry'; readonly error: StoredError; readonly retryAfterMs?: number };
 
-/** What a server reports about the task that a start of unknown outcome may have created. */
+/** Report of a server on the task that a start of unknown outcome may have created. */
 export type FindReply =
   | { readonly kind: 'found'; readonly handle: RemoteTaskHandle }
   /** No task, or none that certainly belongs to this start; `note` says what the server has. */
@@ -116,7 +116,7 @@ export interface ServerTraits {
   readonly helps?: string;
 }
 
-/** Calls to the server are suspended: it fails, has asked for a pause, or has as many requests as it may have. */
+/** Server that is left alone for now: it fails, has asked for a pause, or has as many requests as it may have. */
 export interface Held {
   readonly kind: 'held';
   readonly untilMs: EpochMs;

@@ -85,8 +85,8 @@ export interface Env {
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the environment of a function. @throws EngineError `CONFIG_INVALID` that names every missing or wrong variable,
- * but no value
+ * Reads the environment of a function.
+ * @throws EngineError `CONFIG_INVALID` that names every missing or wrong variable, but no value
  */
 export function readEnv(variables: Variables): Env {
   const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'startQueueUrl'] as const;
@@ -112,7 +112,10 @@ export function readEnv(variables: Variables): Env {
   };
 }
 
-/** Returns undefined if it is not set, or empty. @throws EngineError `CONFIG_INVALID`, see checkedManagementToken */
+/**
+ * Returns undefined if it is not set, or empty.
+ * @throws EngineError `CONFIG_INVALID`, see checkedManagementToken
+ */
 export function readManagementToken(variables: Variables): string | undefined {
   const token = optional(variables, envNames.managementToken);
   return token === undefined ? undefined : checkedManagementToken(token, envNames.managementToken);
@@ -140,7 +143,10 @@ export type ManagementAccess =
   /** Any of the tokens is accepted; without one every request is refused. */
   { readonly kind: 'token'; readonly tokens: readonly TextSource[] } | { readonly kind: 'authorizer' };
 
-/** Reads who may use the management routes of a deployment. @throws EngineError `CONFIG_INVALID` */
+/**
+ * Reads who may use the management routes of a deployment.
+ * @throws EngineError `CONFIG_INVALID`
+ */
 export function readManagementAccess(variables: Variables): ManagementAccess {
   const kind = optional(variables, envNames.managementAccess) ?? 'token';
   if (kind === 'authorizer') return { kind };
@@ -164,7 +170,10 @@ function idsIn(list: string): readonly string[] {
     .filter((id) => id !== '');
 }
 
-/** Reads a secret text. @throws EngineError `CONFIG_INVALID` if both variables are set */
+/**
+ * Reads a secret text.
+ * @throws EngineError `CONFIG_INVALID` if both variables are set
+ */
 function readText(variables: Variables, textName: string, secretName: string): TextSource | undefined {
   const text = optional(variables, textName);
   const secretId = optional(variables, secretName);
@@ -175,7 +184,8 @@ function readText(variables: Variables, textName: string, secretName: string): T
 }
 
 /**
- * Reads the sources of payload keys, each undefined if it is not set, or empty. @throws EngineError `CONFIG_INVALID`
+ * Reads the sources of payload keys, each undefined if it is not set, or empty.
+ * @throws EngineError `CONFIG_INVALID`
  */
 export function readPayloadKeySources(
   variables: Variables,

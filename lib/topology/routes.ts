@@ -1,4 +1,4 @@
-// All routes of the HTTP API: `lib/http` serves them, the CDK stack routes their paths to the `api` function, and
+// Routes of the HTTP API: `lib/http` serves them, the CDK stack routes their paths to the `api` function, and
 // docs/reference.md lists them. Routes that are not in this table do not exist.
 
 export interface Route {

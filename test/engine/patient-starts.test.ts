@@ -241,8 +241,8 @@ describe('a start that is held back', () => {
         error: {
           code: 'REMOTE_TASK_TIMED_OUT',
           message:
-            'remote task "write" on "reports" was not started within 120 s (calls to "reports" are suspended: it asked for a pause)',
-          details: { phase: 'start', reason: 'calls to "reports" are suspended: it asked for a pause' },
+            'remote task "write" on "reports" was not started within 120 s ("reports" is left alone for now: it asked for a pause)',
+          details: { phase: 'start', reason: '"reports" is left alone for now: it asked for a pause' },
         },
       });
       expect(reports.starts).toEqual([]);

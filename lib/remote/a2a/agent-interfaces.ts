@@ -79,8 +79,8 @@ interface Known {
 
 /**
  * An agent with a card, which is read at first use and cached in memory: a start looks for a newer one when the
- * server's time for it is over, a read of a task after an hour. The cache is shared, since a configured server has one
- * set of credentials. A card that cannot be read again stays in use.
+ * server's time for it is over, a read of a task after an hour. One cached card suffices, since a configured
+ * server has one set of credentials. A card that cannot be read again stays in use.
  */
 export class CardInterfaces implements AgentInterfaces {
   readonly #config: A2aAgentConfig;

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 
-/** One way to talk to an agent. */
+/** Address and protocol on which an agent can be called. */
 export interface A2aInterface {
   readonly url: string;
   readonly binding: 'JSONRPC' | 'HTTP+JSON';

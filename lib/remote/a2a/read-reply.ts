@@ -146,8 +146,8 @@ export function unwrappedTask(result: JsonValue): JsonValue {
 }
 
 /**
- * Reads the result of SendMessage to a task that asked. A different task means that the server wrongly made one of the
- * answer.
+ * Reads the result of SendMessage to a task that asked. A different task means that the server wrongly made a new
+ * one from the answer.
  */
 export function readAnswerResult(result: JsonValue, handle: RemoteTaskHandle): AnswerReply {
   const sent = sentIn(result);

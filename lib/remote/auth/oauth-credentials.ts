@@ -11,7 +11,7 @@ import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from 
 /** Maximum number of scopes of a token, including those of a step-up. */
 const oauthScopesMax = 100;
 
-/** Where and for what tokens are requested; found once and kept until the authorization server refuses. */
+/** Source and scope of tokens; found once and kept until the authorization server refuses. */
 interface Grant {
   readonly source: TokenSource;
   readonly resource: string;

@@ -100,10 +100,7 @@ function contains(resource: string, serverUrl: string): boolean {
   return `${inner.pathname}/`.startsWith(folder);
 }
 
-/**
- * Returns the first of `places` that has a JSON object, skipping those that answer with neither 200 nor a transient
- * status.
- */
+/** Reads the JSON object at the first of `places` that answers 200; other final statuses lead to the next place. */
 async function firstDocument(
   { http, serverUrl, allowPrivateAddresses }: DiscoveryDeps,
   places: readonly string[],

@@ -13,7 +13,7 @@ import { remoteError } from '../rpc/remote-error.js';
 import { redacted, type Reply } from './redact.js';
 import type { EndpointConfig, TransportDeps } from './transport-deps.js';
 
-/** One JSON-RPC call, built by a wire codec. Header names are in lower case. */
+/** JSON-RPC call, built by a wire codec. Header names are in lower case. */
 export interface WireCall {
   readonly method: string;
   readonly params: JsonObject;
@@ -22,7 +22,7 @@ export interface WireCall {
   readonly notification?: true;
 }
 
-/** One request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
+/** Request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
 export interface HttpCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
   readonly httpMethod: 'GET' | 'POST';
   readonly url: string;

@@ -9,8 +9,8 @@ import { isTransient } from '../rpc/transient.js';
 
 /**
  * Returns `transports` with each server behind its own guard, which lives as long as the process: starts and reads need
- * admission, and the guard learns from the outcome of every call. While calls to a server are suspended, cancels and
- * answers are put off without being sent, and it is not watched.
+ * admission, and the guard learns from the outcome of every call. While a server is left alone, cancels and answers are
+ * put off without being sent, and it is not watched.
  */
 export function protectTransports(
   transports: RemoteTransports,

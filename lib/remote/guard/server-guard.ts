@@ -107,8 +107,8 @@ export class ServerGuard {
   }
 
   /**
-   * Returns until when calls are suspended, if they are, without claiming the probe. For requests that can as well come
-   * later.
+   * Returns until when the server is left alone, if it is, without claiming the probe. For requests that can as well
+   * come later.
    */
   async rest(): Promise<Held | undefined> {
     const health = await this.#health();
@@ -170,7 +170,7 @@ export class ServerGuard {
     const openForMs = Math.min(breaker.openForMs * 2 ** Math.min(health.trips, 20), breakerOpenMaxMs);
     const untilMs = atMs + openForMs;
     this.#know(await this.#shared('open', () => states.open(this.#server, { atMs, untilMs }), health));
-    this.#deps.log.warn('calls to a remote server are suspended', { server: this.#server, forMs: openForMs, wasProbe });
+    this.#deps.log.warn('remote server is left alone', { server: this.#server, forMs: openForMs, wasProbe });
   }
 
   /** Claims what is shared with other workers: probe, slot and rate. */
@@ -256,5 +256,5 @@ export class ServerGuard {
 }
 
 function heldError(server: string, why: string): StoredError {
-  return storedError('REMOTE_UNREACHABLE', `calls to "${server}" are suspended: ${why}`, { server, held: true });
+  return storedError('REMOTE_UNREACHABLE', `"${server}" is left alone for now: ${why}`, { server, held: true });
 }

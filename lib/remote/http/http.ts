@@ -56,9 +56,9 @@ export interface HttpClient {
 export interface HttpLimits {
   /** DNS, TCP and TLS. */
   readonly connectMs: number;
-  /** From the request to the headers, and between two pieces of the body. */
+  /** Limit from the request to the headers, and between two pieces of the body. */
   readonly headersMs: number;
-  /** For the whole exchange. A server that drips its body byte by byte meets no other limit. */
+  /** Limit of the whole exchange. A server that drips its body byte by byte meets no other limit. */
   readonly totalMs: number;
   readonly replyMaxBytes: number;
 }

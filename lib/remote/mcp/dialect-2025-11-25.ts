@@ -206,7 +206,7 @@ export class LegacyDialect implements McpDialect {
   }
 
   async answer(): Promise<AnswerReply> {
-    const problem = `a task over MCP ${legacyWire} takes no answers`;
+    const problem = `a task over MCP ${legacyWire} accepts no answers`;
     return { kind: 'refused', error: remoteError('CONFIG_INVALID', problem) };
   }
 

@@ -10,7 +10,7 @@ import { unknown } from '../rpc/remote-error.js';
 import { pollReplyOf, startReplyOf, type FailedExchange } from '../rpc/failed-exchange.js';
 import { isTransient } from '../rpc/transient.js';
 
-/** How the `tools/call` for a job was made: the version of MCP, and the session if there is one. */
+/** Version of MCP, and session if any, over which the `tools/call` for a job was made. */
 export interface CalledOver {
   readonly version: string;
   readonly session?: string;
@@ -53,7 +53,7 @@ export interface Unready {
   readonly retryAfterMs?: number;
 }
 
-/** One revision of MCP, as far as tasks are concerned. */
+/** Revision of MCP, as far as tasks are concerned. */
 export interface McpDialect {
   /** Whether a call of the tool is answered before its work is done; undefined if the server does not say. */
   answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined>;

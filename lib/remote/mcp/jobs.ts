@@ -84,7 +84,7 @@ export function readStatus(
   if (end !== undefined) return { kind: 'ended', end };
   if (meaning === 'done')
     return unreadable(
-      `the job is done, and the reply of the tool "${job.status}" has no result at "${job.result ?? ''}"`,
+      `the job is done, but the reply of the tool "${job.status}" has no result at "${job.result ?? ''}"`,
     );
   const note = messageIn(read, job);
   return {

@@ -14,7 +14,7 @@ export interface KnownRevision {
   /** Whether the server runs tools as tasks; undefined if it does not say. */
   readonly tasks: boolean | undefined;
   readonly askedAtMs: EpochMs;
-  /** How long the server's statements about itself are believed; undefined if it makes none. */
+  /** Time for which the server's statements about itself are believed; undefined if it makes none. */
   readonly freshForMs: number | undefined;
 }
 

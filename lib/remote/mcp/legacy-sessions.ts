@@ -100,7 +100,7 @@ const modernCodes: readonly number[] = [
 function noSession(exchange: Exclude<Exchange, { kind: 'result' }>): NoSession {
   if (exchange.kind === 'http_error' && [400, 404, 405, 406, 415].includes(exchange.status))
     return forGood(
-      `there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
+      `there is no MCP server at this address, or one that speaks 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
     );
   const refused = exchange.kind === 'rpc_error' && !saysNothing(exchange.status);
   return { ...unready(exchange), refused, otherRevision: isErrorOf(exchange, modernCodes) };

@@ -162,7 +162,7 @@ export class McpTransport implements RemoteTaskTransport {
     const dialect = this.#dialectOf(handle);
     if (dialect === undefined) return { kind: 'retry', error: handleError(handle) };
     if (handle.job !== undefined)
-      return { kind: 'refused', error: remoteError('CONFIG_INVALID', 'a job made of plain tools takes no answers') };
+      return { kind: 'refused', error: remoteError('CONFIG_INVALID', 'a job made of plain tools accepts no answers') };
     return dialect.answer(handle, question.key, answer, idempotencyKey);
   }
 

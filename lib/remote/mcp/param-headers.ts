@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { mcpHeaderValue } from './header-value.js';
 
-/** One argument and the header that repeats it. */
+/** Argument and the header that repeats it. */
 interface HeaderParam {
   readonly path: readonly string[];
   readonly header: string;

@@ -31,7 +31,7 @@ export class ToolReply {
     return { value, ...defined({ overflow }) };
   }
 
-  /** All text of the result. */
+  /** Text of the result, all pieces joined. */
   get texts(): string {
     return contentOf(this.result)
       .map((block) => block['text'])

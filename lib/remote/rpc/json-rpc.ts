@@ -23,7 +23,7 @@ export interface RpcError {
   readonly data?: JsonValue;
 }
 
-/** What a text is as an answer to the request with a given id. */
+/** Meaning of a text as the answer to the request with a given id. */
 export type RpcReply =
   | { readonly kind: 'result'; readonly result: JsonValue; readonly overflow?: NumberOverflow }
   | { readonly kind: 'error'; readonly error: RpcError }

@@ -6,7 +6,7 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { McpTransport } from '../mcp/mcp-transport.js';
 import type { RemoteTaskTransport } from '../transport.js';
 
-// All the code that speaks to servers; transports.ts loads it late.
+// Code that speaks to servers; transports.ts loads it late.
 
 /** Returns a factory of transports that share their AWS clients. */
 export function transportMaker(deps: TransportDeps): (server: string, config: ServerConfig) => RemoteTaskTransport {

@@ -192,7 +192,7 @@ describe('the settings of a stack', () => {
       'functions.api.maxConcurrency has no effect, since no queue invokes it; use reservedConcurrency',
     );
     expect(() => synthesize({ authorizer: { kind: 'iam' }, managementTokenSecretArn: arn('management') })).toThrow(
-      'managementToken has no effect beside an authorizer',
+      'managementToken has no effect with an authorizer',
     );
   });
 
@@ -297,7 +297,7 @@ describe('the settings of a stack', () => {
       expect.arrayContaining([arn('management'), arn('spare')]),
     );
     expect(() => synthesize({ authorizer: { kind: 'iam' }, otherManagementTokenSecretArns: [arn('spare')] })).toThrow(
-      'otherManagementTokens have no effect beside an authorizer',
+      'otherManagementTokens have no effect with an authorizer',
     );
   });
 

@@ -173,7 +173,7 @@ describe('which revision a server speaks', () => {
       error: {
         code: 'REMOTE_START_REFUSED',
         message:
-          'there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status 404',
+          'there is no MCP server at this address, or one that speaks 2024-11-05, which is not supported: "initialize" was answered with status 404',
       },
     });
   });

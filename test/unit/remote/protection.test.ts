@@ -195,7 +195,7 @@ describe('the breaker of a server', () => {
     await first.get(handle);
     server.pass(5_000);
     expect(await read(second, server.clock)).toBe('working');
-    expect(server.logged).toEqual(['calls to a remote server are suspended', 'remote server answers again']);
+    expect(server.logged).toEqual(['remote server is left alone', 'remote server answers again']);
   });
 
   it('stays open for twice as long after each probe that fails, up to five minutes', async () => {
@@ -237,7 +237,7 @@ describe('the breaker of a server', () => {
       kind: 'retry',
       error: {
         code: 'REMOTE_UNREACHABLE',
-        message: 'calls to "reports" are suspended: its last requests have all failed',
+        message: '"reports" is left alone for now: its last requests have all failed',
         details: { server: 'reports', held: true },
       },
     });
@@ -267,7 +267,7 @@ describe('the breaker of a server', () => {
     const writes = server.writes.length;
     await many(20, () => worker.get(handle));
     expect(server.writes.length).toBe(writes);
-    expect(server.logged).toEqual(['calls to a remote server are suspended']);
+    expect(server.logged).toEqual(['remote server is left alone']);
   });
 
   it('spreads out those whom it holds', async () => {

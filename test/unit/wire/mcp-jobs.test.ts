@@ -185,7 +185,7 @@ describe('the status of a job', () => {
   it('done without the result that the configuration names is no end', () => {
     expect(status(data({ status: 'done' }), { result: 'rows' })).toEqual({
       kind: 'unreadable',
-      error: violation('the job is done, and the reply of the tool "export_status" has no result at "rows"'),
+      error: violation('the job is done, but the reply of the tool "export_status" has no result at "rows"'),
     });
     expect(status(data({ status: 'done' }), { result: 'constructor' }).kind).toBe('unreadable');
   });
