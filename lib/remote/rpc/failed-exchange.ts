@@ -19,8 +19,8 @@ export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
  * | no connection | no | retry |
  * | forbidden by our own rules | no | refused, `CONFIG_INVALID` |
  * | 408, 425, 429, 503 | no | retry, after `Retry-After` |
- * | any other 5xx with an application error for this request | perhaps, and it has ended | refused |
- * | any other 5xx, whoever sent it | perhaps | unknown |
+ * | other 5xx with an application error for this request | perhaps, and it has ended | refused |
+ * | every remaining 5xx | perhaps | unknown |
  * | 3xx, other 4xx, a JSON-RPC error | no | refused |
  * | 2xx that is not a response to this request | perhaps | unknown |
  * | timeout, reset, cut or oversized body | perhaps | unknown |
