@@ -4,11 +4,11 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import { type Route, routePaths } from '../lib/topology/routes.js';
 
-/** Why a path without an authorizer is meant to be so. */
+/** Reasons why a path is meant to have no authorizer. */
 const withoutAuthorizer: Readonly<Record<Route['access'], string>> = {
-  open: 'It tells nothing but that the function answers.',
+  open: 'It reveals only that the function answers.',
   capability: 'The token in the path is the credential, an HMAC that the function checks before it does anything else.',
-  management: 'The function asks for the management token as a bearer token; an authorizer can be given in its place.',
+  management: 'The function requires the management token as a bearer token; an authorizer can be configured instead.',
 };
 
 export interface Findings {
@@ -19,7 +19,7 @@ export interface Findings {
   readonly secrets: readonly IConstruct[];
 }
 
-/** Acknowledges what the pack AwsSolutions of cdk-nag finds here and what is meant to be so, each with its reason. */
+/** Acknowledges findings of cdk-nag's AwsSolutions pack that are intended, each with its reason. */
 export function acknowledgeFindings({ api, hasAuthorizer, sweepDeadLetters, secrets }: Findings): void {
   for (const route of api.node.children.filter((child) => child instanceof HttpRoute)) {
     const access = routePaths().find(({ path }) => path === route.path)?.access;

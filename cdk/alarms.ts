@@ -22,7 +22,7 @@ export interface AlarmRule {
   readonly anchor: string;
   readonly says: string;
   readonly metric: Metric | MathExpression;
-  /** Alarms when the metric is above this, */
+  /** Alarms if the metric is above this, */
   readonly above: number;
   /** in each of so many periods, */
   readonly periods: number;
@@ -31,7 +31,7 @@ export interface AlarmRule {
   readonly missing: TreatMissingData;
 }
 
-/** Rules for each way in which a deployment can stop doing its work, or be tried by strangers, unnoticed. */
+/** Returns rules for each way in which a deployment can stop working, or be attacked, unnoticed. */
 export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
   return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts)];
 }
@@ -45,7 +45,7 @@ function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
       metric: ownMetric(table, 'OldestDueAgeMs', 'Maximum', Duration.minutes(1)),
       above: 300_000,
       periods: 3,
-      // The sweep itself is another alarm's.
+      // Leaves a missing sweep to another alarm.
       missing: TreatMissingData.IGNORE,
     },
     {
@@ -61,7 +61,7 @@ function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
       id: 'BlockedRunsAlarm',
       anchor: 'blocked-runs',
       says: 'The deployed code does not fit the history of a run.',
-      // Two hours, since a blocked run may rest for one until it is looked at again.
+      // Covers two hours, since a blocked run may rest for one until it is looked at again.
       metric: ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1)),
       above: 0,
       periods: 2,
@@ -75,8 +75,8 @@ function deadLetterRules({ deadLetters }: AlarmParts): readonly AlarmRule[] {
   return (['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
     id: `${name}DeadLettersAlarm`,
     anchor: `${name.toLowerCase()}-dead-letters`,
-    says: `Messages were put aside in the dead-letter queue of the ${name.toLowerCase()}.`,
-    // Their number and not how many were sent there: that does not count those that Lambda moves.
+    says: `Messages were moved to the ${name.toLowerCase()} dead-letter queue.`,
+    // Counts messages in the queue, not messages sent there, which leaves out those that Lambda moves.
     metric: deadLetters[lowerCase(name)].metricApproximateNumberOfMessagesVisible({
       period: Duration.minutes(1),
       statistic: 'Maximum',
@@ -114,27 +114,27 @@ function refusals({ table }: AlarmParts): readonly AlarmRule[] {
     {
       id: 'PushAuthAlarm',
       anchor: 'push-auth-failures',
-      says: 'Somebody tries to settle waits with tokens that are none.',
+      says: 'Requests try to settle waits with invalid tokens.',
       metric: ownMetric(table, 'PushAuthFailures', 'Sum', Duration.minutes(5)),
       ...manyRefusals,
     },
     {
       id: 'ManagementAuthAlarm',
       anchor: 'management-auth-failures',
-      says: 'Somebody asks the management API without the right token.',
+      says: 'Requests to the management API have no valid token.',
       metric: ownMetric(table, 'ManagementAuthFailures', 'Sum', Duration.minutes(5)),
       ...manyRefusals,
     },
   ];
 }
 
-/** A few are a caller's mistake, or a scanner that goes by. A relay with a wrong key repeats itself more often. */
+/** Ignores a few: a caller's mistake, or a passing scanner. A relay with a wrong key repeats itself more often. */
 const manyRefusals = { above: 20, periods: 1, missing: TreatMissingData.NOT_BREACHING } as const;
 
 export interface AlarmNotice {
   /** Receives alarm and OK notifications. Default: none. */
   readonly topic?: ITopic | undefined;
-  /** Where the section of each alarm is. */
+  /** Document with a section for each alarm. */
   readonly runbook: string;
 }
 
@@ -142,7 +142,7 @@ export function createAlarms(scope: Construct, rules: readonly AlarmRule[], { to
   return rules.map((rule) => createAlarm(scope, rule, topic, runbook));
 }
 
-/** A metric that the functions write themselves. */
+/** Returns a metric that the functions write themselves. */
 export function ownMetric(table: ITableV2, name: MetricName, statistic: 'Maximum' | 'Sum', period: Duration): Metric {
   return new Metric({
     namespace: metrics.namespace,

@@ -1,6 +1,6 @@
-// A program: loads the app as the functions of a deployment will, and bundles these. Reads what to do from its standard
-// input and writes what came of it into a file, since the code of a user may print, and may end this process. It is a
-// process of its own: a bundle takes promises and a construct cannot wait for one.
+// A program that loads the app as the functions of a deployment will, and bundles them. Reads its request from standard
+// input and writes the outcome to a file, since the user's code may print, and may end this process. A separate process
+// because bundling is asynchronous and a construct cannot wait.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
@@ -16,17 +16,17 @@ const request = JSON.parse(readFileSync(0, 'utf8')) as BundleRequest;
 
 // Also raised for a rejected promise that is not awaited.
 process.on('uncaughtException', (error: unknown) => {
-  const reason = error instanceof Error ? error.message : 'something that is no error';
+  const reason = error instanceof Error ? error.message : 'a value that is not an Error';
   end({
     kind: 'refused',
-    message: `${request.configFile} cannot be loaded: nothing catches what it throws: ${reason}`,
+    message: `${request.configFile} cannot be loaded: uncaught error: ${reason}`,
   });
 });
 process.on('exit', refuseTheEnd);
 
 end(await run());
 
-/** At once: what the app has begun at its start would keep this process. */
+/** Exits at once: work that the app started on loading would keep this process alive. */
 function end(outcome: BundleOutcome): void {
   process.off('exit', refuseTheEnd);
   tell(outcome);
@@ -34,7 +34,7 @@ function end(outcome: BundleOutcome): void {
 }
 
 function refuseTheEnd(code: number): void {
-  const message = `${request.configFile} cannot be loaded: it ends the process that loads it, with the code ${code}`;
+  const message = `${request.configFile} cannot be loaded: it ends the process that loads it, with exit code ${code}`;
   tell({ kind: 'refused', message });
 }
 
@@ -44,7 +44,7 @@ function tell(outcome: BundleOutcome): void {
 
 async function run(): Promise<BundleOutcome> {
   try {
-    // First: it is the smallest of them, and where most mistakes are.
+    // Loads first: that is quicker, and finds most mistakes.
     const loaded: BundleOutcome =
       request.load === undefined ? { kind: 'done' } : await loadAsDeployed(request, request.load);
     if (loaded.kind !== 'refused') await Promise.all(request.names.map(bundleFunction));
@@ -61,7 +61,7 @@ async function bundleFunction(name: string): Promise<void> {
   // TypeScript in a clone, JavaScript when built.
   const entry = join(dirname(here), '..', 'functions', `${name}${extname(here)}`);
   await bundle({ configFile, outDir: folder, entries: { index: entry } });
-  // Larger than the code, and a function does not read them.
+  // Removes source maps, which are larger than the code and not read by a function.
   const maps = (await readdir(folder)).filter((file) => file.endsWith('.map'));
   await Promise.all(maps.map((file) => rm(join(folder, file))));
 }

@@ -5,7 +5,7 @@ import type { OutwaitProps } from './props.js';
 import { checkRollout } from './rollout.js';
 
 /**
- * Refuses what would only show once it is deployed, or not even then.
+ * Refuses values whose problem would show only at deployment, or not even then.
  * @throws EngineError `CONFIG_INVALID` that names the property
  */
 export function checkProps(props: OutwaitProps): void {
@@ -15,15 +15,15 @@ export function checkProps(props: OutwaitProps): void {
   for (const name of ['api', 'schedule'] as const) {
     if (props.functions?.[name]?.maxConcurrency !== undefined)
       throw invalid(
-        `functions.${name}.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency`,
+        `functions.${name}.maxConcurrency has no effect, since no queue invokes it; use reservedConcurrency`,
       );
   }
   if (props.authorizer !== undefined && props.managementToken !== undefined)
-    throw invalid('managementToken has no effect beside an authorizer');
+    throw invalid('managementToken has no effect with an authorizer');
   if (props.plainPayloads === 'refuse' && props.payloadKey === undefined)
     throw invalid('plainPayloads: refuse needs a payloadKey');
   if (props.authorizer !== undefined && props.otherManagementTokens !== undefined)
-    throw invalid('otherManagementTokens have no effect beside an authorizer');
+    throw invalid('otherManagementTokens have no effect with an authorizer');
   if (props.rollout !== undefined) checkRollout(props.rollout);
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
 }
@@ -37,11 +37,11 @@ function checkEnvironment(environment: Readonly<Record<string, string>>): void {
   const notTaken = names.filter((name) => !/^[A-Za-z][A-Za-z0-9_]+$/.test(name));
   if (notTaken.length > 0)
     throw invalid(
-      `environment has names that Lambda does not take: ${notTaken.map((name) => JSON.stringify(name)).join(', ')}`,
+      `environment has names that Lambda does not accept: ${notTaken.map((name) => JSON.stringify(name)).join(', ')}`,
     );
 }
 
-/** They become resources of role policies. */
+/** Checks names that become resources of role policies. */
 function checkNames(setting: 'secrets' | 'parameters', names: readonly string[]): void {
   const wildcard = names.find((name) => name === '' || /[*?]/.test(name));
   if (wildcard !== undefined) throw invalid(`${setting} must be names or ARNs without wildcards, got "${wildcard}"`);

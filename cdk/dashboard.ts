@@ -19,7 +19,7 @@ export interface DashboardParts {
 const minute = Duration.minutes(1);
 const fiveMinutes = Duration.minutes(5);
 
-/** Makes one page: the alarms, whether work is done in time, what waits, and what fails. */
+/** Creates one page: the alarms, whether work is done in time, what waits, and what fails. */
 export function createDashboard(scope: Construct, parts: DashboardParts): Dashboard {
   const dashboard = new Dashboard(scope, 'Dashboard');
   dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms: [...parts.alarms], width: 24 }));
@@ -38,8 +38,8 @@ function workInTime({ table, queues }: DashboardParts): GraphWidget[] {
       ownMetric(table, 'SweepLagMs', 'Maximum', minute),
     ]),
     graph('Blocked runs', [ownMetric(table, 'BlockedRuns', 'Sum', Duration.hours(1))]),
-    graph('Messages that wait', waitingIn(queues.work)),
-    graph('Messages put aside', waitingIn(queues.deadLetters)),
+    graph('Messages waiting', waitingIn(queues.work)),
+    graph('Dead letters', waitingIn(queues.deadLetters)),
   ];
 }
 
@@ -69,12 +69,12 @@ function functionsAtWork({ functions }: DashboardParts): GraphWidget[] {
 function apiAndTable({ api, table }: DashboardParts): GraphWidget[] {
   return [
     graph('Requests', [api.metricCount(), api.metricClientError(), api.metricServerError()]),
-    graph('Latency of requests', [api.metricLatency({ statistic: 'p50' }), api.metricLatency({ statistic: 'p95' })]),
-    graph('Units of the table', [
+    graph('Request latency', [api.metricLatency({ statistic: 'p50' }), api.metricLatency({ statistic: 'p95' })]),
+    graph('Table capacity units', [
       table.metricConsumedReadCapacityUnits({ period: fiveMinutes }),
       table.metricConsumedWriteCapacityUnits({ period: fiveMinutes }),
     ]),
-    graph('Conditions that did not hold', [table.metricConditionalCheckFailedRequests({ period: fiveMinutes })]),
+    graph('Failed conditions', [table.metricConditionalCheckFailedRequests({ period: fiveMinutes })]),
   ];
 }
 

@@ -11,29 +11,28 @@ import { type FunctionName, functions } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
 import { type BundleOutcome, type BundleRequest, type FunctionVariables, outcomeFile } from './bundle-request.js';
 
-/** Loading an app and bundling its functions takes seconds; code that never gives up the thread is ended after this. */
+/** Time after which loading and bundling, which takes seconds, is killed: code may never give up the thread. */
 const bundlingMaxMs = 120_000;
 
 const here = fileURLToPath(import.meta.url);
-/** The entries of the functions lie beside this folder, in a clone and in the package. */
+/** Folder of the functions' entry files, beside this one in a clone and in the package. */
 const entriesFolder = resolve(dirname(here), '../functions');
 const allNames = Object.keys(functions) as FunctionName[];
 
 export interface FunctionBundlesOptions {
-  /** Default: all. */
+  /** Default: all functions. */
   readonly names?: readonly FunctionName[];
-  /** The app is loaded with these, so that one that will not start is refused. Default: it is not loaded. */
+  /**
+   * Environment with which the app is loaded, so that one that will not start is refused. Default: it is not loaded.
+   */
   readonly load?: FunctionVariables;
-  /** Receives the reason if it cannot be said whether the app will start. */
+  /** Receives the reason if it is unknown whether the app will start. */
   readonly onUnsure?: (message: string) => void;
-  /** Longest time for all of it; default two minutes. */
+  /** Time limit for everything; default two minutes. */
   readonly maxMs?: number;
 }
 
-/**
- * The code of the functions of one app, as `lib/bundle/bundle.ts` makes it: side by side, when the first of them is asked
- * for.
- */
+/** Code of the functions of one app, as `lib/bundle/bundle.ts` makes it: all are bundled when the first is needed. */
 export class FunctionBundles {
   readonly #configFile: string;
   readonly #options: FunctionBundlesOptions;
@@ -41,7 +40,10 @@ export class FunctionBundles {
   #failure: EngineError | undefined;
   readonly #left: Set<FunctionName>;
 
-  /** @throws EngineError `CONFIG_INVALID` when there is no such file */
+  /**
+   * Creates the bundles.
+   * @throws EngineError `CONFIG_INVALID` if there is no such file
+   */
   constructor(configFile: string, options: FunctionBundlesOptions = {}) {
     this.#configFile = resolve(configFile);
     this.#options = options;
@@ -50,18 +52,21 @@ export class FunctionBundles {
       throw new EngineError('CONFIG_INVALID', `there is no configuration at ${configFile}`);
   }
 
-  /** `CONFIG_INVALID` with what is wrong in the user's code, once that is known. CDK throws it inside of an error of its own. */
+  /**
+   * `CONFIG_INVALID` with the mistake in the user's code, once it is known. CDK throws it wrapped in an error of its
+   * own.
+   */
   get failure(): EngineError | undefined {
     return this.#failure;
   }
 
-  /** Bundles when a function is made of it, where its stack is to be synthesised. */
+  /** Returns the code of a function, which is bundled when its stack is synthesised. */
   codeOf(name: FunctionName): Code {
     return Code.fromAsset(entriesFolder, {
-      // The output decides whether a function is deployed anew.
+      // Redeploys a function only if its bundle changes.
       assetHashType: AssetHashType.OUTPUT,
       bundling: {
-        // Never run: what is bundled here needs no container. CDK keeps bundles apart by this command.
+        // Never run: bundling here needs no container. CDK tells bundles apart by this command.
         image: DockerImage.fromRegistry('none'),
         command: [name, this.#configFile],
         local: {
@@ -100,14 +105,14 @@ function runProgram(request: BundleRequest, maxMs: number): BundleOutcome {
     input: JSON.stringify(request),
     encoding: 'utf8',
     stdio: ['pipe', 'ignore', 'pipe'],
-    // An app may print more than the default; a loop without an await hears no gentler signal.
+    // Takes any amount of output from an app, and a signal that ends even a loop without an await.
     maxBuffer: Infinity,
     timeout: maxMs,
     killSignal: 'SIGKILL',
   });
   const file = join(request.outDir, outcomeFile);
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as BundleOutcome;
-  const reason = isTimeout(error) ? `no end after ${maxMs / 1_000} s` : stderr.trim().slice(0, reasonMaxChars);
+  const reason = isTimeout(error) ? `timed out after ${maxMs / 1_000} s` : stderr.trim().slice(0, reasonMaxChars);
   return {
     kind: 'refused',
     message: `${request.configFile} cannot be loaded and bundled: ${reason || (signal ?? status)}`,
@@ -118,10 +123,10 @@ function isTimeout(error: Error | undefined): boolean {
   return error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
 }
 
-/** Longest part shown of what Node says when it gives up. */
+/** Maximum length of Node's own message that is shown. */
 const reasonMaxChars = 2_000;
 
-/** In a clone the program is TypeScript, which Node 20 does not run by itself. */
+/** Loads tsx in a clone, where the program is TypeScript, which Node 20 does not run by itself. */
 function loaderFor(program: string): readonly string[] {
   if (extname(program) !== '.ts') return [];
   return ['--import', pathToFileURL(createRequire(here).resolve('tsx')).href];

@@ -13,8 +13,8 @@ import type { OutwaitProps } from './props.js';
 export type OutwaitFunctions = Readonly<Record<FunctionName, LambdaFunction>>;
 
 /**
- * The five functions, each with a role and a log group of its own, and no rights yet but to write to that.
- * @throws EngineError `CONFIG_INVALID` with what is wrong in the user's code
+ * Creates the five functions, each with its own role and log group, and no rights yet except to write to that.
+ * @throws EngineError `CONFIG_INVALID` with the mistake in the user's code
  */
 export function createFunctions(
   scope: Construct,
@@ -57,8 +57,8 @@ function variablesOf(
 }
 
 /**
- * An invocation of the version before may go on for 15 minutes: deleting that version then could take a long step with it.
- * One whose deployment failed goes, since Lambda publishes the same code twice only after it has.
+ * Keeps old versions: an invocation of the previous one may go on for 15 minutes, and deleting the version could end a
+ * long step. A version whose deployment failed is deleted, since Lambda publishes the same code again only after that.
  */
 const keptVersions = { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE } as const;
 
@@ -109,7 +109,7 @@ function createRole(scope: Construct, id: string, logGroup: LogGroup, isInVpc: b
     acknowledge(
       role,
       'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]',
-      'Network interfaces are made by actions that know no narrower resource than all of them.',
+      'The actions that create network interfaces support no narrower resource.',
     );
   }
   return role;

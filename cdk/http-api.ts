@@ -26,8 +26,8 @@ export interface OutwaitHttpApi {
 }
 
 /**
- * The HTTP API before the `api` function: the paths of the table of routes and no others. An authorizer stands before the paths
- * of the management API; the token in a capability path is its credential.
+ * Creates the HTTP API in front of the `api` function, with exactly the paths of the table of routes. An authorizer
+ * guards the paths of the management API; the token in a capability path is its credential.
  */
 export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
   const { throttle = httpThrottle } = props;
@@ -53,7 +53,7 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
     ...defined({ domainMapping: domain === undefined ? undefined : { domainName: domain } }),
   });
   const integration = new HttpLambdaIntegration('Integration', handler, {
-    // A single permission for the API, since the policy of a function has room for some 50 of single routes.
+    // Grants one permission for the API: a function's policy has room for only some 50 single routes.
     scopePermissionToRoute: false,
   });
   const authorizer = props.authorizer === undefined ? undefined : createAuthorizer(props.authorizer);
@@ -70,14 +70,14 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
   return { api, domain };
 }
 
-/** With another handler, such as an alias in place of its function, requests must not reach it before they may. */
+/** Delays the integrations until the permissions exist, for handlers other than the function, such as an alias. */
 function letInFirst(api: HttpApi): void {
   const parts = api.node.findAll();
   const permissions = parts.filter((part) => part instanceof CfnPermission);
   for (const part of parts) if (part instanceof HttpIntegration) part.node.addDependency(...permissions);
 }
 
-/** The route and not the path, in which a settle token may be. */
+/** Logs the route instead of the path, which may hold a settle token. */
 const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({
     requestId: '$context.requestId',

@@ -1,4 +1,4 @@
-// `outwait/cdk`: what a CDK app imports. Needs aws-cdk-lib and constructs, which are not installed with the package.
+// `outwait/cdk`: the exports for CDK apps. Needs aws-cdk-lib and constructs, which are not installed with the package.
 
 export { Outwait } from './outwait.js';
 export type { OutwaitFunctions } from './functions.js';

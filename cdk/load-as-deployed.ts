@@ -6,20 +6,20 @@ import { EngineError, isEngineError } from '../lib/base/errors.js';
 import type { BundleOutcome, BundleRequest, FunctionVariables } from './bundle-request.js';
 import { unreadableSecrets } from './unreadable-secrets.js';
 
-/** How long Lambda waits for a function to load its code, the first time. */
+/** Time in which Lambda expects a function to load its code on a cold start. */
 const functionStartMaxMs = 10_000;
 
-/** Variables that Lambda sets, each to something else wherever it runs. */
+/** Variables that Lambda sets, with values that differ by environment. */
 const setByLambda = /^(AWS_|LAMBDA_|_|(PATH|LANG|TZ|NODE_PATH|LD_LIBRARY_PATH)$)/;
-/** Variables that Node itself asks for whenever it loads a module. */
+/** Variables that Node itself reads whenever it loads a module. */
 const askedByNode = /^(WATCH_|NODE_V8_)/;
 
 /**
- * Loads the app as the functions will, with the environment variables that they will have and no others, so that what
- * would end each of their starts ends the synthesis. It is unsure of an app that cannot be loaded and has asked for a
- * variable whose value is not known yet, and of one whose servers name secrets that the functions will not have. What the
- * app begins at its start goes on.
- * @throws EngineError `CONFIG_INVALID` when it cannot be bundled
+ * Loads the app as the functions will, with exactly the environment variables that they will have, so that what would
+ * break each of their starts breaks the synthesis. The outcome is `unsure` if the app cannot be loaded and has read a
+ * variable whose value is not known yet, or if its servers name secrets that the functions will not have. Work that the
+ * app starts on loading goes on.
+ * @throws EngineError `CONFIG_INVALID` if it cannot be bundled
  */
 export async function loadAsDeployed(
   { configFile, outDir }: BundleRequest,
@@ -43,18 +43,18 @@ export async function loadAsDeployed(
     if (unknown.length > 0)
       return {
         kind: 'unsure',
-        message: `${error.message} (not refused: it asks for ${unknown.join(', ')}, known only once it is deployed)`,
+        message: `${error.message} (not refused: it reads ${unknown.join(', ')}, known only after deployment)`,
       };
     const missing = [...asked].filter((name) => !Object.hasOwn(variables.environment, name));
     const reads =
-      missing.length === 0 ? '' : ` (of what it asks for, "environment" does not set ${missing.join(', ')})`;
+      missing.length === 0 ? '' : ` (of the variables it reads, "environment" does not set ${missing.join(', ')})`;
     return { kind: 'refused', message: error.message + reads };
   } finally {
     process.env = env;
   }
 }
 
-/** Lets `process.env` be these, and gives the names that are asked for from then on. */
+/** Replaces `process.env`, and returns the names that are read from then on. */
 function watchEnvironment(environment: Readonly<Record<string, string>>): ReadonlySet<string> {
   const asked = new Set<string>();
   const note = (name: string | symbol): void => {
@@ -76,7 +76,7 @@ function watchEnvironment(environment: Readonly<Record<string, string>>): Readon
   return asked;
 }
 
-/** A wait at the top level of a module can be for ever. */
+/** Rejects after the limit: a top-level await can last for ever. */
 function timeout(configFile: string): Promise<never> {
   return new Promise((_, reject) => {
     setTimeout(() => {

@@ -26,23 +26,24 @@ import { createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually }
 import { createTable } from './table.js';
 
 /**
- * One app on AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in `functions.turn`, those
- * with `long` in `functions.step`: what they need of your account is yours to grant to these.
- * @throws EngineError `CONFIG_INVALID` when the configuration is not there or cannot be bundled, or a property is not valid
+ * Deploys one app to AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in
+ * `functions.turn`, those with `long` in `functions.step`: grant these whatever the steps need of your account.
+ * @throws EngineError `CONFIG_INVALID` if the configuration does not exist or cannot be bundled, or a property is not
+ * valid
  */
 export class Outwait extends Construct {
   readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
-  /** Dead-letter queues of each queue and of the sweep: what was not done after several attempts. */
+  /** Dead-letter queues of each queue and of the sweep, for work that failed several times. */
   readonly deadLetters: OutwaitQueues['deadLetters'];
   readonly functions: OutwaitFunctions;
-  /** Aliases that events lead to in place of the functions; undefined without `rollout`. */
+  /** Aliases that receive events instead of the functions; undefined without `rollout`. */
   readonly aliases: OutwaitAliases | undefined;
   readonly api: HttpApi;
-  /** Where a name of your own has to lead. */
+  /** Target for your own domain name. */
   readonly domain: DomainName | undefined;
   readonly tokenKeys: ISecret;
-  /** Undefined where an authorizer decides. */
+  /** Secret with the management token; undefined if there is an authorizer. */
   readonly managementToken: ISecret | undefined;
   readonly alarms: readonly Alarm[];
   readonly dashboard: Dashboard | undefined;
@@ -107,11 +108,14 @@ export class Outwait extends Construct {
     });
   }
 
-  /** Letters and digits are base64url, so the generated text is a token key as it is. */
+  /**
+   * Creates a secret of letters and digits, which are base64url, so that the generated text is a token key as it is.
+   */
   #secret(id: string, removalPolicy: RemovalPolicy): Secret {
     return new Secret(this, id, {
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      // Without the keys no token of a run is worth anything, and a repeated key starts a second run.
+      // Outlives the stack by default: without the keys, tokens of runs are worthless, and a repeated key starts a
+      // second run.
       removalPolicy,
     });
   }
@@ -151,12 +155,12 @@ export class Outwait extends Construct {
     return this.managementToken === undefined ? [] : [this.managementToken, ...otherManagementTokens];
   }
 
-  /** Where events for a function lead. */
+  /** Returns the target of events for a function. */
   #receiver(name: FunctionName): IFunction {
     return this.aliases?.[name] ?? this.functions[name];
   }
 
-  /** Gives the alarms that roll a deployment back. */
+  /** Returns the alarms that roll a deployment back. */
   #rollOut(rollout: OutwaitRollout | undefined, runbook: string): readonly Alarm[] {
     if (this.aliases === undefined || rollout === undefined || rollout.kind === 'allAtOnce') return [];
     const alarms = createAlarms(this, rolloutAlarmRules(this.aliases), { runbook });
@@ -181,7 +185,7 @@ export class Outwait extends Construct {
   #sweep(): void {
     const maxEventAge = Duration.millis(schedule.eventMaxAgeMs);
     const { sweep: deadLetterQueue } = this.deadLetters;
-    // EventBridge repeats what it cannot hand over, Lambda what the function throws.
+    // Retries at both levels: EventBridge retries delivery, Lambda a function that throws.
     const receiver = this.#receiver('schedule');
     receiver.configureAsyncInvoke({
       retryAttempts: schedule.eventRetries,
@@ -201,5 +205,7 @@ export class Outwait extends Construct {
   }
 }
 
-/** Functions that start runs, which note on them that there is a bus, and the one that publishes. */
+/**
+ * Functions that use the bus: those that start runs, which note on them that there is one, and the one that publishes.
+ */
 const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];

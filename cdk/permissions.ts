@@ -9,7 +9,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { FunctionName, QueueName, tableIndexes } from '../lib/topology/topology.js';
 import type { OutwaitFunctions } from './functions.js';
 
-/** Rights of each function beside the items of the table, which all of them read and write. */
+/** Rights of each function beyond reading and writing the table's items, which all have. */
 const uses: Readonly<
   Record<FunctionName, { readonly index?: keyof typeof tableIndexes; readonly sendsTo: readonly QueueName[] }>
 > = {
@@ -20,7 +20,7 @@ const uses: Readonly<
   schedule: { index: 'due', sendsTo: ['turn', 'work', 'step'] },
 };
 
-/** Functions that talk to remote servers. */
+/** Functions that call remote servers. */
 const callers = ['api', 'turn', 'poll', 'step'] as const satisfies readonly FunctionName[];
 
 export interface Resources {
@@ -28,7 +28,7 @@ export interface Resources {
   readonly table: ITableV2;
   readonly queues: Readonly<Record<QueueName, Queue>>;
   readonly tokenKeys: ISecret;
-  /** None where an authorizer decides. */
+  /** Empty if there is an authorizer. */
   readonly managementTokens: readonly ISecret[];
   readonly payloadKey: IKey | undefined;
   readonly eventBus: IEventBus | undefined;
@@ -36,30 +36,30 @@ export interface Resources {
   readonly parameters: readonly string[];
 }
 
-/** Gives each function the actions that it uses, on what it uses them on. */
+/** Grants each function only the actions that it uses, on the resources on which it uses them. */
 export function grantRights(resources: Resources): void {
   const { functions, table, queues, payloadKey } = resources;
   for (const [name, { index, sendsTo }] of Object.entries(uses) as [FunctionName, (typeof uses)[FunctionName]][]) {
     const user = functions[name];
-    // Nothing is deleted, and transactions need no action of their own.
+    // Leaves out deletes, which never happen, and transactions, which need no action of their own.
     allow(user, ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'], table.tableArn);
     if (index !== undefined) allow(user, ['dynamodb:Query'], `${table.tableArn}/index/${index}`);
     for (const queue of sendsTo) allow(user, ['sqs:SendMessage'], queues[queue].queueArn);
-    // All of them replay runs, start them, or make the ids of keyed starts.
+    // Needed by all: they replay runs, start them, or make the ids of keyed starts.
     grantSecret(user, resources.tokenKeys);
     payloadKey?.grant(user, 'kms:GenerateDataKey', 'kms:Decrypt');
   }
-  // Only turns write histories, of which lifecycle events are made.
+  // Granted to turns only, which write the histories from which lifecycle events are made.
   if (resources.eventBus !== undefined) allow(functions.turn, ['events:PutEvents'], resources.eventBus.eventBusArn);
   for (const secret of resources.managementTokens) grantSecret(functions.api, secret);
   for (const name of callers) grantNamed(functions[name], resources);
 }
 
-/** Secrets of remote servers, by the names under which the configuration has them. */
+/** Grants the secrets of remote servers, by the names in the configuration. */
 function grantNamed(user: LambdaFunction, { secrets, parameters }: Resources): void {
   const stack = Stack.of(user);
   for (const secret of secrets) {
-    // Secrets Manager adds a hyphen and six characters to the name.
+    // Secrets Manager appends a hyphen and six characters to the name.
     const arn = secret.startsWith('arn:')
       ? secret
       : stack.formatArn({

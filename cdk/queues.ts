@@ -6,11 +6,11 @@ import { type QueueName, queues, schedule } from '../lib/topology/topology.js';
 
 export interface OutwaitQueues {
   readonly work: Readonly<Record<QueueName, Queue>>;
-  /** Dead-letter queues: of each queue, and of the sweep. */
+  /** Dead-letter queues of each queue and of the sweep. */
   readonly deadLetters: Readonly<Record<QueueName | 'sweep', Queue>>;
 }
 
-/** Messages are hints, so queues go with their stack: whatever they held is found again by a sweep. */
+/** Creates queues that are removed with their stack: messages are hints, and a sweep finds again whatever was lost. */
 export function createQueues(scope: Construct): OutwaitQueues {
   const deadLetters = {
     turn: createDeadLetters(scope, 'Turn', queues.turn.deadLetterRetentionDays, queues.turn.fifo),

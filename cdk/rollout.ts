@@ -20,10 +20,10 @@ export type OutwaitAliases = Readonly<Record<FunctionName, Alias>>;
 
 type GradualRollout = Exclude<OutwaitRollout, { kind: 'allAtOnce' }>;
 
-/** CodeDeploy has this long from the first shift of traffic to the last. */
+/** Limit of CodeDeploy from the first shift of traffic to the last. */
 const shiftMaxMinutes = 2_880;
 
-/** An alias `live` for each function. It leads to a published version, not to whatever the function is at the moment. */
+/** Creates an alias `live` for each function, which points to a published version, not to the latest code. */
 export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
   const create = (name: FunctionName): Alias => functions[name].addAlias('live');
   return {
@@ -36,8 +36,9 @@ export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
 }
 
 /**
- * Alarms for what must not happen to a version while traffic is shifted to it. Only what is of that version counts: errors of the one
- * before would else keep its successor from being deployed. They notify no topic: a deployment that they stop fails.
+ * Returns alarm rules for a version while traffic is shifted to it. They count only this version: errors of the
+ * previous one would otherwise keep its successor from being deployed. They notify no topic: a deployment that they
+ * stop fails.
  */
 export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[] {
   const failures = metrics.byVersion.HandlerFailures.map((name) => [
@@ -47,7 +48,8 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
   const errors = Object.entries(aliases).map(([name, alias]) => [`${name}Errors`, errorsOf(alias)]);
   const common = {
     above: 0,
-    // A data point is of the minute in which its invocation began, and may come some minutes later.
+    // Evaluates five minutes: a data point belongs to the minute in which its invocation began, and may come some
+    // minutes later.
     periods: 5,
     breaching: 1,
     missing: TreatMissingData.NOT_BREACHING,
@@ -56,7 +58,7 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
     {
       id: 'RolloutErrorsAlarm',
       anchor: 'rollout-errors',
-      says: 'What was deployed last fails.',
+      says: 'The latest deployment fails.',
       metric: new MathExpression({
         expression: 'SUM(METRICS())',
         label: 'Errors and failures',
@@ -68,14 +70,14 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
     {
       id: 'RolloutBlockedAlarm',
       anchor: 'rollout-blocked-runs',
-      says: 'What was deployed last does not fit the history of a run.',
+      says: 'The latest deployment does not fit the history of a run.',
       metric: ownMetricOf(aliases.turn, 'NewlyBlockedRuns'),
       ...common,
     },
   ];
 }
 
-/** Lambda counts by version while an alias leads to two of them. */
+/** Returns the errors of a version, which Lambda counts while an alias points to two of them. */
 function errorsOf({ lambda, aliasName, version }: Alias): Metric {
   return new Metric({
     namespace: 'AWS/Lambda',
@@ -103,7 +105,7 @@ function ownMetricOf({ lambda, version }: Alias, name: keyof typeof metrics.byVe
   });
 }
 
-/** Has CodeDeploy lead each alias to its next version step by step, and back when an alarm goes off. */
+/** Has CodeDeploy shift each alias to its next version step by step, and back if an alarm goes off. */
 export function shiftGradually(
   scope: Construct,
   rollout: GradualRollout,
@@ -118,16 +120,19 @@ export function shiftGradually(
       application,
       deploymentConfig,
       alarms: [...alarms],
-      // Left to CDK, it would be given a policy of AWS with more than this role needs.
+      // Keeps CDK from adding an AWS policy with more rights than this role needs.
       role: role.withoutPolicyUpdates(),
     });
     group.node.addDependency(role);
-    // The group must be there when the alias is led on; the update policy, which names it, may not see to that.
+    // Creates the group before the alias is updated; the update policy, which names it, does not ensure that.
     alias.node.defaultChild?.node.addDependency(group);
   }
 }
 
-/** Rights of AWSCodeDeployRoleForLambdaLimited, for these functions, without its hooks and buckets. */
+/**
+ * Creates a role with the rights of AWSCodeDeployRoleForLambdaLimited for these functions, without its hooks and
+ * buckets.
+ */
 function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   const role = new Role(scope, 'RolloutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
   role.addToPolicy(
@@ -139,12 +144,12 @@ function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   role.addToPolicy(
     new PolicyStatement({
       actions: ['lambda:GetProvisionedConcurrencyConfig'],
-      // Metrics of the alias and of both versions.
+      // Covers metrics of the alias and of both versions.
       resources: Object.values(aliases).map(({ lambda }) => `${lambda.functionArn}:*`),
     }),
   );
   for (const { lambda } of Object.values(aliases))
-    acknowledge(role, `IAM5[Resource::<${nameOf(lambda)}.Arn>:*]`, 'Which versions there will be is not known yet.');
+    acknowledge(role, `IAM5[Resource::<${nameOf(lambda)}.Arn>:*]`, 'The versions are not known yet.');
   const alarms = Stack.of(scope).formatArn({
     service: 'cloudwatch',
     resource: 'alarm',
@@ -155,7 +160,7 @@ function createRole(scope: Construct, aliases: OutwaitAliases): Role {
   acknowledge(
     role,
     'IAM5[Resource::arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:*]',
-    'CloudWatch may ask for the right on all alarms whichever are named; a deployment that cannot see its alarms fails.',
+    'CloudWatch may require the right on all alarms, whichever are named; a deployment that cannot see its alarms fails.',
   );
   return role;
 }
@@ -171,7 +176,10 @@ function trafficRoutingOf(rollout: GradualRollout): TrafficRouting {
     : TrafficRouting.timeBasedLinear({ interval: Duration.minutes(rollout.everyMinutes), percentage });
 }
 
-/** @throws EngineError `CONFIG_INVALID` for what CodeDeploy would refuse */
+/**
+ * Checks the rollout.
+ * @throws EngineError `CONFIG_INVALID` for values that CodeDeploy would refuse
+ */
 export function checkRollout(rollout: OutwaitRollout): void {
   if (rollout.kind === 'allAtOnce') return;
   const { kind, percent } = rollout;

@@ -18,36 +18,42 @@ import type { OutwaitProps } from './props.js';
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
 const text = z.string().min(1);
 const count = z.int().min(1);
-/** ARN of one resource: rights are given on what the settings name, so none of it is a wildcard. `resource`: a pattern. */
+/**
+ * Checks an ARN of one resource. Rights are granted on what the settings name, so wildcards are refused. `resource`: a
+ * pattern.
+ */
 const arnOf = (what: string, service: string, resource: string) =>
   z
     .string()
     .regex(
       new RegExp(`^arn:[a-z-]+:${service}:[a-z0-9-]*:[0-9]*:${resource}$`),
-      `Invalid input: expected an ARN of ${what}`,
+      `Invalid input: expected the ARN of ${what}`,
     );
 const secretArn = z
   .string()
   .regex(
     /^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]+:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$/,
-    'Invalid input: expected a whole ARN, with a hyphen and six characters at its end',
+    'Invalid input: expected a complete ARN, ending in a hyphen and six characters',
   );
 const busName = '[A-Za-z0-9/_.-]+';
 
-/** The context key `outwait` of `cdk.json`: what the props are, as plain data. */
+/** The context key `outwait` of `cdk.json`: the props as plain data. */
 const settingsSchema = z.strictObject({
   app: text,
   checkApp: z.boolean().optional(),
   stackName: z
     .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]{0,127}$/, 'Invalid input: expected letters, digits and hyphens, a letter first')
+    .regex(
+      /^[A-Za-z][A-Za-z0-9-]{0,127}$/,
+      'Invalid input: expected letters, digits and hyphens, starting with a letter',
+    )
     .optional(),
   removalPolicy: z.enum(['retain', 'destroy']).optional(),
   tableName: z
     .string()
-    .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'Invalid input: expected the name of a table')
+    .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'Invalid input: expected a table name')
     .optional(),
-  alarmsTopicArn: arnOf('a topic of SNS', 'sns', '[A-Za-z0-9_.-]+').optional(),
+  alarmsTopicArn: arnOf('an SNS topic', 'sns', '[A-Za-z0-9_.-]+').optional(),
   logRetentionDays: count.optional(),
   functions: z
     .partialRecord(
@@ -61,7 +67,7 @@ const settingsSchema = z.strictObject({
     .optional(),
   startsMaxConcurrency: z.int().min(2).max(1_000).optional(),
   domain: z
-    .strictObject({ name: text, certificateArn: arnOf('a certificate of ACM', 'acm', 'certificate/[A-Za-z0-9-]+') })
+    .strictObject({ name: text, certificateArn: arnOf('an ACM certificate', 'acm', 'certificate/[A-Za-z0-9-]+') })
     .optional(),
   authorizer: z
     .discriminatedUnion('kind', [
@@ -79,16 +85,16 @@ const settingsSchema = z.strictObject({
   tokenKeysSecretArn: secretArn.optional(),
   managementTokenSecretArn: secretArn.optional(),
   otherManagementTokenSecretArns: z.array(secretArn).optional(),
-  payloadKeyArn: arnOf('a key of KMS (no alias: rights are on keys)', 'kms', 'key/[A-Za-z0-9-]+').optional(),
+  payloadKeyArn: arnOf('a KMS key (not an alias: rights are granted on keys)', 'kms', 'key/[A-Za-z0-9-]+').optional(),
   plainPayloads: z.enum(['read', 'refuse']).optional(),
   eventBus: z
     .union(
-      [z.string().regex(new RegExp(`^${busName}$`)), arnOf('a bus', 'events', `event-bus/${busName}`)],
-      'Invalid input: expected the name or the ARN of a bus of EventBridge',
+      [z.string().regex(new RegExp(`^${busName}$`)), arnOf('an event bus', 'events', `event-bus/${busName}`)],
+      'Invalid input: expected the name or ARN of an EventBridge bus',
     )
     .optional(),
   environment: z.record(text, z.string()).optional(),
-  // Not looked up, so that a synthesis needs no account.
+  // Given with its parts, not looked up, so that synthesis needs no account.
   vpc: z
     .strictObject({
       id: text,
@@ -113,9 +119,8 @@ const settingsSchema = z.strictObject({
 export type Settings = z.infer<typeof settingsSchema>;
 
 /**
- * Checks the context `outwait`, an object or its JSON. `app` is the context of that name, and is used in place of the
- * one in it.
- * @throws EngineError `CONFIG_INVALID` that names each setting that is wrong, and no value
+ * Checks the context `outwait`, an object or its JSON. `app` is the context of that name and replaces the setting.
+ * @throws EngineError `CONFIG_INVALID` that names each wrong setting, but no value
  */
 export function parseSettings(context: unknown, app?: unknown): Settings {
   const given: unknown = typeof context === 'string' ? parseJson(context) : (context ?? {});
@@ -131,11 +136,11 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new EngineError('CONFIG_INVALID', 'the context outwait must be an object, or one as JSON');
+    throw new EngineError('CONFIG_INVALID', 'the context outwait must be an object, or an object as JSON');
   }
 }
 
-/** Settings as props. What they name by ARN is not looked up: whether it is there shows when it is deployed. */
+/** Converts settings to props. Resources named by ARN are not looked up: whether they exist shows at deployment. */
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
     settings;
@@ -182,7 +187,7 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
   };
 }
 
-/** By its ARN, or by its name in this account and region. */
+/** Returns a bus by its ARN, or by its name in this account and region. */
 function busOf(scope: Construct, bus: string): IEventBus {
   return bus.startsWith('arn:')
     ? EventBus.fromEventBusArn(scope, 'EventBus', bus)
@@ -198,14 +203,14 @@ function vpcOf(scope: Construct, { id, subnetIds, availabilityZones, securityGro
         securityGroupIds === undefined
           ? undefined
           : securityGroupIds.map((groupId, at) =>
-              // Its rules are left to its owner.
+              // Leaves its rules to its owner.
               SecurityGroup.fromSecurityGroupId(scope, `SecurityGroup${at + 1}`, groupId, { mutable: false }),
             ),
     }),
   };
 }
 
-/** CloudWatch knows certain numbers of days only. */
+/** Returns a retention that CloudWatch allows, which are certain numbers of days only. */
 function retentionOf(days: number): RetentionDays {
   const name = RetentionDays[days] as keyof typeof RetentionDays | undefined;
   if (name !== undefined) return RetentionDays[name];

@@ -4,11 +4,14 @@ import type { Construct } from 'constructs';
 import { Outwait } from './outwait.js';
 import { propsOf, type Settings } from './settings.js';
 
-/** A stack of one app and nothing else, whose outputs have what its users and its operators ask for. */
+/** A stack of just one app, with outputs for its users and operators. */
 export class OutwaitStack extends Stack {
   readonly outwait: Outwait;
 
-  /** @throws EngineError `CONFIG_INVALID` */
+  /**
+   * Creates the stack.
+   * @throws EngineError `CONFIG_INVALID`
+   */
   constructor(scope: Construct, settings: Settings) {
     super(scope, settings.stackName ?? 'Outwait', {
       description: 'outwait: durable workflows that wait on remote tasks',
@@ -20,7 +23,7 @@ export class OutwaitStack extends Stack {
       TableName: table.tableName,
       TokenKeysSecret: tokenKeys.secretArn,
       ManagementTokenSecret: managementToken?.secretArn,
-      // `outwait redrive` takes the first four, and finds the dead letters by itself.
+      // Includes the queues for `outwait redrive`, which takes the first four and finds the dead letters itself.
       TurnQueueUrl: queues.turn.queueUrl,
       WorkQueueUrl: queues.work.queueUrl,
       StepQueueUrl: queues.step.queueUrl,

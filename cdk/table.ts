@@ -3,7 +3,7 @@ import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb
 import type { Construct } from 'constructs';
 import { tableIndexes, tableKey, tableTtlAttribute } from '../lib/topology/topology.js';
 
-/** The one table, paid per request, that can be restored to any second of the last 35 days. */
+/** Creates the table: on-demand capacity, and restorable to any second of the last 35 days. */
 export function createTable(scope: Construct, removalPolicy: RemovalPolicy): TableV2 {
   return new TableV2(scope, 'Table', {
     partitionKey: text(tableKey.partition),

@@ -2,8 +2,8 @@ import type { AppSecret } from '../lib/aws/app-secrets.js';
 import type { FunctionVariables } from './bundle-request.js';
 
 /**
- * Secrets that the functions will not have, by setting, as in `"secrets" lacks prod/reports`. Left out is what cannot be known
- * before the deployment.
+ * Returns the secrets that the functions will lack, by setting, as in `"secrets" lacks prod/reports`. Leaves out what
+ * is unknown before the deployment.
  */
 export function unreadableSecrets(named: readonly AppSecret[], given: FunctionVariables): readonly string[] {
   const later = given.unknown.map((name) => given.environment[name]).filter((value) => value !== undefined);
@@ -30,7 +30,7 @@ function isGiven({ kind, name }: AppSecret, { environment, secrets, parameters }
   }
 }
 
-/** The same for a name and for an ARN, at whose end AWS has put six characters. */
+/** Returns the name for a name or an ARN, to which AWS appends six characters. */
 function nameOfSecret(nameOrArn: string): string {
   return nameOrArn.startsWith('arn:')
     ? nameOrArn.replace(/^.*:secret:/, '').replace(/-[A-Za-z0-9]{6}$/, '')

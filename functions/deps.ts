@@ -4,7 +4,7 @@ import { readEnv } from '../lib/topology/env.js';
 import { once, withTokens } from '../lib/aws/get-deps.js';
 import { tokenKeyReader } from '../lib/aws/token-key-reader.js';
 
-/** Made at the first event; a warm instance keeps it, with token keys that are looked at again. */
+/** Created at the first event; a warm instance keeps it, with token keys that are checked again. */
 export const getDeps = withTokens(
   once(() => {
     const env = readEnv(process.env);

@@ -7,15 +7,18 @@ import { toRequest, toResult } from './http-event.js';
 
 export interface ApiOptions extends RouteOptions {
   /**
-   * An authorizer of the gateway decides about management requests: those that have passed it are served, others are
-   * refused. Default false.
+   * Whether an authorizer of the gateway decides about management requests: those that have passed it are served,
+   * others are refused. Default: false.
    */
   readonly byAuthorizer?: boolean;
 }
 
 export type ApiHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** Serves the HTTP API. Answers every request, also one that cannot be served; throws only when it has no dependencies. */
+/**
+ * Returns the handler of the HTTP API. It answers every request, even one that cannot be served, and throws only if it
+ * has no dependencies.
+ */
 export function apiHandler(getDeps: GetDeps, { byAuthorizer, ...options }: ApiOptions = {}): ApiHandler {
   let served: Served | undefined;
   return async (event) => {
@@ -39,19 +42,19 @@ async function answer(served: Served, event: APIGatewayProxyEventV2, isLetThroug
 interface Served {
   readonly deps: Deps;
   readonly routes: Routes;
-  /** For requests that have been let through already. */
+  /** Routes for requests that an authorizer has passed. */
   readonly openRoutes: () => Routes;
 }
 type Routes = ReturnType<typeof createRoutes>;
 
-/** A route that the gateway leads here without its authorizer is none of the management's. */
+/** Options for requests that came without the authorizer: every management route refuses them. */
 const refuseAll: RouteOptions = { managementTokens: () => [] };
 
 function serve(deps: Deps, options: RouteOptions): Served {
   return { deps, routes: createRoutes(deps, options), openRoutes: once(() => createRoutes(deps)) };
 }
 
-/** The gateway says what its authorizer has found out, and a client cannot. */
+/** Whether the authorizer has passed the request: the gateway adds its result, which a client cannot forge. */
 function hasPassed({ requestContext }: APIGatewayProxyEventV2): boolean {
   const { authorizer } = requestContext as { readonly authorizer?: unknown };
   return typeof authorizer === 'object' && authorizer !== null;

@@ -1,4 +1,4 @@
-/** The user's configuration. A name that the bundler resolves to the file; see bundle.ts. */
+/** The user's configuration, a name that the bundler resolves to the file; see bundle.ts. */
 declare module 'outwait:app' {
   // An ambient module cannot import by a relative name.
   // eslint-disable-next-line @typescript-eslint/consistent-type-imports

@@ -3,7 +3,7 @@ import { type SecretReference, secretsOf } from '../workflow/server-auth.js';
 
 export type AppSecret = SecretReference;
 
-/** Lists what the servers of an app name in place of their secrets; one may come more than once. */
+/** Lists the secrets to which an app's servers refer; duplicates are possible. */
 export function secretsOfApp({ servers }: App): readonly AppSecret[] {
   return Object.values(servers)
     .flatMap(({ auth }) => secretsOf(auth ?? {}))

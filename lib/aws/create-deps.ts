@@ -17,7 +17,10 @@ import { createLog } from '../process/log.js';
 import { createMetrics } from './metrics.js';
 import { hasHeapToSpare, system } from '../process/system.js';
 
-/** Makes what the operations need of the services of AWS, but for the token keys, which can change. @throws EngineError `CONFIG_INVALID` */
+/**
+ * Creates what the operations need of AWS services, except for the token keys, which can change.
+ * @throws EngineError `CONFIG_INVALID`
+ */
 export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });

@@ -1,10 +1,13 @@
 import type { Deps } from '../operations/deps.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 
-/** Where a handler gets its dependencies: called for each event, so that a cold start that fails is tried again. */
+/** Returns a handler's dependencies; called for each event, so that a failed cold start is retried. */
 export type GetDeps = () => Deps | Promise<Deps>;
 
-/** Calls `create` at the first call and again after a failure; else gives what it made. */
+/**
+ * Returns a function that calls `create` at the first call, and again after a failure; otherwise it returns the first
+ * result.
+ */
 export function once<Value>(create: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => (made ??= { value: create() }).value;
@@ -15,7 +18,7 @@ interface WithoutTokens {
   readonly readTokens: () => Promise<TokenKeys>;
 }
 
-/** Reads the token keys for each event. Gives the same dependencies for as long as the keys are the same. */
+/** Reads the token keys for each event. Returns the same dependencies as long as the keys are the same. */
 export function withTokens(getWorld: () => WithoutTokens): () => Promise<Deps> {
   let current: Deps | undefined;
   return async () => {

@@ -13,14 +13,15 @@ interface Key {
 }
 
 /**
- * Reads `keyId:base64url[,keyId:base64url]`: the first key signs, all verify, so a key is rotated by putting the new
- * one in front. The last one also makes the run ids of keyed starts and must be kept for good. @throws EngineError `CONFIG_INVALID` that names the position of a wrong entry, never its text
+ * Reads `keyId:base64url[,keyId:base64url]`. The first key signs and all verify, so a key is rotated by putting the new
+ * one in front. The last one also makes the run ids of keyed starts and must be kept for good.
+ * @throws EngineError `CONFIG_INVALID` that names the position of a wrong entry, never its text
  */
 export function parseTokenKeys(text: string): TokenKeys {
   return new TokenKeys(parseKeys(text, 'token'));
 }
 
-/** The same from a secret, which may also be one key alone, as Secrets Manager generates it: that one is `k1`. */
+/** Reads the same from a secret, which may also hold a single key, as Secrets Manager generates it, with id `k1`. */
 export function parseTokenKeySecret(text: string): TokenKeys {
   return parseTokenKeys(text.includes(':') ? text : `k1:${text}`);
 }
@@ -28,13 +29,16 @@ export function parseTokenKeySecret(text: string): TokenKeys {
 export interface PayloadKeySources {
   /** Keys in the same form, 32 bytes each: the first encrypts, all decrypt. */
   readonly payloadKeys: string | undefined;
-  /** Id, ARN or alias of a key of KMS. Then its data keys encrypt, and `payloadKeys` only decrypt what is older. */
+  /** Id, ARN or alias of a KMS key. If set, its data keys encrypt, and `payloadKeys` only decrypt older payloads. */
   readonly payloadKmsKey: string | undefined;
-  /** Whether payloads that are stored in the clear are read; default `read`. */
+  /** Whether payloads stored in the clear are read; default `read`. */
   readonly plainPayloads?: PlainPayloads;
 }
 
-/** Makes the cipher of payloads; undefined when neither source is configured. @throws EngineError `CONFIG_INVALID` */
+/**
+ * Creates the cipher of payloads. Returns undefined if neither source is configured.
+ * @throws EngineError `CONFIG_INVALID`
+ */
 export function createPayloadCipher(
   { payloadKeys, payloadKmsKey, plainPayloads }: PayloadKeySources,
   clock: Clock,
@@ -45,10 +49,7 @@ export function createPayloadCipher(
   if (sealing !== undefined)
     return { ...createCipher(sealing, ...others), refusesPlaintext: plainPayloads === 'refuse' };
   if (plainPayloads === 'refuse')
-    throw new EngineError(
-      'CONFIG_INVALID',
-      'payloads in the clear are to be refused, and no payload key is configured',
-    );
+    throw new EngineError('CONFIG_INVALID', 'payloads in the clear are refused, but no payload key is configured');
   return undefined;
 }
 

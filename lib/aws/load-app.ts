@@ -9,14 +9,17 @@ import { bundle } from '../bundle/bundle.js';
 import { system } from '../process/system.js';
 
 /**
- * Bundles the configuration as a deployment would and gives the app that it exports.
- * @throws EngineError `CONFIG_INVALID` as `bundleApp` and `importApp` do
+ * Bundles the configuration as a deployment would and returns the app that it exports.
+ * @throws EngineError `CONFIG_INVALID` like `bundleApp` and `importApp`
  */
 export async function loadApp(configFile: string, buildFolder: string): Promise<App> {
   return importApp(configFile, await bundleApp(configFile, buildFolder));
 }
 
-/** The file to import. @throws EngineError `CONFIG_INVALID` that names the file and, where there is one, the place of the mistake */
+/**
+ * Bundles the app and returns the file to import.
+ * @throws EngineError `CONFIG_INVALID` that names the file and, if known, the place of the mistake
+ */
 export async function bundleApp(configFile: string, buildFolder: string): Promise<string> {
   const { app: file } = await bundle({ configFile, outDir: buildFolder });
   if (file === undefined) throw new EngineError('INTERNAL', 'the bundle has no app');
@@ -24,13 +27,13 @@ export async function bundleApp(configFile: string, buildFolder: string): Promis
 }
 
 /**
- * The app of a bundled configuration. Checks of it also what `defineApp` leaves to a caller with more time: patterns and
- * inputs of schedules.
+ * Returns the app of a bundled configuration. Also checks what `defineApp` leaves to callers with more time: patterns
+ * and inputs of schedules.
  * @throws EngineError `CONFIG_INVALID` that names the configuration
  */
 export async function importApp(configFile: string, file: string): Promise<App> {
   const url = pathToFileURL(file);
-  // Node keeps a module for as long as the process runs; another content must have another name.
+  // Names the module by its content: Node caches a module for as long as the process runs.
   url.searchParams.set(
     'content',
     createHash('sha256')
@@ -46,7 +49,7 @@ export async function importApp(configFile: string, file: string): Promise<App> 
       for (const schedule of exported.schedules) await checkInput(schedule);
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'it threw something that is no error';
+    const reason = error instanceof Error ? error.message : 'it threw a value that is not an Error';
     throw new EngineError(
       'CONFIG_INVALID',
       `${configFile} ${isEngineError(error) ? 'is not valid' : 'cannot be loaded'}: ${reason}`,
@@ -61,7 +64,7 @@ export async function importApp(configFile: string, file: string): Promise<App> 
   return exported;
 }
 
-/** Without this check every tick would be refused, one after the other. */
+/** Checks the input of a schedule now: otherwise each of its ticks would be refused. */
 async function checkInput({ name, workflow, input }: Schedule): Promise<void> {
   try {
     await validInput(system, workflow, input);

@@ -4,7 +4,7 @@ import type { ApiOptions } from './api-handler.js';
 import { checkedManagementToken, type ManagementAccess } from '../topology/env.js';
 import { textReader } from './text-source.js';
 
-/** Options by which the handler of the API checks management requests. */
+/** Returns the options by which the API's handler checks management requests. */
 export function managementAccess(access: ManagementAccess, clock: Clock, aws?: AwsSecrets): ApiOptions {
   switch (access.kind) {
     case 'authorizer':
@@ -16,7 +16,10 @@ export function managementAccess(access: ManagementAccess, clock: Clock, aws?: A
   }
 }
 
-/** @throws EngineError `CONFIG_INVALID` when one of them is not a token: its owner believes that it counts */
+/**
+ * Checks the tokens.
+ * @throws EngineError `CONFIG_INVALID` if one is not a token, since its owner relies on it
+ */
 function tokensIn(texts: readonly (string | undefined)[]): readonly string[] {
   return texts
     .filter((text) => text !== undefined)

@@ -13,16 +13,16 @@ import type {
   WorkMessage,
 } from '../queue/queue.js';
 
-// Bodies as a queue hands them back. Unknown fields are ignored: a newer version may have sent them. Checked by hand: with
-// a library for it these functions would load 35 KB more before their first event.
+// Bodies as a queue returns them. Unknown fields are ignored: a newer version may have sent them. Checked by hand: a
+// library would add 35 KB to what these functions load before their first event.
 
-/** Returns undefined for a body that is no turn message. */
+/** Returns undefined if the body is not a turn message. */
 export function parseTurnMessage(body: string): TurnMessage | undefined {
   const { runId, news, unharmed } = fieldsIn(body);
   if (!isRun(runId)) return undefined;
-  // With news of a kind that is not known yet the turn looks at all.
+  // Drops all news if one is of an unknown kind, so that the turn reads everything.
   const knownNews = listOf(news, toNews);
-  // A hint: without it a start counts as one that its process died of.
+  // Hint only: without it, a start counts as one whose process died.
   const starts = listOf(unharmed, toUnharmedStart);
   return {
     runId,
@@ -30,14 +30,14 @@ export function parseTurnMessage(body: string): TurnMessage | undefined {
   };
 }
 
-/** Returns undefined for a body that is no step message. */
+/** Returns undefined if the body is not a step message. */
 export function parseStepMessage(body: string): StepMessage | undefined {
   const { runId, waitId, dueAtMs, unharmed } = fieldsIn(body);
   if (!isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
   return { runId, waitId, dueAtMs, ...defined({ unharmed: isText(unharmed) ? unharmed : undefined }) };
 }
 
-/** Returns undefined for a body that is no message of the queue of starts. */
+/** Returns undefined if the body is not a message of the start queue. */
 export function parseStartMessage(body: string): StartMessage | undefined {
   const { kind, runId, waitId, dueAtMs, forCancel } = fieldsIn(body);
   if (kind !== 'start' || !isRun(runId) || !isWait(waitId) || !isInstant(dueAtMs)) return undefined;
@@ -45,7 +45,7 @@ export function parseStartMessage(body: string): StartMessage | undefined {
   return { kind, runId, waitId, dueAtMs, ...defined({ forCancel }) };
 }
 
-/** Returns undefined for a body that is no work message. */
+/** Returns undefined if the body is not a work message. */
 export function parseWorkMessage(body: string): WorkMessage | undefined {
   const fields = fieldsIn(body);
   const { kind } = fields;
@@ -87,7 +87,7 @@ function toUnharmedStart(value: JsonValue): UnharmedStart | undefined {
   return isWait(waitId) && isCount(attempt) && isCount(begun) ? { waitId, attempt, begun } : undefined;
 }
 
-/** Returns undefined unless `value` is a list and `read` knows each of its elements. */
+/** Returns undefined unless `value` is a list and `read` accepts each element. */
 function listOf<Element>(
   value: JsonValue | undefined,
   read: (element: JsonValue) => Element | undefined,
@@ -106,7 +106,7 @@ function fieldsIn(body: string): JsonObject {
   }
 }
 
-/** Takes anything but an object for one without fields. */
+/** Returns an object without fields for anything that is not an object. */
 function fieldsOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }

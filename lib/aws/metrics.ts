@@ -4,16 +4,18 @@ import type { PublishedVersion } from '../topology/env.js';
 import { metrics } from '../topology/topology.js';
 
 export interface MetricsOptions {
-  /** The one dimension of most metrics: it tells the deployments of an account apart. */
+  /** Value of the one dimension of most metrics, which distinguishes the deployments of an account. */
   readonly table: string;
-  /** Function and version that run. Without it the metrics by version are not written: no alarm looks at them. */
+  /** Function and version that run. Without it, metrics by version are not written: no alarm uses them. */
   readonly version?: PublishedVersion | undefined;
   readonly clock: Clock;
-  /** Takes a line without its end. Default: the standard output. */
+  /** Receives a line without its end. Default: the standard output. */
   readonly write?: (line: string) => void;
 }
 
-/** Writes log lines in CloudWatch's embedded metric format. They are no part of the log: its level does not hide them. */
+/**
+ * Writes log lines in CloudWatch's embedded metric format. These are not part of the log: its level does not hide them.
+ */
 export function createMetrics({ table, version, clock, write = toStandardOutput }: MetricsOptions): Metrics {
   const ofTable = { [metrics.dimension]: table };
   const ofVersion = version === undefined ? undefined : dimensionsOf(version);

@@ -10,12 +10,12 @@ import type { InvocationContext, QueueHandler } from './turn-handler.js';
 const pollsPerServer = 8;
 
 /**
- * Does a batch of the work queue: reads remote tasks, at most 8 at a time of each server, and passes wakes on. A server
- * that does not answer delays its own tasks only. With too little time left for a read it starts none; those messages are
- * received again.
+ * Returns the handler of the work queue: it reads remote tasks, at most 8 at a time per server, and passes wakes on. A
+ * server that does not answer delays only its own tasks. With too little time left for a read none is started; those
+ * messages are received again.
  */
 export function pollHandler(getDeps: GetDeps): QueueHandler {
-  // Kept from one invocation to the next: in one process they can overlap.
+  // Kept between invocations, which can overlap in one process.
   const limits = new Map<string, LimitFunction>();
   const limitOf = (server: string): LimitFunction => {
     const limit = limits.get(server) ?? pLimit(pollsPerServer);
@@ -50,7 +50,7 @@ async function doWork(
       await handleWork(deps, message);
       return true;
     }
-    // A message of an older version names no server; those share one limit.
+    // Shares one limit among messages of older versions, which name no server.
     return await limitOf(message.server ?? '')(async () => {
       if (context.getRemainingTimeInMillis() < pollReserveMs) return false;
       await handleWork(deps, message);

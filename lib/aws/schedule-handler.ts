@@ -6,9 +6,9 @@ import type { GetDeps } from './get-deps.js';
 export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
 
 /**
- * The sweep, once a minute: what is due, and the schedules. Neither waits for the other or is stopped by its failure. A
- * failure is thrown when both are done: EventBridge repeats the event, and the next minute sweeps again. `isAlone`: no other
- * process works on the table, as in local mode.
+ * Returns the handler of the sweep, which once a minute handles what is due, and the schedules. Neither waits for the
+ * other or is stopped by its failure. A failure is thrown when both are done: EventBridge retries the event, and the
+ * next minute sweeps again. `isAlone`: no other process works on the table, as in local mode.
  */
 export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: boolean } = {}): ScheduleHandler {
   let atBoot = options.isAlone ?? false;
@@ -19,7 +19,7 @@ export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: 
       atBoot = false;
       deps.metrics?.put('OldestDueAgeMs', due.value.oldestDueAgeMs);
     }
-    // Clocks differ a little, and the time of the event has no fraction of a second.
+    // Avoids a negative lag: clocks differ a little, and the time of the event has no fraction of a second.
     deps.metrics?.put('SweepLagMs', Math.max(0, deps.clock.nowMs() - Date.parse(time)));
     if (due.status === 'rejected') throw due.reason;
     if (ticks.status === 'rejected') throw ticks.reason;

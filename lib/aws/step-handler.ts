@@ -7,9 +7,9 @@ import { parseStartMessage, parseStepMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
 
 /**
- * Runs the attempts of long steps that a batch of the step queue asks for, and makes the starts that one of the queue of
- * starts does. Whatever was not done is found by the sweep, so a message is given back only where it shows trouble: a body
- * that is none, or a store that does not answer.
+ * Returns the handler of the step and start queues: it runs the attempts of long steps, or makes the starts, that a
+ * batch asks for. The sweep finds what was not done, so a message is only given back on a failure: a malformed body, or
+ * a store that does not answer.
  */
 export function stepHandler(getDeps: GetDeps): QueueHandler {
   return async (event, context) => {

@@ -5,9 +5,10 @@ import { SecretReader } from '../secrets/secret-reader.js';
 import type { TextSource } from '../topology/env.js';
 
 /**
- * Gives the reader of a secret text. One of Secrets Manager is kept for a minute, and for up to an hour while it cannot be
- * read again, so that a new value needs no deployment. Undefined: there is no such secret, or it is empty.
- * The reader throws EngineError `STORE_UNAVAILABLE` that names no secret and no value.
+ * Returns the reader of a secret text. A secret of Secrets Manager is cached for a minute, and for up to an hour while
+ * it cannot be read again, so that a new value needs no deployment. The reader returns undefined if the secret does not
+ * exist or is empty.
+ * The reader throws EngineError `STORE_UNAVAILABLE`, which names neither secret nor value.
  */
 export function textReader(
   source: TextSource,

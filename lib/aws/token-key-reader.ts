@@ -14,9 +14,9 @@ export interface TokenKeyDeps {
 }
 
 /**
- * Gives the reader of the token keys: the same object for as long as they are the same. A secret that holds no keys any
- * more is logged, and those before it stay.
- * The reader throws EngineError `CONFIG_INVALID` when there never were any, `STORE_UNAVAILABLE` when they cannot be read.
+ * Returns the reader of the token keys, which returns the same object as long as they are the same. If the secret no
+ * longer holds keys, this is logged and the previous keys stay.
+ * The reader throws EngineError `CONFIG_INVALID` if there never were any, `STORE_UNAVAILABLE` if they cannot be read.
  */
 export function tokenKeyReader(source: TextSource, { clock, log, aws }: TokenKeyDeps): () => Promise<TokenKeys> {
   const read = textReader(source, clock, aws);
@@ -27,11 +27,11 @@ export function tokenKeyReader(source: TextSource, { clock, log, aws }: TokenKey
     if (current !== undefined && current.text === text) return current.keys;
     try {
       if (text === undefined)
-        throw new EngineError('CONFIG_INVALID', 'the secret of the token keys is not there, or empty');
+        throw new EngineError('CONFIG_INVALID', 'the secret of the token keys does not exist or is empty');
       current = { text, keys: parse(text) };
     } catch (error) {
       if (current === undefined) throw error;
-      log.error('keys not replaced', { error });
+      log.error('token keys not replaced', { error });
       current = { text, keys: current.keys };
     }
     return current.keys;

@@ -9,8 +9,8 @@ export type InvocationContext = Pick<Context, 'getRemainingTimeInMillis'>;
 export type QueueHandler = (event: SQSEvent, context: InvocationContext) => Promise<SQSBatchResponse>;
 
 /**
- * Runs the turns that a batch of the FIFO queue asks for. Messages of one group ask for turns of one run, and all were
- * sent before this turn begins, so one turn does for all of them.
+ * Returns the handler of the FIFO queue: it runs the turns that a batch asks for. Messages of one group ask for turns
+ * of one run, and all were sent before this turn begins, so one turn serves all of them.
  */
 export function turnHandler(getDeps: GetDeps): QueueHandler {
   return async (event, context) => {
@@ -31,7 +31,7 @@ function groupRecords(records: readonly SQSRecord[]): Map<string, SQSRecord[]> {
   return groups;
 }
 
-/** Gives the records that must be received again. */
+/** Returns the records that must be received again. */
 async function turnFor(
   deps: Deps,
   records: readonly SQSRecord[],
@@ -43,7 +43,7 @@ async function turnFor(
     deps.log.error('malformed turn message', { messageId });
     deps.metrics?.put('HandlerFailures', 1);
   }
-  // A FIFO queue must not get a later message of a group done before an earlier one that failed.
+  // Fails the whole group: a FIFO queue must not complete a later message before an earlier one that failed.
   if (malformed.length > 0) return records;
   const message = oneTurnFor(messages.filter((one) => one !== undefined));
   if (message === undefined) return [];
@@ -60,7 +60,7 @@ async function turnFor(
   }
 }
 
-/** SQS counts each delivery. Of several messages the one that was delivered most often has seen the most turns die. */
+/** Returns the highest delivery count: the message delivered most often has seen the most turns die. */
 function deliveryCountOf(records: readonly SQSRecord[]): number {
   return Math.max(...records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount) || 1));
 }

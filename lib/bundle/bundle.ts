@@ -8,23 +8,23 @@ import { trimPlugin } from './trim-plugins.js';
 import { type Trim, trims } from './trims.js';
 
 export interface BundleOptions {
-  /** The user's configuration, whose default export is an app. */
+  /** Path of the user's configuration, whose default export is an app. */
   readonly configFile: string;
   readonly outDir: string;
-  /** Files that import `outwait:app`, by the name of the bundle that each becomes. Default: `app`, which exports the app. */
+  /** Files that import `outwait:app`, by the name of the resulting bundle. Default: `app`, which exports the app. */
   readonly entries?: Readonly<Record<string, string>>;
-  /** Packages that stay outside and are found when the bundle runs, as patterns. Default none. */
+  /** Packages that are not bundled but found when the bundle runs, as patterns. Default: none. */
   readonly external?: readonly string[];
-  /** Receives what went into the bundles, so that they can be measured. */
+  /** Receives esbuild's metafile, so that bundles can be measured. */
   readonly onMetafile?: (metafile: Metafile) => void;
-  /** Default: all that there are. */
+  /** Default: all trims. */
   readonly trims?: readonly Trim[];
 }
 
 /**
- * Bundles code that imports `outwait:app` with the user's configuration in that place and with this package, not
- * another copy of it, as `outwait`. Gives the files by the names of the entries.
- * @throws EngineError `CONFIG_INVALID` that names the file and, where there is one, the place of the mistake
+ * Bundles code that imports `outwait:app`, with the user's configuration in its place and with this package, not
+ * another copy of it, as `outwait`. Returns the files by the names of the entries.
+ * @throws EngineError `CONFIG_INVALID`, which names the file and, if known, the place of the mistake
  */
 export async function bundle({
   configFile,
@@ -82,19 +82,19 @@ function resolveNames(configFile: string): Plugin {
 const here = fileURLToPath(import.meta.url);
 const ownFolder = resolve(dirname(here), '..');
 
-/** A public module of this package: TypeScript in a clone, JavaScript when built. */
+/** Returns the file of a public module of this package: TypeScript in a clone, JavaScript when built. */
 function ownFile(name: 'index' | 'testing'): string {
   return join(ownFolder, `${name}${here.endsWith('.ts') ? '.ts' : '.js'}`);
 }
 
-/** Each mistake with its place, in one line. */
+/** Returns all mistakes with their places, in one line. */
 function textOf(error: unknown): string {
   const errors = (error as Partial<BuildFailure>).errors;
   if (errors === undefined) return error instanceof Error ? error.message : 'unknown error';
   return errors.map(({ location, text }) => (location === null ? text : `${placeOf(location)}: ${text}`)).join('; ');
 }
 
-/** Place of a mistake as editors count: esbuild counts columns from 0. */
+/** Returns the place of a mistake with columns from 1, as editors count; esbuild counts them from 0. */
 function placeOf({ file, line, column }: Location): string {
   return `${file}:${line}:${column + 1}`;
 }

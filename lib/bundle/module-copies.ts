@@ -3,17 +3,17 @@ import { dirname, extname, relative, resolve, sep } from 'node:path';
 import type { OnResolveArgs, OnResolveResult, PluginBuild } from 'esbuild';
 
 export interface CopyOptions {
-  /** Namespace of esbuild: tells the copies from all other modules. */
+  /** Namespace of esbuild that marks the copies. */
   readonly namespace: string;
   /** Files that are copied when a copy imports them; others are shared with the rest of the bundle. */
   readonly copied: RegExp;
-  /** Code that stands for the copy of a file; undefined for the file itself. Default: always the file. */
+  /** Returns code to use in place of a copied file, or undefined for the file itself. Default: always the file. */
   readonly instead?: (path: string) => string | undefined;
 }
 
 /**
- * Lets a bundle hold some modules twice: once for the rest of it, and once for the modules in `namespace`, which are those
- * that the resolution that this gives finds, and those that they import.
+ * Lets a bundle hold some modules twice: once for the rest of it, and once in `namespace`. The returned function
+ * resolves an import to such a copy; the modules that a copy imports are copied too.
  */
 export function copyModules(
   builder: PluginBuild,
@@ -22,7 +22,7 @@ export function copyModules(
   const find = async ({ path, kind, resolveDir }: OnResolveArgs): Promise<OnResolveResult> => {
     const found = await builder.resolve(path, { kind, resolveDir });
     if (found.external || !copied.test(found.path)) return found;
-    // Paths are part of the names of chunks, and these must not differ from one machine to the next.
+    // Makes paths relative: they are part of the names of chunks, which must not differ between machines.
     return { ...found, namespace, path: relative(process.cwd(), found.path).replaceAll(sep, '/') };
   };
   builder.onResolve({ filter: /./, namespace }, find);

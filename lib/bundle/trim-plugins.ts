@@ -3,7 +3,7 @@ import type { Plugin } from 'esbuild';
 import { copyModules } from './module-copies.js';
 import type { PackageParts, Replacement, SeparateCopy, Trim } from './trims.js';
 
-/** The trim as a plugin of esbuild. `ownFolder`: where the modules are that count as our own. */
+/** Returns a trim as an esbuild plugin. `ownFolder`: folder of the modules that count as our own. */
 export function trimPlugin(trim: Trim, ownFolder: string): Plugin {
   switch (trim.kind) {
     case 'parts':

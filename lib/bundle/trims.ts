@@ -1,28 +1,32 @@
-// Trims: what is left out of a bundle that esbuild would put into it, and why. Each trim works on files inside of a package whose
-// version is pinned; a test checks that they are there and what each one saves, so that one which no longer pays can go.
+// Trims: what esbuild would put into a bundle and is left out, and why. Each trim relies on files inside a package
+// whose version is pinned; a test checks that they exist and what each trim saves, so that one that no longer pays can
+// be removed.
 
 export type Trim = PackageParts | SeparateCopy | Replacement;
 
 interface Saving {
-  /** Also the namespace of its modules, which is part of the names of chunks. */
+  /** Name of the trim; also the namespace of its modules, which is part of the names of chunks. */
   readonly name: string;
-  /** Bytes of the `turn` function less than without it: loaded before the first event, and in all. */
+  /** Bytes saved in the `turn` function: loaded before the first event, and in all. */
   readonly saves: { readonly atOnceBytes: number; readonly allBytes: number };
-  /** Files of installed packages by whose place or imports it works. */
+  /** Files of installed packages on whose location or imports the trim relies. */
   readonly reliesOn: readonly string[];
 }
 
-/** Our own modules get parts of a CommonJS package, which esbuild cannot shake; an app that imports it gets the whole. */
+/**
+ * Gives our own modules parts of a CommonJS package, which esbuild cannot tree-shake; an app that imports it gets the
+ * whole.
+ */
 export interface PackageParts extends Saving {
   readonly kind: 'parts';
   readonly packageName: string;
-  /** Stands for the package in our own modules: code that requires files of it. */
+  /** Code that replaces the package in our own modules and requires files of it. */
   readonly entry: string;
-  /** Files of the package, and of what it depends on, that they never use, and the code that stands for each. */
+  /** Files, of the package and its dependencies, that our modules never use, and the code that replaces each. */
   readonly leftOut: readonly { readonly files: RegExp; readonly instead: string }[];
 }
 
-/** Keeps what some modules import late apart from the bundle, with copies of its own of what both use. */
+/** Splits what some modules import late from the rest of the bundle, with its own copies of what both use. */
 export interface SeparateCopy extends Saving {
   readonly kind: 'copy';
   readonly importers: RegExp;
@@ -30,7 +34,7 @@ export interface SeparateCopy extends Saving {
   readonly copied: RegExp;
 }
 
-/** Gives one import of a package other code. */
+/** Replaces one import of a package by other code. */
 export interface Replacement extends Saving {
   readonly kind: 'replacement';
   readonly importers: RegExp;
@@ -41,8 +45,9 @@ export interface Replacement extends Saving {
 
 export const trims: readonly Trim[] = [
   {
-    // Fetch, WebSocket, caches and mocks are more than half of undici; `lib/remote/http/http.ts` uses none of them. The parts
-    // left out are loaded where a body is a form or a stream, or where the processor knows no SIMD, which Lambda's do.
+    // Leaves out fetch, WebSocket, caches and mocks, more than half of undici, which `lib/remote/http/http.ts` does not
+    // use. These parts would be loaded for a body that is a form or a stream, or on a processor without SIMD;
+    // Lambda's have it.
     kind: 'parts',
     name: 'undici-parts',
     packageName: 'undici',
@@ -73,8 +78,8 @@ export const trims: readonly Trim[] = [
     ],
   },
   {
-    // `lib/process/log.ts` uses what writes lines: no transport, which would be a thread, no second stream and no redaction of
-    // pino's, and it hands pino nothing that JSON.stringify refuses.
+    // Keeps only what writes lines: `lib/process/log.ts` uses no transport (a thread), no second stream and no
+    // redaction of pino's, and passes pino nothing that JSON.stringify refuses.
     kind: 'parts',
     name: 'pino-parts',
     packageName: 'pino',
@@ -99,9 +104,10 @@ export const trims: readonly Trim[] = [
     ],
   },
   {
-    // Sources of credentials that Lambda does not use: profiles, sign-on, roles that are assumed. What they share with the
-    // clients, XML among it, would else be loaded with each function: of a module that only lists others, esbuild keeps
-    // together all that any part of the bundle uses. A second core of the SDK is the price, never loaded on Lambda.
+    // Moves credential sources that Lambda does not use (profiles, sign-on, assumed roles) out of the way. What they
+    // share with the clients, such as XML, would otherwise be loaded with each function: of a module that only
+    // re-exports others, esbuild keeps together all that any part of the bundle uses. The price is a second core of the
+    // SDK, never loaded on Lambda.
     kind: 'copy',
     name: 'other-credentials',
     saves: { atOnceBytes: 33_400, allBytes: -162_000 },
@@ -114,9 +120,9 @@ export const trims: readonly Trim[] = [
     copied: /[\\/]node_modules[\\/]@(aws-sdk|smithy)[\\/]/,
   },
   {
-    // The client of DynamoDB can ask which address to use, which is off unless `AWS_ENABLE_ENDPOINT_DISCOVERY` is set, and
-    // keeps the answers in a cache that forgets the least recently used. A function has one answer for each set of
-    // credentials, so a Map will do. Without this trim `api` and `turn` are beyond the 450 KB that they may load at once.
+    // Replaces an LRU cache by a Map. The DynamoDB client can ask which address to use, which is off unless
+    // `AWS_ENABLE_ENDPOINT_DISCOVERY` is set, and caches the answers; a function has one answer for each set of
+    // credentials. Without this trim `api` and `turn` exceed the 450 KB that they may load at once.
     kind: 'replacement',
     name: 'plain-endpoint-cache',
     saves: { atOnceBytes: 7_100, allBytes: 7_100 },

@@ -1,16 +1,18 @@
 import { promiseHooks } from 'node:v8';
 
 /**
- * Resolves when the microtask queue has run dry. No phase of the event loop comes in between, so what a workflow awaits
- * of its own (a timer, a reply) can never arrive within a turn: whether it is found stuck does not hang on timing.
- * `quietly`: what is rejected meanwhile counts as handled. The end of a run rejects waits of code that nobody waits for,
- * and the promise of an async function around such a wait is in nobody's hands; Node would take it for a bug.
+ * Resolves when the microtask queue is empty. No phase of the event loop comes in between, so what a workflow awaits on
+ * its own (a timer, a reply) can never arrive within a turn: finding it stuck does not depend on timing.
+ * `quietly`: rejections meanwhile count as handled. The end of a run rejects waits that no code awaits any more, and
+ * nothing holds the promise of an async function around such a wait; Node would report it as a bug.
  */
 export function drainMicrotasks({ quietly = false }: { readonly quietly?: boolean } = {}): Promise<void> {
   return quietly ? drainQuietly() : drain();
 }
 
-/** Shared by all quiet drains of the process: two that handled each other's handlers would never run dry. */
+/**
+ * Handlers of all quiet drains in the process, shared: two drains that handled each other's handlers would never end.
+ */
 const handlers = new WeakSet<Promise<unknown>>();
 let quietDrains = 0;
 let stop = (): void => undefined;
@@ -24,7 +26,7 @@ async function drainQuietly(): Promise<void> {
   }
 }
 
-/** Handlers settle too. */
+/** Skips handlers, which settle too. */
 function handle(promise: Promise<unknown>): void {
   if (!handlers.has(promise)) handlers.add(promise.then(ignore, ignore));
 }
@@ -39,5 +41,5 @@ function drain(): Promise<void> {
 }
 
 function ignore(): void {
-  // Nobody is there to be told.
+  // Drops the outcome: nothing waits for it.
 }

@@ -4,10 +4,11 @@ import type { Log } from '../base/log.js';
 import type { LogLevel } from '../topology/env.js';
 
 /**
- * A log of JSON lines. Whatever its callers hand it, no line holds a settle token, a bearer token or a URL: these are
- * cut out of every text, those of errors and their causes included. The value of a field whose name holds "token", "secret",
- * "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators, is left out. A field
- * named as one that the log itself writes, or that CloudWatch acts on, gets an underscore at the end of its name.
+ * Creates a log of JSON lines. No line contains a settle token, a bearer token or a URL, whatever callers pass: these
+ * are cut out of every text, including those of errors and their causes. The value of a field whose name contains
+ * "token", "secret", "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators,
+ * is left out. A field named like one that the log itself writes, or that CloudWatch acts on, gets an underscore at the
+ * end of its name.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
   const settings = {
@@ -26,10 +27,13 @@ export function createLog(options: { readonly level: LogLevel; readonly destinat
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-/** CloudWatch makes metrics of what a line says under `_aws`, and fields may come from a remote server. */
+/**
+ * Names not available to fields, which may come from a remote server; CloudWatch turns what is under `_aws` into
+ * metrics.
+ */
 const takenNames: ReadonlySet<string> = new Set(['level', 'time', 'event', '_aws']);
 
-/** Never throws: an author may throw, or log, what does so when it is looked at. */
+/** Never throws, though an author may throw, or log, an object that does so when it is read. */
 function readFields(fields: unknown): object {
   try {
     return withFreeNames(redact(fields, 0));
@@ -44,9 +48,9 @@ function withFreeNames(fields: unknown): object {
   );
 }
 
-/** In the name of a field, whatever stands around it; spelled without separators. */
+/** Looked for anywhere in the name of a field, without separators. */
 const secretWords = /token|secret|password|authorization|apikey|bearer|cookie/;
-/** The whole name. */
+/** Looked for as the whole name. */
 const contentNames = /^(body|payload)$/;
 const depthMax = 6;
 const textMax = 4_000;
@@ -80,13 +84,13 @@ function redactError(error: Error, depth: number): object {
   };
 }
 
-/** A settle token: run id, wait id, key id, MAC. The run id may stay, since it grants nothing. */
+/** Settle token: run id, wait id, key id, MAC. The run id may stay, since it grants nothing. */
 const settleToken = /([0-9a-f]{32}\.[0-9]{1,9})\.[A-Za-z0-9]{1,16}\.[A-Za-z0-9_-]{20,}/g;
 const bearer = /\b(bearer)\s+[^\s"',]+/gi;
-// Only web addresses: the `file:` ones of a stack trace are needed to read it.
+// Matches web addresses only: the `file:` URLs of a stack trace are needed to read it.
 const url = /\b(https?):\/\/[^\s"'<>)]+/gi;
 
-/** `text` without settle tokens, bearer tokens and web addresses, cut to 4,000 characters. */
+/** Returns `text` without settle tokens, bearer tokens and web addresses, cut to 4,000 characters. */
 export function redactText(text: string): string {
   return text
     .slice(0, textMax)

@@ -1,8 +1,8 @@
 import type { Log } from '../base/log.js';
 
 /**
- * From now on a promise that was rejected and that nobody awaits is logged. The runtime of Lambda would end the process,
- * and with it the turns of other runs: a workflow may well await later what has failed already.
+ * Logs promises that are rejected while nothing awaits them. The Lambda runtime would end the process, and with it the
+ * turns of other runs, although a workflow may still come to await what has already failed.
  */
 export function logRejections(log: Log): void {
   process.removeAllListeners('unhandledRejection');

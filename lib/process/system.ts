@@ -5,12 +5,12 @@ import type { Clock } from '../base/time.js';
 import type { Deps } from '../operations/deps.js';
 import { drainMicrotasks } from './drain.js';
 
-/** Warm runs are kept only while less than this of the heap is in use: what their code holds may be large. */
+/** Share of the heap below which warm runs are kept: what their code holds may be large. */
 const spareHeapShare = 0.5;
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** Random bytes are fetched this many at a time: a call for 16 costs nearly as much as one for all of these. */
+/** Random bytes fetched at a time: a call for 16 costs nearly as much as one for all of these. */
 const poolBytes = 4_096;
 
 function pooledHex(): Random['hex'] {
@@ -29,23 +29,23 @@ function pooledHex(): Random['hex'] {
 
 export const systemRandom: Random = {
   hex: pooledHex(),
-  // 53 bits, as many as a double holds between 0 and 1.
+  // Takes 53 bits, as many as a double holds between 0 and 1.
   fraction: () => Number(randomBytes(8).readBigUInt64BE() >> 11n) / 2 ** 53,
 };
 
-/** Whether at most half of the heap that the process may have is in use, garbage included. */
+/** Whether at most half of the heap available to the process is in use, garbage included. */
 export function hasHeapToSpare(): boolean {
   const { used_heap_size: usedBytes, heap_size_limit: limitBytes } = getHeapStatistics();
   return usedBytes < limitBytes * spareHeapShare;
 }
 
-/** What of the operations' world is the process itself. */
+/** Dependencies of the operations that the process itself provides. */
 export const system: Pick<Deps, 'clock' | 'random' | 'digest' | 'drain' | 'delay'> = {
   clock: systemClock,
   random: systemRandom,
   digest: (text) => createHash('sha256').update(text).digest('hex'),
   drain: drainMicrotasks,
-  // A plain timer: one that rejects when it is cut short builds an error with a stack, for every step.
+  // Uses a plain timer: one that rejects when aborted builds an error with a stack, for every step.
   delay: (delayMs, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted === true) {

@@ -1,4 +1,4 @@
-/** How a client of AWS sends its requests: with connections that are kept, and an end to each attempt. */
+/** Returns the request settings of an AWS client: kept-alive connections, and a timeout for each attempt. */
 export function awsRequestHandler({
   connectMs,
   requestMs,
@@ -9,7 +9,7 @@ export function awsRequestHandler({
   return {
     connectionTimeout: connectMs,
     requestTimeout: requestMs,
-    // Without it the SDK only logs a request that takes too long.
+    // Makes timeouts fail: by default the SDK only logs a request that takes too long.
     throwOnRequestTimeout: true,
     httpAgent: { keepAlive: true },
     httpsAgent: { keepAlive: true },

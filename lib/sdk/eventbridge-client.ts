@@ -4,19 +4,25 @@ import { standIn } from './stand-in.js';
 
 const busConnectTimeoutMs = 1_000;
 const busRequestTimeoutMs = 3_000;
-/** Attempts of the SDK for one request: a later turn makes up for what is not published. */
+/** Attempts by the SDK for one request: a later turn publishes what was not published. */
 const busRequestAttempts = 2;
 
 export interface EventBridgeClientOptions {
-  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  /**
+   * Endpoint of a stand-in on this machine, with made-up credentials. Without it, credentials and region come from the
+   * environment.
+   */
   readonly endpoint?: string;
-  /** Attempts of one request, the first included; default 2. */
+  /** Attempts for one request, including the first; default 2. */
   readonly maxAttempts?: number;
-  /** Longest wait for the whole of one attempt; default 3,000. */
+  /** Time limit of one whole attempt; default 3,000. */
   readonly requestTimeoutMs?: number;
 }
 
-/** A client that gives up early: what was not published is published by a later turn, and a turn that hangs holds its run. */
+/**
+ * Returns a client that gives up early: a later turn publishes what was not published, while a turn that hangs holds
+ * its run.
+ */
 export function createEventBridgeClient(options: EventBridgeClientOptions = {}): EventBridgeClient {
   const { endpoint } = options;
   return new EventBridgeClient({

@@ -1,2 +1,2 @@
-// A module of its own, so that a bundle takes in these two parts of the client only although it is loaded late.
+// Separate module, so that a bundle holds only these two parts of the client although it is loaded late.
 export { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';

@@ -2,21 +2,27 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { awsRequestHandler } from './aws-request-handler.js';
 import { standIn } from './stand-in.js';
 
-// As with the store, and with the SDK's own repeats.
+// Same limits as for the store, with the SDK's own retries.
 const queueConnectTimeoutMs = 1_000;
 const queueRequestTimeoutMs = 5_000;
 const queueRequestAttempts = 3;
 
 export interface SqsClientOptions {
-  /** A stand-in on this machine. Credentials are then made up; without it they and the region come from the environment. */
+  /**
+   * Endpoint of a stand-in on this machine, with made-up credentials. Without it, credentials and region come from the
+   * environment.
+   */
   readonly endpoint?: string;
-  /** Attempts of one request, the first included; default 3. */
+  /** Attempts for one request, including the first; default 3. */
   readonly maxAttempts?: number;
-  /** Longest wait for the whole of one attempt; default 5,000. */
+  /** Time limit of one whole attempt; default 5,000. */
   readonly requestTimeoutMs?: number;
 }
 
-/** A client that gives up early: a message that was not sent is made up for by the sweep, a turn that hangs is not. */
+/**
+ * Returns a client that gives up early: the sweep makes up for a message that was not sent, but not for a turn that
+ * hangs.
+ */
 export function createSqsClient(options: SqsClientOptions = {}): SQSClient {
   const { endpoint } = options;
   return new SQSClient({

@@ -1,2 +1,2 @@
-// A module of its own, so that a bundle takes in these two of the client's hundreds of parts although it is loaded late.
+// Separate module, so that a bundle holds only these two of the client's hundreds of parts although it is loaded late.
 export { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';

@@ -5,18 +5,24 @@ const secretConnectTimeoutMs = 1_000;
 const secretRequestTimeoutMs = 3_000;
 const secretRequestAttempts = 2;
 
-/** Where AWS keeps secrets. Undefined: there is none of that name. @throws EngineError `REMOTE_UNREACHABLE`, with no value in it */
+/**
+ * Secret stores of AWS. Both methods return undefined if there is no such secret.
+ * @throws EngineError `REMOTE_UNREACHABLE`, without the value
+ */
 export interface AwsSecrets {
   readParameter(name: string): Promise<string | undefined>;
   readSecret(id: string): Promise<string | undefined>;
 }
 
-/** A stand-in on this machine; credentials are then made up. Without it they and the region come from the environment. */
+/**
+ * Options for a stand-in on this machine, with made-up credentials. Without `endpoint`, credentials and region come
+ * from the environment.
+ */
 export interface AwsSecretsOptions {
   readonly endpoint?: string;
 }
 
-/** Systems Manager and Secrets Manager. Each client is loaded with the first secret that needs it. */
+/** Reads from Systems Manager and Secrets Manager. Each client is loaded with the first secret that needs it. */
 export function awsSecrets(options: AwsSecretsOptions = {}): AwsSecrets {
   let parameters: ReturnType<typeof openParameterStore> | undefined;
   let secrets: ReturnType<typeof openSecretsManager> | undefined;
@@ -51,7 +57,7 @@ function clientConfig({ endpoint }: AwsSecretsOptions) {
     requestHandler: {
       connectionTimeout: secretConnectTimeoutMs,
       requestTimeout: secretRequestTimeoutMs,
-      // Without it the SDK only logs a request that takes too long.
+      // Makes timeouts fail: by default the SDK only logs a request that takes too long.
       throwOnRequestTimeout: true,
     },
   };
@@ -65,7 +71,7 @@ async function orMissing<Answer>(read: () => Promise<Answer>): Promise<Answer | 
   } catch (error) {
     const name = error instanceof Error ? error.name : 'unknown error';
     if (missingNames.includes(name)) return undefined;
-    // The message of the service may hold the name of an account or a key; its class says enough.
+    // Drops the message of the service, which may hold the name of an account or a key; its class says enough.
     throw new EngineError('REMOTE_UNREACHABLE', `a secret of the server cannot be read (${name})`);
   }
 }

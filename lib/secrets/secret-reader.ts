@@ -11,7 +11,7 @@ const secretStaleMaxMs = 3_600_000;
 
 export interface SecretReaderDeps {
   readonly clock: Clock;
-  /** Value of an environment variable. */
+  /** Returns the value of an environment variable. */
   readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
   readonly aws: AwsSecrets;
 }
@@ -19,13 +19,13 @@ export interface SecretReaderDeps {
 interface Kept {
   readonly value: Secret;
   readonly readAtMs: EpochMs;
-  /** Not to be used again without asking. */
+  /** Whether AWS must be asked again before the value is used. */
   isOld: boolean;
 }
 
 /**
- * Values of secrets by reference. Those of the environment are read each time; those of AWS are kept for a minute, and
- * for up to an hour while AWS cannot be asked.
+ * Values of secrets by reference. Environment variables are read each time; AWS secrets are cached for a minute, and
+ * for up to an hour while AWS is unavailable.
  */
 export class SecretReader {
   readonly #deps: SecretReaderDeps;
@@ -36,7 +36,10 @@ export class SecretReader {
     this.#deps = deps;
   }
 
-  /** Undefined when there is no such secret, or it is empty. @throws EngineError `REMOTE_UNREACHABLE` when AWS cannot be asked */
+  /**
+   * Returns undefined if there is no such secret, or it is empty.
+   * @throws EngineError `REMOTE_UNREACHABLE` if AWS cannot be asked
+   */
   async read(source: SecretSource): Promise<Secret | undefined> {
     if (typeof source === 'string') return toSecret(source);
     if (source.kind === 'environment') return toSecret(await this.#deps.readSecret(source.name));
@@ -52,7 +55,7 @@ export class SecretReader {
     }
   }
 
-  /** The server refused what these gave: the next reading asks AWS. True if there was a value to forget. */
+  /** Marks values that the server refused, so that the next read asks AWS. Returns true if there was a cached value. */
   forget(sources: readonly SecretSource[]): boolean {
     const kept = sources.map((source) => this.#kept.get(JSON.stringify(source))).filter((entry) => entry !== undefined);
     for (const entry of kept) entry.isOld = true;
@@ -88,7 +91,7 @@ export class SecretReader {
   }
 }
 
-/** How a reference is spoken of in an error; never a value. */
+/** Returns how a reference is named in an error; never the value. */
 export function describeSource(source: SecretSource): string {
   if (typeof source === 'string') return 'a secret';
   const field = source.kind === 'secretsManager' && source.field !== undefined ? `, field "${source.field}",` : '';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const shown = '[secret]';
 
-/** A value that does not print: in a log, an error, JSON or a debugger's text it is `[secret]`. */
+/** A value that does not print: in a log, an error, JSON or a debugger it is `[secret]`. */
 export class Secret {
   readonly #value: string;
 
@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value, for the one place that sends it. */
+  /** Returns the value, for the one place that sends it. */
   reveal(): string {
     return this.#value;
   }

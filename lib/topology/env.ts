@@ -4,28 +4,41 @@ import { dueShardsMax, dueShardsMin } from '../base/limits.js';
 /** Shortest management token: its holder may do everything, and only its length keeps it from being guessed. */
 export const managementTokenMinChars = 24;
 
-/** Environment variables of the functions. */
+/** Names of the functions' environment variables. */
 export const envNames = {
   table: 'OUTWAIT_TABLE',
   turnQueueUrl: 'OUTWAIT_TURN_QUEUE_URL',
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
   stepQueueUrl: 'OUTWAIT_STEP_QUEUE_URL',
   startQueueUrl: 'OUTWAIT_START_QUEUE_URL',
-  /** `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays for good. */
+  /**
+   * `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays
+   * for good.
+   */
   tokenKeys: 'OUTWAIT_TOKEN_KEYS',
-  /** In its place: id or ARN of a secret of Secrets Manager with such a text, or with one key alone, whose id is then `k1`. */
+  /**
+   * Alternative: id or ARN of a Secrets Manager secret with such a text, or with a single key, whose id is then `k1`.
+   */
   tokenKeysSecret: 'OUTWAIT_TOKEN_KEYS_SECRET',
-  /** The same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored as they are. */
+  /**
+   * Keys in the same form, 32 bytes each; the first encrypts payloads, all decrypt. Without it payloads are stored
+   * unencrypted.
+   */
   payloadKeys: 'OUTWAIT_PAYLOAD_KEYS',
-  /** Id, ARN or alias of a key of KMS, whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones. */
+  /**
+   * Id, ARN or alias of a KMS key whose data keys encrypt payloads; OUTWAIT_PAYLOAD_KEYS then only decrypt older ones.
+   */
   payloadKmsKey: 'OUTWAIT_PAYLOAD_KMS_KEY',
-  /** `read` (the default) or `refuse`: whether payloads that are stored in the clear are read where a key is configured. */
+  /** `read` (the default) or `refuse`: whether payloads stored in the clear are read although a key is configured. */
   plainPayloads: 'OUTWAIT_PLAIN_PAYLOADS',
-  /** Bearer token of the management routes, as it is; without any they refuse every request. */
+  /** Bearer token of the management routes; without any token they refuse every request. */
   managementToken: 'OUTWAIT_MANAGEMENT_TOKEN',
-  /** In its place: ids or ARNs of secrets of Secrets Manager with commas between them, each of which holds one. */
+  /** Alternative: ids or ARNs of Secrets Manager secrets, separated by commas, each of which holds a token. */
   managementTokenSecret: 'OUTWAIT_MANAGEMENT_TOKEN_SECRET',
-  /** `token` (the default): management requests need the bearer token. `authorizer`: they need to have passed one of the gateway. */
+  /**
+   * `token` (the default): management requests need the bearer token. `authorizer`: they must have passed the gateway's
+   * authorizer.
+   */
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
   /** Name or ARN of the EventBridge bus that receives lifecycle events. Without it none are published. */
   eventBus: 'OUTWAIT_EVENT_BUS',
@@ -44,14 +57,14 @@ export type LogLevel = (typeof logLevels)[number];
 const plainPayloads = ['read', 'refuse'] as const;
 export type PlainPayloads = (typeof plainPayloads)[number];
 
-/** A secret text: as it is, or kept in Secrets Manager. */
+/** A secret text: given directly, or stored in Secrets Manager. */
 export type TextSource =
   { readonly kind: 'text'; readonly text: string } | { readonly kind: 'secret'; readonly secretId: string };
 
-/** A version of a function that stays what it is. */
+/** An immutable version of a function. */
 export interface PublishedVersion {
   readonly functionName: string;
-  /** A number. */
+  /** Version number. */
   readonly version: string;
 }
 
@@ -74,7 +87,10 @@ export interface Env {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** @throws EngineError `CONFIG_INVALID` that names every variable that is missing or wrong, and no value */
+/**
+ * Reads the environment of a function.
+ * @throws EngineError `CONFIG_INVALID` that names every missing or wrong variable, but no value
+ */
 export function readEnv(variables: Variables): Env {
   const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'startQueueUrl'] as const;
   const tokenKeys = readText(variables, envNames.tokenKeys, envNames.tokenKeysSecret);
@@ -99,15 +115,18 @@ export function readEnv(variables: Variables): Env {
   };
 }
 
-/** Undefined when it is not set, or empty. @throws EngineError `CONFIG_INVALID`, see checkedManagementToken */
+/**
+ * Returns undefined if it is not set, or empty.
+ * @throws EngineError `CONFIG_INVALID`, see checkedManagementToken
+ */
 export function readManagementToken(variables: Variables): string | undefined {
   const token = optional(variables, envNames.managementToken);
   return token === undefined ? undefined : checkedManagementToken(token, envNames.managementToken);
 }
 
 /**
- * The token without white space around it, which a header would lose. `subject` begins the message.
- * @throws EngineError `CONFIG_INVALID` for one that is short enough to be guessed, or that no header can carry
+ * Returns the token without surrounding white space, which a header would lose. `subject` begins the message.
+ * @throws EngineError `CONFIG_INVALID` if it is short enough to be guessed, or no header can carry it
  */
 export function checkedManagementToken(text: string, subject: string): string {
   const token = text.trim();
@@ -124,10 +143,13 @@ export function checkedManagementToken(text: string, subject: string): string {
 }
 
 export type ManagementAccess =
-  /** Any of the tokens will do; without one every request is refused. */
+  /** Any of the tokens is accepted; without one every request is refused. */
   { readonly kind: 'token'; readonly tokens: readonly TextSource[] } | { readonly kind: 'authorizer' };
 
-/** Who may use the management routes of a deployment. @throws EngineError `CONFIG_INVALID` */
+/**
+ * Reads who may use the management routes of a deployment.
+ * @throws EngineError `CONFIG_INVALID`
+ */
 export function readManagementAccess(variables: Variables): ManagementAccess {
   const kind = optional(variables, envNames.managementAccess) ?? 'token';
   if (kind === 'authorizer') return { kind };
@@ -151,7 +173,10 @@ function idsIn(list: string): readonly string[] {
     .filter((id) => id !== '');
 }
 
-/** @throws EngineError `CONFIG_INVALID` when both are set */
+/**
+ * Reads a secret text.
+ * @throws EngineError `CONFIG_INVALID` if both variables are set
+ */
 function readText(variables: Variables, textName: string, secretName: string): TextSource | undefined {
   const text = optional(variables, textName);
   const secretId = optional(variables, secretName);
@@ -161,7 +186,10 @@ function readText(variables: Variables, textName: string, secretName: string): T
   return text === undefined ? undefined : { kind: 'text', text };
 }
 
-/** Each key undefined when it is not set, or empty. @throws EngineError `CONFIG_INVALID` */
+/**
+ * Reads the sources of payload keys, each undefined if it is not set, or empty.
+ * @throws EngineError `CONFIG_INVALID`
+ */
 export function readPayloadKeySources(
   variables: Variables,
 ): Pick<Env, 'payloadKeys' | 'payloadKmsKey' | 'plainPayloads'> {

@@ -1,11 +1,11 @@
-// Every route of the HTTP API, once: `lib/http` serves them, the CDK stack leads their paths to the `api` function, and
-// docs/reference.md lists them. What is not in this table does not exist.
+// Routes of the HTTP API: `lib/http` serves them, the CDK stack routes their paths to the `api` function, and
+// docs/reference.md lists them. Routes that are not in this table do not exist.
 
 export interface Route {
   readonly method: 'GET' | 'POST';
-  /** In the form of API Gateway: `{name}` stands for one part of the path. */
+  /** Path in the form of API Gateway: `{name}` stands for one segment. */
   readonly path: string;
-  /** `capability`: the token in the path is the credential, so no authorizer may stand before it. */
+  /** `capability`: the token in the path is the credential, so no authorizer may be in front of it. */
   readonly access: 'open' | 'management' | 'capability';
 }
 
@@ -49,41 +49,46 @@ export const routes = {
 
 export type RouteName = keyof typeof routes;
 
-/** A summary of each route, in the words of docs/reference.md. Kept beside the table, so that no bundle of a function holds the text. */
+/**
+ * Summaries of the routes, in the words of docs/reference.md. Separate from the table, so that the functions' bundles
+ * leave the text out.
+ */
 export const routeSummaries: Readonly<Record<RouteName, string>> = {
   checkHealth: 'answers `{ "status": "ok" }`',
   startRun: 'starts a run',
   listRuns: 'lists runs',
   showRun: 'shows a run and what it waits for',
-  explainRun: 'says what holds a run up',
+  explainRun: 'explains what holds a run up',
   readHistory: 'reads the history of a run',
-  awaitResult: 'gives the outcome of a run',
+  awaitResult: 'returns the outcome of a run',
   followRun: 'follows the events of a run',
   cancelRun: 'ends a run, which may clean up first',
   terminateRun: 'ends a run at once, without cleanup',
   pauseRun: 'pauses a run, for at most 24 hours',
   resumeRun: 'resumes a paused run',
-  retryNow: 'tries now what waits for its next attempt',
+  retryNow: 'retries now what waits for its next attempt',
   signalRun: 'sends a signal to a run',
-  queryRun: 'asks the workflow of a run a question',
+  queryRun: 'queries the workflow of a run',
   settleWait: 'settles a wait without its token',
-  pollRemoteTask: 'has a remote task read now',
+  pollRemoteTask: 'reads a remote task now',
   cancelRemoteTask: 'asks the server to cancel a remote task',
   listRemoteTasks: 'lists remote tasks',
   listInputs: 'lists the questions for people',
   showInput: 'shows one question',
   answerInput: 'answers a question',
-  listServers: 'says how each configured server stands',
-  listSchedules: 'says how each schedule stands',
-  pauseSchedule: 'has a schedule start nothing until it is resumed',
-  resumeSchedule: 'has a schedule go on with its next tick',
-  listExternalWaits: 'lists the waits that somebody outside may settle',
+  listServers: 'shows the state of each configured server',
+  listSchedules: 'shows the state of each schedule',
+  pauseSchedule: 'pauses a schedule until it is resumed',
+  resumeSchedule: 'resumes a schedule with its next tick',
+  listExternalWaits: 'lists the waits that can be settled from outside',
   completeToken: 'settles a wait with a result',
   failToken: 'settles a wait with an error',
   heartbeatToken: 'moves the deadline of a wait',
 };
 
-/** The paths of the table, each once: the function takes any method of a path and answers 405 in its own form. */
+/**
+ * Returns the paths of the table, each once: the function accepts any method on a path and answers 405 in its own form.
+ */
 export function routePaths(): readonly Pick<Route, 'path' | 'access'>[] {
   return [...new Map(Object.values(routes).map(({ path, access }) => [path, { path, access }])).values()];
 }

@@ -1,16 +1,21 @@
-// What a deployment consists of, as data: the CDK stack builds it, local mode imitates it.
+// Parts of a deployment, as data: the CDK stack builds them, local mode imitates them.
 
 export { tableIndexes, tableKey } from '../store/table.js';
 import type { MetricName } from '../base/metrics.js';
 import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 
-/** Seconds since 1970 after which DynamoDB may delete an item. Nothing sets it yet; a table has one such attribute for good. */
+/**
+ * Seconds since 1970 after which DynamoDB may delete an item. Nothing sets it yet; a table keeps its one such attribute
+ * for good.
+ */
 export const tableTtlAttribute = 'expiresAtS';
 
-/** A message that this many receives did not get done is put aside. Throttled receives count, so it is more than a few. */
+/**
+ * Receives after which a message is moved to the dead-letter queue. Throttled receives count, so it is more than a few.
+ */
 const maxReceiveCount = 5;
 
-/** 5 rounds of reads of up to 30 s, 8 at a time, and some to spare. */
+/** Timeout of `poll`: 5 rounds of reads of up to 30 s, 8 at a time, plus a margin. */
 const pollTimeoutMs = 180_000;
 
 export interface QueueTopology {
@@ -18,12 +23,12 @@ export interface QueueTopology {
   readonly visibilityMs: number;
   readonly maxReceiveCount: number;
   readonly deadLetterRetentionDays: number;
-  /** How Lambda receives from it. */
+  /** Settings with which Lambda receives from the queue. */
   readonly eventSource: {
     readonly batchSize: number;
-    /** How long Lambda may gather messages before it invokes; 0 for none, which is all that a FIFO queue has. */
+    /** Time for which Lambda may gather messages before it invokes; 0 for none, the only value for a FIFO queue. */
     readonly batchingWindowMs: number;
-    /** Invocations at a time. */
+    /** Concurrent invocations. */
     readonly maxConcurrency: number;
   };
 }
@@ -32,9 +37,9 @@ export interface FunctionTopology {
   readonly timeoutMs: number;
   readonly memoryMb: number;
   /**
-   * Lambda counts how often one event has led to a function again, by way of queues, and stops it at about 16. A run that
-   * goes from turn to poll to turn, or to a step and back, does so as often as its workflow waits, within one such chain;
-   * what bounds it is the workflow. `terminate` is for functions that no message leads to.
+   * Reaction to recursion: Lambda counts how often one event leads back to a function through queues, and stops it at
+   * about 16. A run that goes from turn to poll to turn, or to a step and back, does so within one such chain as often
+   * as its workflow waits, and is bounded by the workflow. `terminate` is for functions that no message leads to.
    */
   readonly recursiveLoop: 'allow' | 'terminate';
 }
@@ -48,43 +53,43 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
     visibilityMs: turnVisibilityMs,
     maxReceiveCount,
     deadLetterRetentionDays: 14,
-    // One run per invocation: a turn may hold 45 s of steps, and another run must not wait for them.
+    // Takes one run per invocation: a turn may hold 45 s of steps, and another run must not wait for them.
     eventSource: { batchSize: 1, batchingWindowMs: 0, maxConcurrency: 100 },
   },
   work: {
     fifo: false,
-    // AWS asks for six times the timeout of the function and the window.
+    // Six times the timeout of the function plus the window, as AWS recommends.
     visibilityMs: 6 * pollTimeoutMs + 2_000,
     maxReceiveCount,
     deadLetterRetentionDays: 14,
-    // Many reads share one invocation; the window is what gathers them.
+    // Shares one invocation among many reads, which the window gathers.
     eventSource: { batchSize: 40, batchingWindowMs: 2_000, maxConcurrency: 20 },
   },
   step: {
     fifo: false,
-    // Six times the timeout. A worker that dies is made up for sooner, by its lease.
+    // Six times the timeout. The lease replaces a dead worker sooner.
     visibilityMs: 6 * stepFunctionTimeoutMs,
     maxReceiveCount,
     deadLetterRetentionDays: 14,
-    // An attempt may need all the time that its function has.
+    // Takes one attempt per invocation, which may need all of the function's time.
     eventSource: { batchSize: 1, batchingWindowMs: 0, maxConcurrency: 20 },
   },
   start: {
     fifo: false,
-    // The function is that of long steps, so the time is too.
+    // Same as for long steps, which the same function runs.
     visibilityMs: 6 * stepFunctionTimeoutMs,
     maxReceiveCount,
     deadLetterRetentionDays: 14,
-    // Starts wait side by side, and do nothing else: ten of them share the time of one invocation.
+    // Runs ten starts side by side in one invocation, since they only wait.
     eventSource: { batchSize: 10, batchingWindowMs: 0, maxConcurrency: 50 },
   },
 };
 
 export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
-  // An HTTP API answers for us after 30 s.
+  // Ends before 30 s, when an HTTP API answers in its place.
   api: { timeoutMs: 29_000, memoryMb: 512, recursiveLoop: 'terminate' },
   turn: { timeoutMs: turnTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
-  // Polls also delay themselves, at most 10 times within one claim.
+  // Allows recursion: polls also delay themselves, at most 10 times within one claim.
   poll: { timeoutMs: pollTimeoutMs, memoryMb: 512, recursiveLoop: 'allow' },
   step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
   schedule: { timeoutMs: 60_000, memoryMb: 512, recursiveLoop: 'terminate' },
@@ -92,7 +97,7 @@ export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
 
 export const schedule = {
   everyMs: sweepIntervalMs,
-  /** A tick that is older has been made up for by the next one. */
+  /** Age at which a tick is dropped: the next one makes up for it. */
   eventMaxAgeMs: 2 * sweepIntervalMs,
   eventRetries: 2,
   deadLetterRetentionDays: 14,
@@ -111,7 +116,7 @@ export const metrics = {
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
   },
-  /** Metrics of one version of a function in place of the whole deployment, and which functions write them. */
+  /** Metrics of one version of a function instead of the whole deployment, and the functions that write them. */
   byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
   versionDimensions: { function: 'Function', version: 'Version' },
 } as const satisfies {
@@ -122,24 +127,24 @@ export const metrics = {
   readonly versionDimensions: Readonly<Record<'function' | 'version', string>>;
 };
 
-/** Requests of all callers together. Beyond it API Gateway answers 429. */
+/** Limits on the requests of all callers together. Beyond them API Gateway answers 429. */
 export const httpThrottle = { perSecond: 200, burst: 400 } as const;
 
-/** API Gateway and Lambda refuse a larger request. */
+/** Size above which API Gateway and Lambda refuse a request. */
 export const gatewayBodyMaxBytes = 6 * 1024 * 1024;
 
-/** How code becomes a bundle, the same for a deployment and for local mode. */
+/** Bundler settings, the same for a deployment and for local mode. */
 export const bundling = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
   mainFields: ['module', 'main'],
   minify: true,
-  // Class names are part of errors.
+  // Keeps class names, which are part of errors.
   keepNames: true,
   sourcemap: true,
   splitting: true,
-  // A CommonJS package inside an ES module still calls require.
+  // Defines require, which a CommonJS package inside an ES module still calls.
   banner:
     "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
 } as const;

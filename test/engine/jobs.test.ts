@@ -284,7 +284,7 @@ describe('a job of a server that has tools and no tasks', () => {
     const { app, server, runId } = await exported({ start: said({ id: 7 }) });
     const outcome = await app.runToEnd(runId);
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'REMOTE_START_AMBIGUOUS' } });
-    expect(JSON.stringify(outcome)).toContain('has no id of a job at \\"job_id\\": it is {\\"id\\":7}');
+    expect(JSON.stringify(outcome)).toContain('has no job id at \\"job_id\\": it is {\\"id\\":7}');
     expect(server.calls.length).toBe(1);
   });
 

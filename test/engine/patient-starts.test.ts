@@ -241,8 +241,8 @@ describe('a start that is held back', () => {
         error: {
           code: 'REMOTE_TASK_TIMED_OUT',
           message:
-            'remote task "write" on "reports" was not started within 120 s ("reports" is left alone for now: it has asked for that)',
-          details: { phase: 'start', reason: '"reports" is left alone for now: it has asked for that' },
+            'remote task "write" on "reports" was not started within 120 s ("reports" is left alone for now: it asked for a pause)',
+          details: { phase: 'start', reason: '"reports" is left alone for now: it asked for a pause' },
         },
       });
       expect(reports.starts).toEqual([]);
@@ -293,7 +293,7 @@ describe('a start that is held back', () => {
       error: {
         code: 'REMOTE_TASK_TIMED_OUT',
         message: expect.stringMatching(
-          /was not started within 300 s .*it has had its 1 requests of this minute/,
+          /was not started within 300 s .*its limit of 1 requests a minute is reached/,
         ) as unknown,
       },
     });

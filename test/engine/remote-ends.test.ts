@@ -193,7 +193,7 @@ describe('a remote task without an end', () => {
     const reports = new WatchedServer({
       read: () => ({
         kind: 'unreadable',
-        error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'the task is not the one that was asked for' },
+        error: { code: 'REMOTE_PROTOCOL_VIOLATION', message: 'the task is not the one requested' },
       }),
     });
     expect(await resultWith(reports)).toMatchObject({ code: 'REMOTE_TASK_TIMED_OUT' });

@@ -45,12 +45,12 @@ import { isEmptyEnd, lacksArtifacts, readAnswerResult, readTaskList, type SendRe
 import { TaskStream } from './task-stream.js';
 import { taskListMs } from './limits.js';
 
-/** Nobody waits for what is watched, so a stream may simply end. */
+/** Limit of one stream: nothing waits for what is watched, so a stream may simply end. */
 const watchMaxMs = 900_000;
-/** Servers send a sign of life each 15 s or so. */
+/** Limit of silence on a stream: servers send a sign of life about every 15 s. */
 const watchQuietMs = 60_000;
 
-/** An agent that speaks A2A 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC. */
+/** Client of an agent that speaks A2A 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC. */
 export class A2aTransport implements RemoteTaskTransport {
   readonly protocol = 'a2a';
   readonly dedupes: boolean;
@@ -68,7 +68,7 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async traits(): Promise<ServerTraits> {
-    // That an agent lists its tasks is in no card: it shows when it is asked.
+    // Whether an agent lists its tasks is in no card: it shows only when tried.
     const mayFind = this.#config.probeByContext === true ? true : 'perhaps';
     const { traits } = await this.#endpoint.converse('GetAgentCard', async (send) => {
       const found = await this.#interfaces.forStart(send);
@@ -93,7 +93,7 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
-  /** Many agents answer when their work is done, whatever they are asked, and no card says so. */
+  /** Returns undefined: many agents answer only when their work is done, and no card says so. */
   async answersAtOnce(): Promise<undefined> {
     return undefined;
   }
@@ -118,7 +118,7 @@ export class A2aTransport implements RemoteTaskTransport {
     );
   }
 
-  /** Over a stream where the agent has one: its first event names the task, however long the work takes. */
+  /** Starts over a stream if the agent has one: its first event names the task, however long the work takes. */
   async #start(send: Send, found: FoundInterface, operation: Extract<A2aOperation, { kind: 'send' }>, options: object) {
     if (found.kind === 'none' || !found.card.startsOverStream) return this.#perform(send, found, operation, options);
     const streamed = await this.#call(send, found, { ...operation, overStream: true }, options);
@@ -126,10 +126,10 @@ export class A2aTransport implements RemoteTaskTransport {
     return this.#perform(send, found, operation, options);
   }
 
-  /** What was said to a start, once it is sure what that is. */
+  /** Returns the reply to a start, after a read of the task if the answer leaves open how it stands. */
   async #settled(send: Send, { mayRun, ...reply }: SendReply): Promise<StartReply> {
     if (reply.kind !== 'ended') return reply;
-    // Its answer may be in the history, which a read fetches.
+    // Has the task read, which fetches its history: the answer may be there.
     if (mayRun === undefined)
       return reply.handle !== undefined && isEmptyEnd(reply.end)
         ? { kind: 'started', handle: reply.handle, pollAfterMs: 0 }
@@ -159,14 +159,14 @@ export class A2aTransport implements RemoteTaskTransport {
       const { exchange } = await this.#perform(send, found, { kind: 'cancel', taskId: handle.taskId });
       const reply = classifyCancel(exchange);
       if (reply.kind !== 'refused') return reply;
-      // It may have ended meanwhile: then there is nothing left to stop.
+      // Reports the task as stopped if it has ended meanwhile.
       const task = await this.#read(send, handle);
       return task.kind === 'ended' || task.kind === 'missing' ? { kind: 'done' } : reply;
     });
   }
 
   /**
-   * Looks first if the question still stands, since an answer that was delivered, and whose reply was lost, must not be
+   * Checks first that the question is still open: an answer that was delivered, but whose reply was lost, must not be
    * taken for the answer to the next question.
    */
   async answer(
@@ -247,7 +247,7 @@ export class A2aTransport implements RemoteTaskTransport {
       kind: 'looked_up',
       found: await this.#interfaces.forTask(handle, send),
     }));
-    // An agent that streams nothing is not asked for a stream.
+    // Asks no agent for a stream that does not stream.
     if (found.kind === 'none' || !found.card.streams) return undefined;
     return { to: found.to, extensions: this.#extensionsFor(found.card) };
   }
@@ -256,7 +256,7 @@ export class A2aTransport implements RemoteTaskTransport {
     const found = await this.#interfaces.forTask(handle, send);
     const { exchange } = await this.#perform(send, found, { kind: 'get', taskId: handle.taskId });
     const reply = classifyPoll(exchange, handle);
-    // A status message may be the answer, or the server's own word beside one that is in the history.
+    // Reads the history too: a status message may be the answer, or only the server's remark beside one in the history.
     if (reply.kind !== 'ended' || !lacksArtifacts(reply.end)) return reply;
     const withHistory = { kind: 'get', taskId: handle.taskId, withHistory: true } as const;
     const { exchange: again } = await this.#perform(send, found, withHistory);
@@ -264,7 +264,7 @@ export class A2aTransport implements RemoteTaskTransport {
     return full.kind === 'ended' || isEmptyEnd(reply.end) ? full : reply;
   }
 
-  /** Undefined while the task waits for the answer to `question`. */
+  /** Returns undefined while the task waits for the answer to `question`. */
   async #notOpen(send: Send, handle: RemoteTaskHandle, question: RemoteQuestion): Promise<AnswerReply | undefined> {
     const reply = await this.#read(send, handle);
     switch (reply.kind) {
@@ -279,7 +279,10 @@ export class A2aTransport implements RemoteTaskTransport {
     }
   }
 
-  /** Makes one call, and makes it once more elsewhere if the agent no longer speaks that way: then nothing has happened yet. */
+  /**
+   * Makes one call, and repeats it on another interface if the agent no longer speaks this one, in which case nothing
+   * was executed.
+   */
   async #perform(
     send: Send,
     found: FoundInterface,
@@ -311,13 +314,13 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 }
 
-/** Of a call that was not made. */
+/** Interface named for a call that was not made. */
 const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
 
-/** What would have kept a start of unknown fate from being ambiguous, as far as the agent does not have it. */
+/** Returns what would have kept a start of unknown outcome from being ambiguous and the agent lacks. */
 function helpFor(isOld: boolean, streams: boolean): string {
   const lists = isOld ? 'an interface of A2A 1.0 that lists tasks' : 'an agent that lists its tasks';
-  return `dedupes: true where the agent recognises the key, ${lists}${streams ? '' : ', an agent that streams'}`;
+  return `dedupes: true if the agent recognises the key, ${lists}${streams ? '' : ', an agent that streams'}`;
 }
 
 function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentInterfaces {
@@ -326,7 +329,7 @@ function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentIn
   return new FixedInterface(url, tenant);
 }
 
-/** What stands for the agent where nothing has been called yet: in texts of errors, and for those who give out tokens for it. */
+/** Returns the agent's address before its interface is known, for error texts and as the resource of tokens. */
 function homeOf({ url, card }: A2aAgentConfig): string {
   if (url !== undefined) return url;
   if (typeof card === 'string') return card;

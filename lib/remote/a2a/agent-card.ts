@@ -1,46 +1,46 @@
-// Agent cards of 1.0 and 0.3, and what lies between them. Pure.
+// Agent cards of 1.0 and 0.3, and of versions in between. Pure.
 
 import { defined } from '../../base/defined.js';
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes } from '../../base/limits.js';
 import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
 
-/** Interfaces of a card that are looked at. */
+/** Maximum number of interfaces of a card that are considered. */
 const agentInterfacesMax = 32;
 
-/** Of an agent card, what a caller goes by. */
+/** Parts of an agent card that a caller uses. */
 export interface AgentCard {
-  /** Those that we speak and may call, in the order of the card. */
+  /** Interfaces that we speak and may call, in the order of the card. */
   readonly interfaces: readonly A2aInterface[];
-  /** Why there is no interface, where there is none. */
+  /** Reason why there is no interface, if there is none. */
   readonly problem: string | undefined;
-  /** The agent knows a repeated start again. */
+  /** Whether the agent deduplicates repeated starts. */
   readonly dedupes: boolean;
   readonly streams: boolean;
-  /** The card says that the agent streams, so a start may be sent over a stream. */
+  /** Whether the card declares streaming, so that a start may be sent over a stream. */
   readonly startsOverStream: boolean;
-  /** It shows more to those whom it knows. */
+  /** Whether there is an extended card for authenticated callers. */
   readonly hasExtended: boolean;
 }
 
-/** Where the interfaces of a card may lead: credentials go there. */
+/** Rule for where the interfaces of a card may point: credentials are sent there. */
 export interface CardRule {
-  /** As in a URL, with the port where it is not the usual one. `any`: the author has written the card. */
+  /** Hosts as in a URL, with the port if it is not the default. `any`: the author has written the card. */
   readonly hosts: readonly string[] | 'any';
-  /** The card came over https, so its interfaces have to be on https too. */
+  /** Whether interfaces must be on https, because the card was read over https. */
   readonly httpsOnly: boolean;
 }
 
-/** For the card at `cardUrl`: it may lead to its own host and to those that the author allows. */
+/** Returns the rule for the card at `cardUrl`: it may point to its own host and to those that the author allows. */
 export function cardRuleOf(cardUrl: string, allowedHosts: readonly string[] = []): CardRule {
   const { host, protocol } = new URL(cardUrl);
   return { hosts: [host, ...allowedHosts], httpsOnly: protocol === 'https:' };
 }
 
-/** For a card that the author has written. */
+/** Rule for a card that the author has written. */
 export const anyHost: CardRule = { hosts: 'any', httpsOnly: false };
 
-/** What is known of an agent that is asked at `url`, without a card. Whether it streams is found out by whoever watches. */
+/** Returns the card of an agent called at `url` that has none. Whether it streams shows when it is watched. */
 export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly interfaces: readonly [A2aInterface] } {
   const to = { url, binding: 'JSONRPC', wire: '1.0', ...defined({ tenant }) } as const;
   return {
@@ -53,7 +53,9 @@ export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly 
   };
 }
 
-/** Where the card of an agent is, by the URL of the card or the one below which it is well known (section 8.2). */
+/**
+ * Returns the URL of an agent's card, from the card's own URL or the one under which it is well known (section 8.2).
+ */
 export function cardUrlOf(configured: string): string {
   const url = new URL(configured);
   if (url.pathname.endsWith('.json')) return url.href;
@@ -61,7 +63,7 @@ export function cardUrlOf(configured: string): string {
   return url.href;
 }
 
-/** Reads a card. Undefined for what is none. */
+/** Reads an agent card. Returns undefined if it is not one. */
 export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | undefined {
   if (!isJsonObject(card)) return undefined;
   const offered = offersIn(card);
@@ -80,8 +82,8 @@ export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | unde
 }
 
 /**
- * The interface for new tasks: the first of 1.0 in the order of the card, else the first of 0.3. Not the very first: a card
- * that lists 0.3 before 1.0 must not lead back to the older protocol unnoticed (section 3.6.3).
+ * Returns the interface for new tasks: the first of 1.0 in the order of the card, else the first of 0.3. Not simply the
+ * first: a card that lists 0.3 before 1.0 must not cause an unnoticed downgrade (section 3.6.3).
  */
 export function preferredInterface(interfaces: readonly A2aInterface[]): A2aInterface | undefined {
   return interfaces.find(({ wire }) => wire === '1.0') ?? interfaces[0];
@@ -94,7 +96,7 @@ interface Offer {
   readonly tenant?: JsonValue | undefined;
 }
 
-/** A list of 1.0 wins, also in a card that has the fields of both. */
+/** Returns the offers of a card. A list of 1.0 wins, even if the card also has the fields of 0.3. */
 function offersIn(card: JsonObject): readonly Offer[] | undefined {
   const supported = objectsIn(card['supportedInterfaces']);
   if (supported.length > 0) {
@@ -115,12 +117,12 @@ function offersIn(card: JsonObject): readonly Offer[] | undefined {
   ];
 }
 
-/** A field that is there and empty says as little as one that is not: ProtoJSON writes both for nothing. */
+/** Returns a field or its default. Empty counts as missing: ProtoJSON writes both for an unset field. */
 function given(value: JsonValue | undefined, otherwise: string): JsonValue {
   return value === undefined || value === null || value === '' ? otherwise : value;
 }
 
-/** Nothing for an interface that we do not speak. */
+/** Returns no interface if we do not speak the offered one. */
 function spokenIn({ url, binding, version, tenant }: Offer): readonly A2aInterface[] {
   const wire = wireOf(version);
   if (wire === undefined || !isUsableUrl(url)) return [];
@@ -129,7 +131,7 @@ function spokenIn({ url, binding, version, tenant }: Offer): readonly A2aInterfa
   return [{ url, binding, wire, ...defined({ tenant: named ? tenant : undefined }) }];
 }
 
-/** Patch numbers do not count (section 3.6.1), nor minor ones after 1; cards of 0.2 describe what 0.3 still speaks. */
+/** Ignores patch numbers (section 3.6.1), and minor ones after 1; cards of 0.2 describe what 0.3 still speaks. */
 function wireOf(version: JsonValue | undefined): A2aWire | undefined {
   if (typeof version !== 'string') return undefined;
   if (/^1(\.|$)/.test(version)) return '1.0';
@@ -147,17 +149,17 @@ function mayCall({ host, protocol }: URL, { hosts, httpsOnly }: CardRule): boole
   return hosts === 'any' || hosts.includes(host);
 }
 
-/** What would help is named: what the card offers, or the line that allows its host. */
+/** Returns why no interface can be used, with the remedy: what the card offers, or the line that allows its host. */
 function problemWith(offered: readonly Offer[], spoken: readonly A2aInterface[], rule: CardRule): string {
   if (spoken.length === 0) {
     const offers = offered.slice(0, offersShown).map(({ binding, version }) => `${shown(binding)} ${shown(version)}`);
-    return `the agent card offers nothing that we speak (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), but ${offers.join(', ')}`;
+    return `the agent card offers no supported interface (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), only ${offers.join(', ')}`;
   }
   const { hosts } = rule;
   const foreign = spoken.map(({ url }) => new URL(url).host).find((host) => hosts !== 'any' && !hosts.includes(host));
-  if (foreign === undefined) return 'the agent card was read over https and leads to an interface over http';
+  if (foreign === undefined) return 'the agent card was read over https but points to an interface over http';
   const own = hosts === 'any' ? [] : hosts;
-  return `the agent card of ${own.join(', ')} leads to the host ${foreign}, which is not its own: if that is right, add allowedHosts: [${JSON.stringify(foreign)}]`;
+  return `the agent card of ${own.join(', ')} points to the host ${foreign}, which is not its own; if that is intended, add allowedHosts: [${JSON.stringify(foreign)}]`;
 }
 
 const offersShown = 5;

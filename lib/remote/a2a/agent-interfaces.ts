@@ -24,22 +24,22 @@ import { fetchCard, notSent, type CardRead } from './fetch-card.js';
 import type { A2aInterface } from './interface.js';
 import { agentCardTimeoutMs } from './limits.js';
 
-/** Where to call an agent, or why that is not known; then nothing was sent to it. */
+/** Interface on which to call an agent, or why none is known; in that case nothing was sent to the agent. */
 export type FoundInterface =
   | { readonly kind: 'interface'; readonly to: A2aInterface; readonly card: AgentCard }
   | { readonly kind: 'none'; readonly failure: FailedExchange };
 
-/** How an agent can be called. */
+/** Finds the interface on which to call an agent. */
 export interface AgentInterfaces {
-  /** For a new task. */
+  /** Returns the interface for a new task. */
   forStart(send: Send): Promise<FoundInterface>;
-  /** For a task that is there: the interface of its handle as long as the card has it. */
+  /** Returns the interface for an existing task: that of its handle, as long as the card has it. */
   forTask(handle: RemoteTaskHandle, send: Send): Promise<FoundInterface>;
-  /** After the agent no longer knew the methods or the version of `refused`: another one, if there is any. */
+  /** Returns another interface, if any, after the agent no longer knew the methods or the version of `refused`. */
   insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface>;
 }
 
-/** An agent without a card: its one interface. */
+/** An agent without a card, which has one interface. */
 export class FixedInterface implements AgentInterfaces {
   readonly #to: A2aInterface;
   readonly #card: ReturnType<typeof cardOfUrl>;
@@ -59,12 +59,12 @@ export class FixedInterface implements AgentInterfaces {
     if (problem !== undefined) return none(problem);
     const to = handle.tenant === undefined ? this.#to : { ...this.#to, tenant: handle.tenant };
     if ((handle.binding ?? 'JSONRPC') === binding) return { kind: 'interface', to, card: this.#card };
-    const text = `the task was started over ${handle.binding}, but the agent is now asked over ${binding}`;
+    const text = `the task was started over ${handle.binding}, but the agent is now called over ${binding}`;
     return none(remoteError('CONFIG_INVALID', text));
   }
 
   async insteadOf(): Promise<FoundInterface> {
-    return none(remoteError('CONFIG_INVALID', 'the agent has one interface'));
+    return none(remoteError('CONFIG_INVALID', 'the agent has only one interface'));
   }
 }
 
@@ -73,14 +73,14 @@ interface Known {
   readonly etag: string | undefined;
   readonly askedAtMs: EpochMs;
   readonly freshUntilMs: EpochMs;
-  /** Interfaces of this card whose methods or version the agent refused since. */
+  /** Interfaces of this card whose methods or version the agent has refused since. */
   readonly refused: Set<A2aInterface>;
 }
 
 /**
- * An agent with a card, which is read at the first use and kept in memory: a start looks for a newer one when the server's
- * time for it is over, a read of a task after an hour. One card is enough for one set of credentials, and a server of the
- * configuration has one. A card that cannot be read again stays in use.
+ * An agent with a card, which is read at first use and cached in memory: a start looks for a newer one when the
+ * server's time for it is over, a read of a task after an hour. One cached card suffices, since a configured
+ * server has one set of credentials. A card that cannot be read again stays in use.
  */
 export class CardInterfaces implements AgentInterfaces {
   readonly #config: A2aAgentConfig;
@@ -113,7 +113,7 @@ export class CardInterfaces implements AgentInterfaces {
 
   async insteadOf(refused: A2aInterface, send: Send): Promise<FoundInterface> {
     this.#known?.refused.add(refused);
-    // An agent that refuses everything must not have its card read with every poll.
+    // Limits reads of the card: an agent that refuses everything must not have it read with every poll.
     const known = await this.#read(send, ({ askedAtMs }) => this.#clock.nowMs() - askedAtMs < agentCardAgeMinMs);
     return choose(known, { unwanted: (to) => isSame(to, refused) });
   }
@@ -147,7 +147,7 @@ export class CardInterfaces implements AgentInterfaces {
         if (card !== undefined) return { ...read, card, etag };
         return {
           kind: 'failure',
-          failure: notSent(violationError('there is no card that could be unchanged')),
+          failure: notSent(violationError('the agent reports an unchanged card, but none was read before')),
         } as const;
       }
       case 'card': {
@@ -163,14 +163,14 @@ export class CardInterfaces implements AgentInterfaces {
     return this.#source.kind === 'inline' ? anyHost : cardRuleOf(this.#source.url, this.#config.allowedHosts);
   }
 
-  /** The card for those whom the agent knows, or `card` where there is none (section 3.1.11). */
+  /** Returns the card for authenticated callers, or `card` if there is none (section 3.1.11). */
   async #extended(card: AgentCard, rule: CardRule, send: Send): Promise<AgentCard> {
     const to = preferredInterface(card.interfaces);
     if (this.#config.extendedCard !== true || !card.hasExtended || to === undefined) return card;
     const call = callFor(to, { kind: 'extended_card' }, this.#config.extensions ?? []);
     const { exchange } = await send(call, { url: to.url, timeoutMs: agentCardTimeoutMs });
     if (exchange.kind !== 'result') return card;
-    // An author who wrote the card has named its hosts, and no others.
+    // Allows the hosts of a card written by the author, and no others.
     const hosts =
       rule.hosts === 'any'
         ? [...card.interfaces.map(({ url }) => new URL(url).host), ...(this.#config.allowedHosts ?? [])]
@@ -180,7 +180,10 @@ export class CardInterfaces implements AgentInterfaces {
   }
 }
 
-/** The interface that `wantedOf` picks, or else the preferred one. Those that were refused come last, what is `unwanted` never. */
+/**
+ * Returns the interface that `wantedOf` picks, or else the preferred one. Refused ones come last, `unwanted` ones
+ * never.
+ */
 function choose(
   known: Known | FailedExchange,
   {

@@ -5,7 +5,7 @@ import type { A2aOperation } from './operation.js';
 import { callFor03 } from './wire-0.3.js';
 import { callFor10 } from './wire-1.0.js';
 
-/** `operation` as the interface `to` takes it, with `extensions` activated. */
+/** Returns the call for `operation` on the interface `to`, with `extensions` activated. */
 export function callFor(to: A2aInterface, operation: A2aOperation, extensions: readonly string[]): WireCall | HttpCall {
   if (to.binding === 'HTTP+JSON') return httpJsonCall(operation, to, extensions);
   switch (to.wire) {
@@ -16,7 +16,10 @@ export function callFor(to: A2aInterface, operation: A2aOperation, extensions: r
   }
 }
 
-/** False for an id that no URL can hold, which takes well-formed text only. Ids that are none are no longer taken, but older handles may have one. */
+/**
+ * Whether a URL can hold the task id, which must be well-formed text. Such ids are refused now, but older handles may
+ * have one.
+ */
 export function canBeNamed(operation: A2aOperation, { binding }: A2aInterface): boolean {
   return binding !== 'HTTP+JSON' || !('taskId' in operation) || operation.taskId.isWellFormed();
 }

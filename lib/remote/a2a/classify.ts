@@ -1,4 +1,4 @@
-// What came of a call of an agent. Pure.
+// Classification of the outcomes of calls to an agent. Pure.
 
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { Exchange } from '../rpc/exchange.js';
@@ -8,50 +8,53 @@ import type { CancelReply, PollReply, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
 import { readSendResult, readStartedTask, readTask, unwrappedTask, type SendReply } from './read-reply.js';
 
-/** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON says in other words. */
+/** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON expresses differently. */
 const taskNotFound = -32001;
 const taskNotCancelable = -32002;
 const unsupportedOperation = -32004;
 /** Method not found, version not supported. */
 const outdatedCodes: readonly number[] = [-32601, -32009];
 
-/** The agent no longer speaks what it was asked in. */
+/** Whether the agent no longer speaks the version that it was called in. */
 export function isOutdated(exchange: Exchange): boolean {
   return isErrorOf(exchange, outdatedCodes);
 }
 
-/** The agent says that it streams, and does not: nothing was started. */
+/** Whether the agent declares streaming but does not support it: nothing was started. */
 export function streamsNothing(exchange: Exchange): boolean {
   return isErrorOf(exchange, [unsupportedOperation, ...outdatedCodes]);
 }
 
-/** What stands for the answer to a call that no URL can make: the agent has no task that it could be asked for by such an id. */
+/** Stands for the answer to a call that no URL can express: the agent has no task with such an id. */
 export const unnameable: Exchange = {
   kind: 'rpc_error',
   status: 404,
   code: taskNotFound,
-  message: 'the id of the task is no well-formed text, which no URL holds',
+  message: 'the id of the task is not well-formed text, so no URL can hold it',
 };
 
-/** What came of SendMessage. */
+/** Classifies the outcome of SendMessage. */
 export function classifyStart(exchange: Exchange, origin: TaskOrigin, contextId?: string): SendReply {
   return exchange.kind === 'result'
     ? readSendResult(exchange.result, origin, contextId)
     : (beyondLimits(exchange) ?? startReplyOf(exchange));
 }
 
-/** What came of GetTask. */
+/** Classifies the outcome of GetTask. */
 export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
   return exchange.kind === 'result' ? readTask(exchange.result, handle) : pollReplyOf(exchange, [taskNotFound]);
 }
 
-/** What came of CancelTask. */
+/** Classifies the outcome of CancelTask. */
 export function classifyCancel(exchange: Exchange): CancelReply {
   if (exchange.kind === 'result') return { kind: 'done' };
   return cancelReplyOf(exchange, [taskNotFound], [taskNotCancelable, unsupportedOperation]);
 }
 
-/** What came of GetTask for a task that somebody else started. Nothing was started, so a read without an answer is repeated. */
+/**
+ * Classifies the outcome of GetTask for a task that was started elsewhere. Nothing is started, so a failed read is
+ * retried.
+ */
 export function classifyAdoption(
   exchange: Exchange,
   origin: TaskOrigin,
@@ -67,7 +70,7 @@ export function classifyAdoption(
   if (reply.kind !== 'started' && reply.kind !== 'ended') return reply;
   const problem =
     reply.handle?.taskId !== taskId
-      ? 'the task is not the one that was asked for'
+      ? 'the task is not the one requested'
       : contextId !== undefined && reply.handle.contextId !== contextId
         ? 'the task is in another context'
         : undefined;

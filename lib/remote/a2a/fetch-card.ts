@@ -14,13 +14,13 @@ import { agentCardTimeoutMs } from './limits.js';
 
 const agentCardMaxBytes = 256 * 1024;
 
-/** What came of asking for a card. `ageMs`: how long it may be used without asking again. */
+/** Outcome of a request for a card. `ageMs`: how long it may be used without asking again. */
 export type CardRead =
   | { readonly kind: 'card'; readonly card: JsonValue; readonly etag: string | undefined; readonly ageMs: number }
   | { readonly kind: 'same'; readonly ageMs: number }
   | { readonly kind: 'failure'; readonly failure: FailedExchange };
 
-/** Reads a card over the network, or hears that the one with `etag` still holds. Follows no redirect, like all our requests. */
+/** Reads a card, or learns that the one with `etag` is unchanged. Follows no redirects, like all our requests. */
 export async function fetchCard(url: string, etag: string | undefined, send: Send): Promise<CardRead> {
   const call: HttpCall = {
     httpMethod: 'GET',
@@ -40,7 +40,7 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
       return { kind: 'card', card: exchange.result, etag: usableEtag(headers['etag']), ageMs };
     case 'no_answer': {
       const { error } = exchange;
-      // Of a read that code would say that the task itself is too large.
+      // Replaces a code that would mean, for a read, that the task itself is too large.
       const isLarge = error.code === 'PAYLOAD_TOO_LARGE';
       return { kind: 'failure', failure: notSent(isLarge ? violationError('the agent card is too large') : error) };
     }
@@ -61,7 +61,7 @@ export async function fetchCard(url: string, etag: string | undefined, send: Sen
   }
 }
 
-/** For now. */
+/** Returns the failure for a card that cannot be read at the moment. */
 function cardAway(status: number, retryAfterMs?: number): FailedExchange {
   const error = remoteError('REMOTE_UNREACHABLE', `the agent card cannot be read now: status ${status}`, { status });
   return { kind: 'not_sent', error, ...defined({ retryAfterMs }) };
@@ -70,11 +70,11 @@ function cardAway(status: number, retryAfterMs?: number): FailedExchange {
 function noCard({ status, location }: { readonly status: number; readonly location?: string }): StoredError {
   return remoteError(
     'CONFIG_INVALID',
-    `there is no agent card where it should be: status ${status}${redirectSaid({ status, ...defined({ location }) })}`,
+    `no agent card at the expected address: status ${status}${redirectSaid({ status, ...defined({ location }) })}`,
   );
 }
 
-/** One that can be sent back in a header (RFC 9110 section 8.8.3). */
+/** Returns an ETag if it can be sent back in a header (RFC 9110 section 8.8.3). */
 function usableEtag(etag: string | undefined): string | undefined {
   return etag !== undefined && /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/.test(etag) ? etag : undefined;
 }
@@ -90,14 +90,14 @@ function cardExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   }
 }
 
-/** How long a card may be used without asking again (RFC 9111 section 5.2.2.1), in our bounds. */
+/** Returns how long a card may be used without asking again (RFC 9111 section 5.2.2.1), within our bounds. */
 function ageOf(cacheControl: string | undefined): number {
   const seconds = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl ?? '')?.[1];
   const ageMs = seconds === undefined ? agentCardAgeMinMs : Number(seconds) * 1_000;
   return Math.min(Math.max(ageMs, agentCardAgeMinMs), agentCardAgeMaxMs);
 }
 
-/** Trouble with a card: the agent itself was asked nothing, so a start may be repeated. */
+/** Returns a failure of the card: nothing was asked of the agent itself, so a start may be repeated. */
 export function notSent(error: StoredError): FailedExchange {
   return { kind: 'not_sent', error };
 }

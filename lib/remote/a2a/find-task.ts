@@ -1,4 +1,4 @@
-// The task of a start of unknown fate, among those that an agent lists.
+// Search for the task of a start of unknown outcome, among the tasks that an agent lists.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { Exchange } from '../rpc/exchange.js';
@@ -12,18 +12,18 @@ import { taskListPagesMax, taskListPageSize } from './limits.js';
 
 export type TaskList = Extract<A2aOperation, { kind: 'list' }>;
 
-/** JSON-RPC errors of A2A (section 5.4): no such method, an operation or a version that is not supported. */
+/** JSON-RPC errors of A2A (section 5.4): no such method, or an unsupported operation or version. */
 const unsupportedCodes: readonly number[] = [-32601, -32004, -32009];
-/** Besides, where nothing but tasks was asked for: parameters that are not taken, or nothing at that path. */
+/** Errors that also refuse a plain list: parameters not accepted, or nothing at that path. */
 const refusedCodes: readonly number[] = [...unsupportedCodes, -32602, -32001];
-/** HTTP+JSON: there is nothing at that path, or no such method there. */
+/** HTTP+JSON statuses: nothing at that path, or no such method there. */
 const absentStatuses: readonly number[] = [404, 405, 501];
 
 /**
- * The one task that shows the message of the start as a user's and as its own. Lists are newest first (section 3.1.4), so
- * a few pages hold a task of just now, however many others there are. Tasks without an instant come last: where the pages
- * do not reach the end, those that are submitted are looked through too. A filter by time would hide them. All that is
- * looked through counts, since a message that two tasks show names neither.
+ * Finds the one task that shows the message of the start as a user's and as its own. Lists are newest first (section
+ * 3.1.4), so a few pages hold a task of just now, however many others there are. Tasks without a timestamp come last:
+ * if the pages do not reach the end, submitted tasks are searched too. A filter by time would hide them. All searched
+ * tasks count, since a message that two tasks show identifies neither.
  */
 export async function findByMessage(
   ask: (list: TaskList) => Promise<Exchange>,
@@ -37,7 +37,7 @@ export async function findByMessage(
   return typeof submitted === 'object' ? submitted : search.found(origin, all);
 }
 
-/** `part`: there are more, or it cannot be told. */
+/** Extent of a search. `part`: there are more tasks, or it is unknown. */
 type Walked = 'whole' | 'part';
 
 class TaskSearch {
@@ -57,7 +57,7 @@ class TaskSearch {
     this.#hasTime = hasTime;
   }
 
-  /** Looks through the first pages of a list, or says why there is nothing to be looked through. */
+  /** Searches the first pages of a list, or returns why there is nothing to search. */
   async walk(filter: Pick<TaskList, 'status'>): Promise<Walked | FindReply> {
     const tokens = new Set<string>();
     let next: { readonly pageToken?: string } = {};
@@ -75,7 +75,7 @@ class TaskSearch {
       for (const task of result['tasks'] as readonly JsonValue[]) this.#look(task);
       const pageToken = result['nextPageToken'];
       if (pageToken === undefined || pageToken === null || pageToken === '') return 'whole';
-      // A list that goes round in circles has no end.
+      // Stops at a repeated page token: such a list has no end.
       if (!isPageToken(pageToken) || tokens.has(pageToken)) return 'part';
       tokens.add(pageToken);
       next = { pageToken };
@@ -83,7 +83,7 @@ class TaskSearch {
     return 'part';
   }
 
-  /** What has been looked through so far says. */
+  /** Returns the result of what was searched so far. */
   found(origin: TaskOrigin, walked: Walked): FindReply {
     const [only, second] = this.#ours.values();
     const listed = this.#listed.size;
@@ -95,10 +95,10 @@ class TaskSearch {
     }
     if (listed === 0 && walked === 'whole') return { kind: 'none', note: 'the agent lists no task' };
     const which =
-      walked === 'whole' ? `that the agent lists (${listed})` : `that were looked through (${listed} of more)`;
+      walked === 'whole' ? `that the agent lists (${listed})` : `that were searched (${listed}, and there are more)`;
     return {
       kind: 'none',
-      note: `none of the tasks ${which} shows the message of this start; probeByContext: true helps where the agent keeps the context ids of its callers`,
+      note: `none of the tasks ${which} shows the message of this start; probeByContext: true helps if the agent keeps the context ids of its callers`,
     };
   }
 
@@ -115,12 +115,12 @@ class TaskSearch {
     }
     if (!isErrorOf(failure, refusedCodes) && !isAbsent(failure, this.#to))
       return { kind: 'unknown', error: pollReplyOf(failure).error };
-    // A filter or a token that it does not take: what it has shown is all that it shows.
+    // Takes what was listed as all there is if the agent does not accept a filter or page token.
     return this.#pagesRead > 0 ? 'part' : listsNothing(failure);
   }
 }
 
-/** The list of one context was not given: the agent lists nothing, or it knows no such context yet. */
+/** Classifies a failed list of one context: the agent lists nothing, or does not know the context yet. */
 export function contextNotListed(failure: FailedExchange, to: A2aInterface): FindReply {
   const isUnsupported = isErrorOf(failure, unsupportedCodes) || isAbsent(failure, to);
   return isUnsupported ? listsNothing(failure) : { kind: 'unknown', error: pollReplyOf(failure).error };
@@ -137,7 +137,10 @@ function listsNothing(failure: FailedExchange): FindReply {
   return { kind: 'unsupported', error };
 }
 
-/** A message that was handed on to another task still names the first, where the agent says so. */
+/**
+ * Whether a task shows the message. A message that was handed on to another task still names the first, if the agent
+ * says so.
+ */
 function showsStart({ id, history }: JsonObject, messageId: string): boolean {
   return (
     Array.isArray(history) &&

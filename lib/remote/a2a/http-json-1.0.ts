@@ -1,4 +1,4 @@
-// A2A 1.0 over HTTP+JSON (section 11): what is sent, and what an answer says. Pure.
+// A2A 1.0 over HTTP+JSON (section 11): requests, and the meaning of answers. Pure.
 
 import { defined } from '../../base/defined.js';
 import { JsonBeyondLimits, parseReplyJson, type ReplyJson } from '../../base/bounded-json.js';
@@ -67,7 +67,7 @@ export function httpJsonCall(
   }
 }
 
-/** `call`, answered by a stream that is left at its first event, or by JSON in place of one. */
+/** Returns `call` answered by a stream that is left at its first event, or by JSON instead of a stream. */
 function firstEventOf(call: HttpCall): HttpCall {
   let first: string | undefined;
   const feed = eventStream((data) => {
@@ -82,7 +82,7 @@ function firstEventOf(call: HttpCall): HttpCall {
     },
     toExchange: (reply, nowMs) => {
       if (reply.kind !== 'reply' || mediaTypeOf(reply) !== 'text/event-stream') return httpJsonExchange(reply, nowMs);
-      // A last event needs no blank line after it.
+      // Ends the last event, which needs no blank line after it.
       feed('\n\n');
       if (first !== undefined) return httpJsonExchange({ ...reply, text: first }, nowMs);
       const error = remoteError('REMOTE_UNREACHABLE', 'the event stream ended without an event');
@@ -91,7 +91,9 @@ function firstEventOf(call: HttpCall): HttpCall {
   };
 }
 
-/** What an answer says, as a JSON-RPC server would have said it: the errors of both bindings are the same (section 5.4). */
+/**
+ * Returns an answer as a JSON-RPC server would have given it: the errors of both bindings are the same (section 5.4).
+ */
 export function httpJsonExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
@@ -133,11 +135,11 @@ const codes: Readonly<Record<string, number>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32007,
   EXTENSION_SUPPORT_REQUIRED: -32008,
   VERSION_NOT_SUPPORTED: -32009,
-  // Of google.rpc.Status, for a server that gives no reason.
+  // Code of google.rpc.Status, for a server that gives no reason.
   NOT_FOUND: -32001,
 };
 
-/** An error of section 11.6, or problem JSON as earlier texts had it: told by its reason, then by its code. */
+/** Reads an error of section 11.6, or problem JSON of earlier drafts: by its reason, else by its code. */
 function errorIn(body: JsonValue): { readonly code: number; readonly message: string } | undefined {
   if (!isJsonObject(body)) return undefined;
   const error = isJsonObject(body['error']) ? body['error'] : body;
@@ -155,12 +157,12 @@ function reasonsIn(details: JsonValue | undefined): readonly (JsonValue | undefi
     : [];
 }
 
-/** `https://a2a-protocol.org/errors/task-not-found` → `TASK_NOT_FOUND`. */
+/** Maps `https://a2a-protocol.org/errors/task-not-found` to `TASK_NOT_FOUND`. */
 function typeWord(type: JsonValue | undefined): string | undefined {
   return typeof type === 'string' ? type.split('/').at(-1)?.toUpperCase().replaceAll('-', '_') : undefined;
 }
 
-/** A code of JSON-RPC, or a google.rpc.Status with a word of its own: a gateway has no such. */
+/** Whether the code is of JSON-RPC, or of google.rpc.Status with a status word, which gateways do not send. */
 function isErrorCode(error: JsonObject): error is JsonObject & { readonly code: number } {
   const { code, status, message } = error;
   if (typeof code !== 'number' || !Number.isInteger(code)) return false;

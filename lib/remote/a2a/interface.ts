@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 
-/** One way to talk to an agent. */
+/** Address and protocol on which an agent can be called. */
 export interface A2aInterface {
   readonly url: string;
   readonly binding: 'JSONRPC' | 'HTTP+JSON';
@@ -9,13 +9,15 @@ export interface A2aInterface {
   readonly tenant?: string;
 }
 
-/** HTTP+JSON of 0.3 is another protocol (ProtoJSON with other names), which we do not speak. */
+/** Version on the wire. HTTP+JSON of 0.3 is another protocol (ProtoJSON with other names), which we do not speak. */
 export type A2aWire = '1.0' | '0.3';
 
-/** What the handle of a task says of where it was started. */
+/** Fields of a task's handle that say where it was started. */
 export type TaskOrigin = Pick<RemoteTaskHandle, 'server' | 'protocol' | 'wire' | 'binding' | 'tenant'>;
 
-/** Of an interface, what is kept with a task. JSON-RPC is not named, as in handles of before there were others. */
+/**
+ * Returns what is stored of an interface with a task. JSON-RPC is not named, as in handles that predate other bindings.
+ */
 export function originOf(server: string, { wire, binding, tenant }: A2aInterface): TaskOrigin {
   return {
     server,
@@ -26,7 +28,7 @@ export function originOf(server: string, { wire, binding, tenant }: A2aInterface
 }
 
 /**
- * The extension by which an agent says that it answers a repeated SendMessage, told by its `Idempotency-Key` header, with
- * the task that it already has. Declared in the card, activated with each request.
+ * Extension by which an agent says that it answers a repeated SendMessage, recognised by its `Idempotency-Key` header,
+ * with the task it already has. Declared in the card, activated with each request.
  */
 export const idempotentSendExtension = 'https://outwait.dev/a2a/extensions/idempotent-send/v1';

@@ -1,9 +1,9 @@
-// Tunings of the client of A2A that several of its files use; tests read some.
+// Tunings of the A2A client that several files share; tests read some.
 
-/** Pages of the tasks of an agent that one look goes through, and again of those that are only submitted. */
+/** Pages that one search of an agent's tasks reads, and again for those that are only submitted. */
 export const taskListPagesMax = 4;
 export const taskListPageSize = 25;
-/** No page is begun later than this in a look, which has 30 s in all. */
+/** Time in a search, of 30 s in all, after which no further page is read. */
 export const taskListMs = 15_000;
-/** One request for an agent card. */
+/** Time limit of one request for an agent card. */
 export const agentCardTimeoutMs = 5_000;

@@ -1,10 +1,10 @@
-// Objects of A2A 0.3 and 1.0 in the names of 1.0. What is there already stays as it came, unknown fields too.
+// Objects of A2A 0.3 and 1.0 in the names of 1.0. Fields already in these names stay as they came, unknown ones too.
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { a2aStateName } from './task-state.js';
 
-/** A task: its state, and the parts of its artifacts, history and status message. */
+/** Converts a task: its state, and the parts of its artifacts, history and status message. */
 export function normalTask(task: JsonObject): JsonObject {
   const { status, artifacts, history } = task;
   return {
@@ -45,8 +45,8 @@ function withNormalParts(holder: JsonObject): JsonObject {
 }
 
 /**
- * One part, in the names of 1.0. A part that breaks the rules of section 4.1.6 becomes `{ problem, part }`, with what came as
- * `part`: its neighbours are still good, and nobody takes it for content.
+ * Converts one part to the names of 1.0. A part that breaks the rules of section 4.1.6 becomes `{ problem, part }`,
+ * with the original as `part`: its neighbours are still good, and it cannot be taken for content.
  */
 export function normalPart(part: JsonValue): JsonObject {
   if (!isJsonObject(part)) return { problem: 'a part must be an object', part };
@@ -57,24 +57,24 @@ export function normalPart(part: JsonValue): JsonObject {
 
 const contents = ['text', 'raw', 'url', 'data'] as const;
 
-/** Why a part in the names of 1.0 is none, if so. */
+/** Returns why a part in the names of 1.0 is invalid, or undefined if it is valid. */
 export function problemWithPart(part: JsonObject): string | undefined {
   const present = contents.filter((content) => part[content] !== undefined);
   const [content] = present;
   if (content === undefined || present.length > 1) return `must have exactly one of ${contents.join(', ')}`;
   if (content === 'data') return undefined;
   const value = part[content];
-  if (typeof value !== 'string') return `must have a text as ${content}`;
+  if (typeof value !== 'string') return `must have a string as ${content}`;
   return content !== 'raw' || isBase64(value) ? undefined : 'must have base64 as raw';
 }
 
-/** ProtoJSON takes both alphabets, with and without padding. */
+/** Accepts both alphabets, with and without padding, as ProtoJSON does. */
 function isBase64(text: string): boolean {
   const unpadded = text.replace(/={1,2}$/, '');
   return /^[A-Za-z0-9+/_-]*$/.test(unpadded) && unpadded.length % 4 !== 1;
 }
 
-/** A part of 0.3 is told by its `kind`. */
+/** Renames the fields of a 0.3 part, which has a `kind`. */
 function renamedPart(part: JsonObject): JsonObject {
   const { kind, file } = part;
   if (kind === 'text') return without(part, 'kind');
@@ -87,7 +87,7 @@ function renamedPart(part: JsonObject): JsonObject {
   };
 }
 
-/** The data of 0.3 is an object; anything else travels as `{ value }` with a mark in the metadata. */
+/** Metadata key of a wrapped value: data of 0.3 must be an object, so anything else is sent as `{ value }`. */
 const wrappedMark = 'data_part_compat';
 
 function unwrapped(part: JsonObject): JsonObject {
@@ -98,7 +98,7 @@ function unwrapped(part: JsonObject): JsonObject {
   return { ...without(part, 'metadata'), data: data['value'] ?? null, ...kept };
 }
 
-/** A part in the names of 1.0 as 0.3 writes it. */
+/** Converts a part in the names of 1.0 to 0.3. */
 export function partFor03(part: JsonObject): JsonObject {
   const { text, raw, url, data, filename, mediaType, metadata } = part;
   const meta = metadata === undefined ? {} : { metadata };

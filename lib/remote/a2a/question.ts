@@ -7,10 +7,10 @@ import type { RemoteAnswer, RemoteQuestion } from '../transport.js';
 import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';
 
-/** Parts of a message that asks something are kept up to this size; of larger ones only the text. */
+/** Size up to which the parts of a question are kept; of larger ones only the text is. */
 const questionPartsMaxBytes = 32 * 1024;
 
-/** What a task in the names of 1.0 asks for: at most one question at a time. */
+/** Returns the questions of a task in the names of 1.0: at most one at a time. */
 export function questionsIn({ status }: JsonObject): readonly RemoteQuestion[] {
   if (!isJsonObject(status)) return [];
   switch (a2aStateClass(status['state'])) {
@@ -18,7 +18,7 @@ export function questionsIn({ status }: JsonObject): readonly RemoteQuestion[] {
       return [{ ...asked(status, 'the agent asks for input'), kind: 'form' }];
     case 'auth_required': {
       const url = urlIn(partsOf(status['message']));
-      return [{ ...asked(status, 'the agent waits for a consent'), kind: 'auth', ...defined({ url }) }];
+      return [{ ...asked(status, 'the agent waits for consent'), kind: 'auth', ...defined({ url }) }];
     }
     case 'active':
     case 'completed':
@@ -41,8 +41,8 @@ function asked(status: JsonObject, otherwise: string): Omit<RemoteQuestion, 'kin
 }
 
 /**
- * A second question comes in the same state as the first, so what tells them apart is the message that asks: its id, or
- * else all that is known of it.
+ * Returns the key of a question. A second question comes in the same state as the first, so the message that asks
+ * distinguishes them: by its id, or else by a hash of all that is known of it.
  */
 function keyOf(status: JsonObject): string {
   const { message, timestamp = null } = status;
@@ -57,7 +57,10 @@ function partsOf(message: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(parts) ? (parts as readonly JsonValue[]) : [];
 }
 
-/** A data part `{ schema }`, or one that is a JSON Schema and says so. A2A has no field for it. */
+/**
+ * Returns the schema from a data part `{ schema }` or a part that declares itself a JSON Schema. A2A has no field for
+ * it.
+ */
 function schemaIn(parts: readonly JsonValue[]): JsonObject | undefined {
   for (const part of parts) {
     const data = isJsonObject(part) ? part['data'] : undefined;
@@ -78,8 +81,8 @@ function urlIn(parts: readonly JsonValue[]): string | undefined {
 }
 
 /**
- * The parts that carry an answer: a text as a text, anything else as data. A2A has no word for an answer that is refused,
- * so it is said in both ways, for a program and for a model.
+ * Returns the parts that carry an answer: text as text, anything else as data. A2A has no form for a declined question,
+ * so it is expressed both ways, for programs and for models.
  */
 export function answerParts(answer: RemoteAnswer): readonly JsonObject[] {
   switch (answer.action) {

@@ -1,4 +1,4 @@
-// What the answers of an agent mean, in whatever version they came. Pure.
+// Meaning of an agent's answers, in every version. Pure.
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -14,12 +14,13 @@ import { questionsIn } from './question.js';
 import { textIn } from './text.js';
 import { a2aStateClass } from './task-state.js';
 
-/** Artifacts of a failed task are kept in the error up to this size; of larger ones only how many and how large. */
+/** Size up to which artifacts of a failed task are kept in the error; of larger ones only number and size are kept. */
 const failureArtifactsMaxBytes = 64 * 1024;
 
 /**
- * The result of SendMessage, or the first event of its stream: exactly one of `task` and `message` (section 3.2.2); either may also come bare, as in 0.3.
- * `contextId`: the one that was sent, if any. A server that cannot keep it has to refuse it (section 3.4.1).
+ * Reads the result of SendMessage, or the first event of its stream: exactly one of `task` and `message` (section
+ * 3.2.2), which may also come bare, as in 0.3. `contextId`: the one that was sent, if any; a server that cannot keep it
+ * must refuse it (section 3.4.1).
  */
 export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?: string): SendReply {
   const sent = sentIn(result);
@@ -40,13 +41,13 @@ export function readSendResult(result: JsonValue, origin: TaskOrigin, contextId?
 
 function isElsewhere(task: JsonValue, contextId: string | undefined): StartReply | undefined {
   if (contextId === undefined || !isJsonObject(task) || task['contextId'] === contextId) return undefined;
-  return unknown('the task is not in the context that was asked for');
+  return unknown('the task is not in the requested context');
 }
 
 type Sent =
   | { readonly kind: 'task'; readonly task: JsonValue }
   | { readonly kind: 'message'; readonly message: JsonValue }
-  /** Of a stream: an event that names its task. */
+  /** Event of a stream that names its task. */
   | { readonly kind: 'update'; readonly update: JsonObject }
   | { readonly kind: 'nothing'; readonly problem: string };
 
@@ -66,7 +67,7 @@ function sentIn(result: JsonValue): Sent {
   return { kind: 'nothing', problem: 'the result of SendMessage has neither task nor message' };
 }
 
-/** A task as the answer to a start, or to a read that takes it over. */
+/** Reads a task as the answer to a start, or to a read that takes it over. */
 export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply {
   const handle = isJsonObject(came) ? handleOf(came['id'], came['contextId'], origin) : undefined;
   if (!isJsonObject(came) || handle === undefined) return unknown('the task has no usable id');
@@ -78,8 +79,8 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
 }
 
 /**
- * A message is a complete answer. One that speaks of a task may be a note on work that goes on: `mayRun` is the handle of
- * that task, and one read of it decides.
+ * Reads a message, which is a complete answer. If it names a task, it may be a note on work that continues: `mayRun` is
+ * the handle of that task, and one read of it decides.
  */
 function readMessage(message: JsonValue, origin: TaskOrigin): SendReply {
   if (!isJsonObject(message) || !Array.isArray(message['parts'])) return unknown('the message has no parts');
@@ -90,10 +91,10 @@ function readMessage(message: JsonValue, origin: TaskOrigin): SendReply {
   return mayRun === undefined ? answer : { ...answer, mayRun };
 }
 
-/** `mayRun`: the answer names this task, which may still be under way. */
+/** Reply to a start. `mayRun`: the task that the answer names, which may still be running. */
 export type SendReply = StartReply & { readonly mayRun?: RemoteTaskHandle };
 
-/** A task that is said to be completed and has nothing in it: neither artifacts, nor a message, nor history. */
+/** Whether a task is reported as completed with nothing in it: no artifacts, no message, no history. */
 export function isEmptyEnd(end: RemoteEnd): boolean {
   if (end.kind !== 'completed' || !isJsonObject(end.result)) return false;
   const { artifacts, history, status } = end.result;
@@ -103,7 +104,7 @@ export function isEmptyEnd(end: RemoteEnd): boolean {
   );
 }
 
-/** A task that is said to be completed, without artifacts: what the agent said may be in its history alone. */
+/** Whether a task is reported as completed without artifacts: the agent's answer may be only in its history. */
 export function lacksArtifacts(end: RemoteEnd): boolean {
   if (end.kind !== 'completed' || !isJsonObject(end.result)) return false;
   const { artifacts, history, parts } = end.result;
@@ -119,11 +120,14 @@ export function handleOf(
   return { ...origin, taskId: id, ...defined({ contextId: isUsableId(contextId) ? contextId : undefined }) };
 }
 
-/** The result of GetTask for the task of `handle`, bare or as `{ task }`. Another task's state settles nothing. */
+/**
+ * Reads the result of GetTask for the task of `handle`, bare or as `{ task }`. The state of another task settles
+ * nothing.
+ */
 export function readTask(result: JsonValue, handle: RemoteTaskHandle): PollReply {
   const came = unwrappedTask(result);
   if (!isJsonObject(came)) return unreadable('the task is not an object');
-  if (came['id'] !== handle.taskId) return unreadable('the task is not the one that was asked for');
+  if (came['id'] !== handle.taskId) return unreadable('the task is not the one requested');
   const task = normalTask(came);
   const end = endOf(task, handle);
   if (end !== undefined) return { kind: 'ended', end };
@@ -136,12 +140,15 @@ export function readTask(result: JsonValue, handle: RemoteTaskHandle): PollReply
   };
 }
 
-/** Some servers wrap the task of GetTask as that of SendMessage. */
+/** Unwraps the task of GetTask, which some servers wrap like that of SendMessage. */
 export function unwrappedTask(result: JsonValue): JsonValue {
   return isJsonObject(result) && isJsonObject(result['task']) && result['id'] === undefined ? result['task'] : result;
 }
 
-/** The result of SendMessage to a task that had asked. Another task in it has been made of the answer by mistake. */
+/**
+ * Reads the result of SendMessage to a task that asked. A different task means that the server wrongly made a new
+ * one from the answer.
+ */
 export function readAnswerResult(result: JsonValue, handle: RemoteTaskHandle): AnswerReply {
   const sent = sentIn(result);
   switch (sent.kind) {
@@ -157,7 +164,7 @@ export function readAnswerResult(result: JsonValue, handle: RemoteTaskHandle): A
   }
 }
 
-/** The result of ListTasks for the context of a start: its task, if there is exactly one. */
+/** Reads the result of ListTasks for the context of a start: its task, if there is exactly one. */
 export function readTaskList(
   result: JsonValue,
   { contextId, messageId }: { readonly contextId: string; readonly messageId: string },
@@ -165,13 +172,13 @@ export function readTaskList(
 ): FindReply {
   if (!isJsonObject(result) || !Array.isArray(result['tasks'])) return unknown('the result of ListTasks has no tasks');
   const listed = result['tasks'] as readonly JsonValue[];
-  // A server that knows no contexts lists everybody's tasks.
+  // Filters again: a server that knows no contexts lists the tasks of all callers.
   const ours = listed.filter(isJsonObject).filter((task) => task['contextId'] === contextId);
   const started = ours.filter((task) => holdsMessage(task['history'], messageId));
   const candidates = started.length > 0 ? started : ours;
   const [only] = candidates;
   if (only === undefined)
-    return listed.length < contextPageSize ? { kind: 'none' } : unknown('ListTasks does not look at the context');
+    return listed.length < contextPageSize ? { kind: 'none' } : unknown('ListTasks ignores the context');
   if (candidates.length > 1) return unknown('more than one task is in the context of the start');
   const handle = handleOf(only['id'], contextId, origin);
   return handle === undefined ? unknown('the task has no usable id') : { kind: 'found', handle };
@@ -224,7 +231,7 @@ function failed(code: EndCode, message: string, task: JsonObject, server: string
   return { kind: 'failed', error: remoteError(code, message, details) };
 }
 
-/** Artifacts of a failed task are worth keeping as long as the error stays small. */
+/** Returns the artifacts of a failed task as details, as long as the error stays small. */
 function artifactsFor({ artifacts }: JsonObject): JsonObject {
   if (!Array.isArray(artifacts) || artifacts.length === 0) return {};
   const artifactBytes = utf8Bytes(JSON.stringify(artifacts));
@@ -232,12 +239,12 @@ function artifactsFor({ artifacts }: JsonObject): JsonObject {
   return { artifacts: artifacts as readonly JsonValue[] };
 }
 
-/** Text of the last status message (section 4.1.2). */
+/** Returns the text of the last status message (section 4.1.2). */
 function reasonOf(task: JsonObject): string | undefined {
   return isJsonObject(task['status']) ? textIn(task['status']['message']) : undefined;
 }
 
-/** How far the work is: what the agent says, and which generation of the task that is (1.1), where it counts them. */
+/** Returns the agent's note on progress, with the generation of the task (1.1) if the agent counts them. */
 function noteOf(task: JsonObject): string | undefined {
   const text = a2aStateClass(stateOf(task)) === 'active' ? reasonOf(task) : undefined;
   const { generation } = task;
@@ -249,7 +256,7 @@ function stateOf(task: JsonObject): JsonValue | undefined {
   return isJsonObject(task['status']) ? task['status']['state'] : undefined;
 }
 
-/** A state for display, in the words of the agent. */
+/** Returns a state for display, in the agent's words. */
 export function displayState(state: JsonValue | undefined): string {
   const text = typeof state === 'string' ? state : JSON.stringify(state ?? null);
   return text.slice(0, remoteStateMaxChars);

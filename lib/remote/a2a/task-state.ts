@@ -1,4 +1,4 @@
-/** What a state of an A2A task means to a caller. */
+/** Meaning of an A2A task state to a caller. */
 export type A2aStateClass =
   'active' | 'input_required' | 'auth_required' | 'completed' | 'failed' | 'rejected' | 'canceled';
 
@@ -14,14 +14,15 @@ const states: Readonly<Record<string, { readonly name: string; readonly meaning:
 };
 
 /**
- * The class of a state in the names of 1.0 (`TASK_STATE_CANCELED`), of 0.3 (`canceled`) and of its ProtoJSON form
- * (`TASK_STATE_CANCELLED`). Exact lookup; everything else, also what is no text, is active: an end is never guessed.
+ * Returns the class of a state in the names of 1.0 (`TASK_STATE_CANCELED`), of 0.3 (`canceled`) and of its ProtoJSON
+ * form (`TASK_STATE_CANCELLED`). Exact lookup; everything else, including non-strings, is active: an end is never
+ * guessed.
  */
 export function a2aStateClass(state: unknown): A2aStateClass {
   return known(state)?.meaning ?? 'active';
 }
 
-/** A known state in the names of 1.0; any other value as it came. */
+/** Returns a known state in the names of 1.0, and any other value unchanged. */
 export function a2aStateName<Value>(state: Value): Value | string {
   return known(state)?.name ?? state;
 }

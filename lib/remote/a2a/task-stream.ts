@@ -14,19 +14,19 @@ import { a2aStateClass } from './task-state.js';
 import { textIn } from './text.js';
 
 /**
- * The event stream of one task, fed piece by piece. What is not about this task is left out; a stream that breaks the
- * protocol is over. What a stream says is for the eyes only: it has neither numbers nor an end that can be trusted.
+ * Event stream of one task, fed piece by piece. Events of other tasks are dropped; a stream that breaks the protocol is
+ * over. Events are for display only: a stream has neither numbers nor an end that can be trusted.
  */
 export class TaskStream {
   readonly #handle: RemoteTaskHandle;
   readonly #rpcId: string | undefined;
   readonly #onEvent: (event: WatchEvent) => void;
   readonly #feed;
-  /** Ids of the artifacts so far. */
+  /** Ids of the artifacts seen so far. */
   readonly #artifacts = new Set<JsonValue | undefined>();
   #isOver = false;
 
-  /** `rpcId`: of the request, where each event is a JSON-RPC response. */
+  /** Creates the reader. `rpcId`: id of the request, if each event is a JSON-RPC response. */
   constructor(handle: RemoteTaskHandle, rpcId: string | undefined, onEvent: (event: WatchEvent) => void) {
     this.#handle = handle;
     this.#rpcId = rpcId;
@@ -36,14 +36,14 @@ export class TaskStream {
     });
   }
 
-  /** For `HttpRequest.enough`: true once nothing more can be learned. */
+  /** Implements `HttpRequest.enough`: true once nothing more can be learned. */
   readonly push = (head: HttpHead, piece: string): boolean => {
     if (head.status !== 200 || mediaTypeOf(head) !== 'text/event-stream') return true;
     this.#feed(piece);
     return this.#isOver;
   };
 
-  /** False when the stream is of no use any more. */
+  /** Returns false if the stream is of no further use. */
   #take(data: string): boolean {
     const item = this.#itemIn(data);
     if (item === undefined) return false;
@@ -97,7 +97,7 @@ export class TaskStream {
     if (!isJsonObject(came)) return true;
     const artifact = normalArtifact(came);
     const { artifactId } = artifact;
-    // A chunk for an artifact that nobody has seen is the first of it.
+    // Treats a chunk of an unknown artifact as its first.
     const isKnown = this.#artifacts.has(artifactId);
     this.#artifacts.add(artifactId);
     this.#onEvent({ kind: 'artifact', artifact, append: append === true && isKnown, lastChunk: lastChunk === true });
@@ -105,7 +105,10 @@ export class TaskStream {
   }
 }
 
-/** Interrupted states end some streams and not others (sections 3.1.6 and 11.7); only an end ends ours. */
+/**
+ * Whether the stream goes on: interrupted states end some streams and not others (sections 3.1.6 and 11.7); only an end
+ * ends ours.
+ */
 function goesOnAfter(state: JsonValue | undefined): boolean {
   switch (a2aStateClass(state)) {
     case 'active':
@@ -128,7 +131,10 @@ interface StreamItem {
 const members = { task: 'task', message: 'message', statusUpdate: 'status', artifactUpdate: 'artifact' } as const;
 const kinds = { task: 'task', message: 'message', 'status-update': 'status', 'artifact-update': 'artifact' } as const;
 
-/** A StreamResponse of 1.0, which has exactly one member, or a bare event of 0.3. Undefined for anything else. */
+/**
+ * Reads a StreamResponse of 1.0, which has exactly one member, or a bare event of 0.3. Returns undefined for anything
+ * else.
+ */
 function streamItem(value: JsonValue): StreamItem | undefined {
   if (!isJsonObject(value)) return undefined;
   for (const [name, kind] of Object.entries(kinds)) if (value['kind'] === name) return { kind, value };

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../base/json.js';
 
-/** Text parts of a message in the names of 1.0, joined by a space; undefined where there is no text. */
+/** Returns the text parts of a message in the names of 1.0, joined by a space, or undefined if there is no text. */
 export function textIn(message: JsonValue | undefined): string | undefined {
   const parts = isJsonObject(message) ? message['parts'] : undefined;
   if (!Array.isArray(parts)) return undefined;

@@ -1,4 +1,4 @@
-// A2A 0.3 over JSON-RPC: what is sent. Pure.
+// Requests of A2A 0.3 over JSON-RPC. Pure.
 
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
@@ -11,7 +11,10 @@ import {
   type OutgoingMessage,
 } from './operation.js';
 
-/** Throws a TypeError for an operation that 0.3 does not have: there is nothing to list. */
+/**
+ * Returns the call for an operation.
+ * @throws TypeError for a list of tasks, which 0.3 does not have
+ */
 export function callFor03(operation: A2aOperation, extensions: readonly string[]): WireCall {
   const activated = extensions.length === 0 ? {} : { 'x-a2a-extensions': extensions.join(', ') };
   const call = (method: string, params: JsonObject, more: Readonly<Record<string, string>> = {}): WireCall => ({
@@ -39,7 +42,7 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
   }
 }
 
-/** Not blocking, because servers wait for the end unless told so. */
+/** Asks not to block: by default servers wait for the end of the task. */
 function sendParams({ parts, ...message }: OutgoingMessage): JsonObject {
   return {
     message: { kind: 'message', ...message, role: 'user', parts: parts.map(partFor03) },

@@ -1,4 +1,4 @@
-// A2A 1.0 over JSON-RPC: what is sent. Pure.
+// Requests of A2A 1.0 over JSON-RPC. Pure.
 
 import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
@@ -40,7 +40,10 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
   }
 }
 
-/** Parameters of SendMessage in both bindings. `returnImmediately`, because its default is to wait for the end. */
+/**
+ * Returns the parameters of SendMessage in both bindings. Sets `returnImmediately`, since the default is to wait for
+ * the end.
+ */
 export function sendParams10(message: OutgoingMessage): JsonObject {
   return {
     message: { ...message, role: 'ROLE_USER' },
@@ -48,7 +51,7 @@ export function sendParams10(message: OutgoingMessage): JsonObject {
   };
 }
 
-/** Version and extensions (section 3.6). */
+/** Returns the headers for version and extensions (section 3.6). */
 export function headersFor10(extensions: readonly string[]): Readonly<Record<string, string>> {
   return {
     'a2a-version': '1.0',

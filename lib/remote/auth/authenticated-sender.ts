@@ -6,13 +6,14 @@ import type { Credentials } from './credentials.js';
 
 export interface Sent {
   readonly reply: HttpReply;
-  /** What no text of the reply may show. */
+  /** Secrets that no text shown from the reply may contain. */
   readonly secrets: readonly string[];
 }
 
 /**
- * Sends requests with the credentials of one server. A request that was refused for them (401, or 403 for its scope) was
- * not executed; if there are others by then it is sent again, once for each of the two. All within the time of one request.
+ * Sends requests with the credentials of one server. A request refused for its credentials (401, or 403 for its scope)
+ * was not executed; if new credentials are available it is sent again, once per status, all within the time of one
+ * request.
  */
 export class AuthenticatedSender {
   readonly #credentials: Credentials;
@@ -25,7 +26,9 @@ export class AuthenticatedSender {
     this.#clock = clock;
   }
 
-  /** `make` is called for each attempt; the secrets that it is given grow as they are sent. */
+  /**
+   * Sends the request that `make` returns, which is called for each attempt; the secrets it gets grow as they are sent.
+   */
   async send(make: (secrets: ReadonlySet<string>) => HttpRequest): Promise<Sent> {
     const startMs = this.#clock.nowMs();
     const renewedFor = new Set<number>();

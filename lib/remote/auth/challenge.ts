@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 
-/** What a server asks for with `WWW-Authenticate: Bearer …` (RFC 6750 section 3, RFC 9728 section 5.1). Untrusted. */
+/** Content of a `WWW-Authenticate: Bearer …` header (RFC 6750 section 3, RFC 9728 section 5.1). Untrusted. */
 export interface BearerChallenge {
   readonly resourceMetadata?: string;
   readonly scopes?: readonly string[];
@@ -11,7 +11,7 @@ export interface BearerChallenge {
 const scheme = /(?:^|,)\s*bearer(?=\s|$|,)/i;
 const parameter = /^[\s,]*([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~0-9a-z-]+))/i;
 
-/** The first Bearer challenge of the header; undefined when there is none. */
+/** Returns the first Bearer challenge of the header, or undefined if there is none. */
 export function readChallenge(header: string | undefined): BearerChallenge | undefined {
   const found = scheme.exec(header ?? '');
   if (header === undefined || found === null) return undefined;

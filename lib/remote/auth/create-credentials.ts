@@ -8,19 +8,21 @@ import type { TokenDeps } from './oauth-token.js';
 import { type AwsIdentityProvider, defaultAwsIdentity, SigV4Credentials } from './sigv4-credentials.js';
 import { StaticCredentials } from './static-credentials.js';
 
-/** What credentials touch of the world. */
+/** External dependencies of credentials. */
 export interface CredentialDeps extends Omit<TokenDeps, 'reader' | 'allowPrivateAddresses'> {
-  /** Value of a secret by its name, read for every request so that a rotated one is used; undefined when there is none. */
+  /**
+   * Returns a secret by name, or undefined if there is none; called for every request so that a rotated one is used.
+   */
   readonly readSecret: (name: string) => string | undefined | Promise<string | undefined>;
   /** Default: Systems Manager and Secrets Manager. */
   readonly awsSecrets?: AwsSecrets;
-  /** Who signs requests to servers behind AWS. Default: the process, as the SDK of AWS finds it. */
+  /** Identity that signs requests to servers behind AWS. Default: that of the process, as the AWS SDK finds it. */
   readonly awsIdentity?: AwsIdentityProvider;
 }
 
 type CredentialConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };
 
-/** The credentials of one configured server. */
+/** Returns the credentials of one configured server. */
 export function createCredentials(
   { auth = {}, url, allowPrivateAddresses = false }: CredentialConfig,
   deps: CredentialDeps,
@@ -35,7 +37,7 @@ export function createCredentials(
   return own;
 }
 
-/** The author's headers, and what `main` makes for each request. */
+/** Adds the author's headers to what `main` makes for each request. */
 class BothCredentials implements Credentials {
   readonly #headers: Credentials;
   readonly #main: Credentials;
@@ -48,7 +50,7 @@ class BothCredentials implements Credentials {
   async present(request: HttpRequest): Promise<Presented> {
     const own = await this.#headers.present(request);
     if (own.kind === 'failed') return own;
-    // A signature covers the author's headers too.
+    // Signs last, since a signature covers the author's headers too.
     const main = await this.#main.present({ ...request, headers: { ...own.headers, ...request.headers } });
     if (main.kind === 'failed') return main;
     return {

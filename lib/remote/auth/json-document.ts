@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
 
-/** A JSON object of an authorization server, or of a server's metadata; undefined for anything else. */
+/** Parses a metadata document or a reply of an authorization server; returns undefined if it is not a JSON object. */
 export function jsonDocument(text: string): JsonObject | undefined {
   try {
     const value = parseBoundedJson(text);

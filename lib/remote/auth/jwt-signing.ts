@@ -1,2 +1,2 @@
-// A module of its own, so that a bundle takes in these parts of the library only although it is loaded late.
+// Separate module, so that a bundle holds only these parts of the library although it is loaded late.
 export { importJWK, importPKCS8, SignJWT } from 'jose';

@@ -10,24 +10,24 @@ import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from 
 /** A token is replaced this long before it expires, or at half of a shorter life. */
 const oauthTokenMarginMs = 60_000;
 
-/** Scopes of one token, those of a step-up included. */
+/** Maximum number of scopes of a token, including those of a step-up. */
 const oauthScopesMax = 100;
 
-/** What the token of a server is made of; found once and kept until the authorization server refuses. */
+/** Source and scope of tokens; found once and kept until the authorization server refuses. */
 interface Grant {
   readonly source: TokenSource;
   readonly resource: string;
-  /** What the server's own metadata list. */
+  /** Scopes listed in the server's own metadata. */
   readonly scopes: readonly string[];
 }
 
-/** Tokens that the server has been shown: it may put an older one into a text. */
+/** Number of past tokens still redacted: the server may put an older one into a text. */
 const rememberedTokens = 4;
 
 /**
- * Access tokens of a client for one server. A token is kept until shortly before it expires and asked for once, whoever
- * needs it; a 401 takes it away, a 403 `insufficient_scope` widens its scope. The first authorization server that the
- * server names stays the only one for as long as the process lives.
+ * Access tokens of a client for one server. A token is shared by all callers and kept until shortly before it expires;
+ * a 401 drops it, a 403 `insufficient_scope` widens its scope. The first authorization server that the server names is
+ * the only one trusted for as long as the process lives.
  */
 export class OAuthCredentials implements Credentials {
   readonly #client: OAuthClient;
@@ -38,7 +38,7 @@ export class OAuthCredentials implements Credentials {
   #firstIssuer: string | undefined;
   #scopes: readonly string[];
   #token: AccessToken | undefined;
-  /** What the token was asked for with. */
+  /** Scopes with which the token was requested. */
   #tokenScopes: readonly string[] = [];
   readonly #shown: string[] = [];
 
@@ -51,7 +51,7 @@ export class OAuthCredentials implements Credentials {
 
   async present(): Promise<Presented> {
     const { issuer, tokenUrl } = this.#client;
-    // Without them only a refusal of the server says where its tokens come from.
+    // Without these settings, only a refusal by the server says where its tokens come from.
     const knowsSource = this.#grant !== undefined || issuer !== undefined || tokenUrl !== undefined;
     if (!this.#isFresh() && knowsSource) {
       const reply = await this.#ask(undefined);
@@ -70,13 +70,13 @@ export class OAuthCredentials implements Credentials {
       this.#token = undefined;
     } else {
       const current = this.#authorization();
-      // Somebody else has got a new one meanwhile.
+      // Another caller has fetched a new token meanwhile.
       if (current !== undefined && current !== presented.headers['authorization']) return { kind: 'renewed' };
       this.#token = undefined;
     }
     const reply = await this.#ask(challenge);
     if (reply.kind === 'token') return { kind: 'renewed' };
-    // What the server asked for is not to be had: with it, there would be no token for anything any more.
+    // Restores the scopes if the extra one is not granted: otherwise no token could be obtained any more.
     if (refusal.status === 403 && reply.isRefusal) this.#scopes = scopes;
     return { kind: 'failed', error: reply.error };
   }
@@ -95,11 +95,11 @@ export class OAuthCredentials implements Credentials {
     return this.#token !== undefined && this.#deps.clock.nowMs() < this.#token.expiresAtMs;
   }
 
-  /** One request at a time; whoever comes meanwhile gets its answer. */
+  /** Requests a token, one request at a time; callers that come meanwhile share its answer. */
   async #ask(challenge: BearerChallenge | undefined): Promise<TokenReply> {
     const wanted = this.#scopes;
     const reply = await this.#asking.run(() => this.#askAnew(challenge));
-    // It may have been under way already, for less.
+    // Asks again if the shared request was made for fewer scopes.
     const isLess = reply.kind === 'token' && wanted.some((scope) => !this.#tokenScopes.includes(scope));
     return isLess ? this.#asking.run(() => this.#askAnew(challenge)) : reply;
   }
@@ -111,7 +111,7 @@ export class OAuthCredentials implements Credentials {
     const scopes = this.#scopes;
     let reply = await this.#request(grant.value, scopes);
     if (reply.kind === 'failed' && reply.isRefusal) {
-      // What it refused may be old: the secret, or what its metadata said.
+      // Reads afresh what may be outdated: the secret and the metadata.
       this.#grant = undefined;
       const { clientSecret, privateKey } = this.#client;
       const sources = [clientSecret, privateKey?.key].filter((source) => source !== undefined);
@@ -147,7 +147,7 @@ export class OAuthCredentials implements Credentials {
     if (found.kind === 'failed') return found;
     const named = found.value;
     if (named.issuer !== (this.#firstIssuer ?? named.issuer)) {
-      const problem = 'no token can be had: the server names another authorization server than before';
+      const problem = 'cannot get an access token: the server names another authorization server than before';
       return { kind: 'failed', error: remoteError('CONFIG_INVALID', problem) };
     }
     const source = await findTokenSource(discovery, named.issuer);
@@ -159,7 +159,7 @@ export class OAuthCredentials implements Credentials {
     };
   }
 
-  /** True: the server asks for a scope that the token does not have. */
+  /** Returns true if the server asks for a scope that the token does not have. */
   #widen({ scopes = [] }: BearerChallenge): boolean {
     const missing = usable(scopes).filter((scope) => !this.#scopes.includes(scope));
     if (missing.length === 0) return false;
@@ -170,18 +170,18 @@ export class OAuthCredentials implements Credentials {
   async #clientSecret(): Promise<readonly string[]> {
     const source = this.#client.clientSecret;
     if (source === undefined) return [];
-    // Only to keep it out of texts; where it is needed, a failure to read it is told.
+    // Read only to redact it; where it is needed, a failure to read it is reported.
     const value = await this.#deps.reader.read(source).catch(() => undefined);
     return value === undefined ? [] : [value.reveal()];
   }
 }
 
-/** Distinct scopes that can be sent, in order. */
+/** Returns the distinct scopes that can be sent, in order. */
 function usable(scopes: readonly string[]): readonly string[] {
   return [...new Set(scopes)].filter((scope) => oauthScope.test(scope)).slice(0, oauthScopesMax);
 }
 
-/** RFC 8707 section 2: without a fragment; and without a query, which may hold a key. */
+/** RFC 8707 section 2: no fragment; and no query, which may hold a key. */
 function canonical(serverUrl: string): string {
   const { origin, pathname } = new URL(serverUrl);
   return pathname === '/' ? origin : `${origin}${pathname}`;

@@ -6,16 +6,16 @@ import { isTransient } from '../rpc/transient.js';
 import { jsonDocument } from './json-document.js';
 import { oauthRequestTimeoutMs } from './limits.js';
 
-/** Where tokens for a server come from. */
+/** Authorization server that issues the tokens for a server. */
 export interface TokenSource {
-  /** Also the audience of assertions. */
+  /** Issuer identifier, also the audience of assertions. */
   readonly issuer: string;
   readonly tokenUrl: string;
-  /** `token_endpoint_auth_methods_supported`; missing: the server does not say. */
+  /** `token_endpoint_auth_methods_supported`; missing if the server does not say. */
   readonly methods?: readonly string[];
 }
 
-/** What a server says of its own protection (RFC 9728). */
+/** Metadata of a protected server (RFC 9728). */
 export interface ProtectedResource {
   readonly resource: string;
   readonly issuer: string;
@@ -24,7 +24,7 @@ export interface ProtectedResource {
 
 export type Found<Value> =
   | { readonly kind: 'found'; readonly value: Value }
-  /** `CONFIG_INVALID` when it would be the same next time, else `REMOTE_UNREACHABLE`. No URL in it. */
+  /** `CONFIG_INVALID` if the next attempt would fail the same way, else `REMOTE_UNREACHABLE`. Contains no URL. */
   | { readonly kind: 'failed'; readonly error: StoredError };
 
 export interface DiscoveryDeps {
@@ -35,7 +35,7 @@ export interface DiscoveryDeps {
 }
 
 /**
- * Reads the protected resource metadata of the server: from where its challenge says, else from the well-known places.
+ * Reads the protected resource metadata of the server from where its challenge says, else from the well-known places.
  * Their `resource` must be the server, or contain it.
  */
 export async function findProtectedResource(
@@ -50,13 +50,16 @@ export async function findProtectedResource(
   if (found.kind === 'failed') return found;
   const { resource, authorization_servers: servers, scopes_supported: scopes } = found.value;
   if (typeof resource !== 'string' || !contains(resource, deps.serverUrl))
-    return refused('the metadata of the server name another resource');
+    return refused('the metadata of the server names another resource');
   const [issuer] = Array.isArray(servers) ? (servers as readonly JsonValue[]) : [];
-  if (typeof issuer !== 'string') return refused('the metadata of the server name no authorization server');
+  if (typeof issuer !== 'string') return refused('the metadata of the server names no authorization server');
   return { kind: 'found', value: { resource, issuer, ...textsIn('scopes', scopes) } };
 }
 
-/** Reads the metadata of an authorization server (RFC 8414 section 3, OpenID Connect Discovery). They must name `issuer`. */
+/**
+ * Reads the metadata of an authorization server (RFC 8414 section 3, OpenID Connect Discovery). They must name
+ * `issuer`.
+ */
 export async function findTokenSource(deps: DiscoveryDeps, issuer: string): Promise<Found<TokenSource>> {
   if (!isUsable(issuer, deps.serverUrl)) return refused('the issuer must be an https URL');
   const { origin, pathname } = new URL(issuer);
@@ -69,14 +72,17 @@ export async function findTokenSource(deps: DiscoveryDeps, issuer: string): Prom
   const found = await firstDocument(deps, [...new Set(places)], 'the metadata of the authorization server');
   if (found.kind === 'failed') return found;
   const { issuer: named, token_endpoint: tokenUrl, token_endpoint_auth_methods_supported: methods } = found.value;
-  // RFC 8414 section 3.3: identical, or the document may be another server's.
-  if (named !== issuer) return refused('the metadata of the authorization server name another issuer');
+  // RFC 8414 section 3.3: must be identical, otherwise the document may be another server's.
+  if (named !== issuer) return refused('the metadata of the authorization server names another issuer');
   if (typeof tokenUrl !== 'string' || !isUsable(tokenUrl, deps.serverUrl))
     return refused('the token endpoint of the authorization server must be an https URL');
   return { kind: 'found', value: { issuer, tokenUrl, ...textsIn('methods', methods) } };
 }
 
-/** https; http only towards a server that is itself called so, and the HTTP client then takes private addresses only where it may. */
+/**
+ * Whether a URL is https; http is allowed only if the server itself is, and then the HTTP client applies its address
+ * rules.
+ */
 export function isUsable(text: string, serverUrl: string): boolean {
   if (text.length > 2_048 || !URL.canParse(text)) return false;
   const url = new URL(text);
@@ -94,7 +100,7 @@ function contains(resource: string, serverUrl: string): boolean {
   return `${inner.pathname}/`.startsWith(folder);
 }
 
-/** The first of `places` that has a JSON object; one that is not there leads to the next. */
+/** Reads the JSON object at the first of `places` that answers 200; other final statuses lead to the next place. */
 async function firstDocument(
   { http, serverUrl, allowPrivateAddresses }: DiscoveryDeps,
   places: readonly string[],
@@ -118,9 +124,9 @@ async function firstDocument(
       };
     if (reply.status !== 200) continue;
     const document = jsonDocument(reply.text);
-    return document === undefined ? refused(`${what} are not a JSON object`) : { kind: 'found', value: document };
+    return document === undefined ? refused(`${what} is not a JSON object`) : { kind: 'found', value: document };
   }
-  return refused(`${what} are not where they should be; name the issuer or the tokenUrl of the authorization server`);
+  return refused(`${what} was not found; configure the issuer or the tokenUrl of the authorization server`);
 }
 
 function textsIn<Name extends string>(
@@ -133,5 +139,5 @@ function textsIn<Name extends string>(
 }
 
 function refused(problem: string): { readonly kind: 'failed'; readonly error: StoredError } {
-  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `cannot get an access token: ${problem}`) };
 }

@@ -15,22 +15,22 @@ import type { SecretReader } from '../../secrets/secret-reader.js';
 import { revealed } from './static-credentials.js';
 import { oauthRequestTimeoutMs } from './limits.js';
 
-/** Life of a token whose server does not say; and the longest that is believed. */
+/** Life of a token if the server states none; the second limit is the longest that is believed. */
 const oauthTokenLifeDefaultMs = 300_000;
 const oauthTokenLifeMaxMs = 24 * 3_600_000;
-/** Life of a client's assertion (RFC 7523): it is used at once. */
+/** Life of a client's assertion (RFC 7523), which is used at once. */
 const oauthAssertionLifeMs = 60_000;
 
 export interface AccessToken {
   readonly value: Secret;
   readonly expiresAtMs: EpochMs;
-  /** Its whole life as the server gave it. */
+  /** Whole life as the server gave it. */
   readonly lifeMs: number;
 }
 
 export type TokenReply =
   | { readonly kind: 'token'; readonly token: AccessToken }
-  /** `isRefusal`: the authorization server knows the client or its proof not, or no longer. */
+  /** `isRefusal`: the authorization server does not, or no longer, accept the client or its proof. */
   | { readonly kind: 'failed'; readonly error: StoredError; readonly isRefusal: boolean };
 
 export interface TokenRequest {
@@ -48,7 +48,9 @@ export interface TokenDeps {
   readonly allowPrivateAddresses: boolean;
 }
 
-/** One token request with the grant `client_credentials` (RFC 6749 section 4.4.2, RFC 7523 section 2.2, RFC 8707). */
+/**
+ * Makes one token request with the grant `client_credentials` (RFC 6749 section 4.4.2, RFC 7523 section 2.2, RFC 8707).
+ */
 export async function requestToken(deps: TokenDeps, request: TokenRequest): Promise<TokenReply> {
   const { source, client, scopes, resource } = request;
   const proof = await proofOf(deps, request);
@@ -66,12 +68,12 @@ export async function requestToken(deps: TokenDeps, request: TokenRequest): Prom
     allowPrivateAddresses: deps.allowPrivateAddresses,
     timeoutMs: oauthRequestTimeoutMs,
   });
-  if (reply.kind !== 'reply') return failed(reply.error.code, `no token could be had: ${reply.error.message}`);
+  if (reply.kind !== 'reply') return failed(reply.error.code, `cannot get an access token: ${reply.error.message}`);
   const body = jsonDocument(reply.text);
   if (reply.status === 200) return tokenIn(body, deps.clock.nowMs());
   const problem = `the authorization server answered with status ${reply.status}${errorCodeIn(body)}`;
   if (isTransient(reply.status)) return failed('REMOTE_UNREACHABLE', problem);
-  return { ...failed('CONFIG_INVALID', `no token could be had: ${problem}`), isRefusal: true };
+  return { ...failed('CONFIG_INVALID', `cannot get an access token: ${problem}`), isRefusal: true };
 }
 
 type Proof =
@@ -82,11 +84,11 @@ type Proof =
     }
   | { readonly kind: 'failed'; readonly error: StoredError };
 
-/** How the client shows who it is: by a signed assertion, else by its secret in the way the server takes. */
+/** Proves the client's identity by a signed assertion, else by its secret in a way the server accepts. */
 async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promise<Proof> {
   const takes = (method: string): boolean => source.methods?.includes(method) ?? method !== 'client_secret_post';
   if (client.privateKey !== undefined) {
-    if (!takes('private_key_jwt')) return noProof('the authorization server takes no private_key_jwt');
+    if (!takes('private_key_jwt')) return noProof('the authorization server does not accept private_key_jwt');
     return assertion(deps, source, client.clientId, client.privateKey);
   }
   const secret = await revealed(deps.reader, client.clientSecret ?? '');
@@ -98,7 +100,7 @@ async function proofOf(deps: TokenDeps, { source, client }: TokenRequest): Promi
       .join(':');
     return { kind: 'proof', headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, form: {} };
   }
-  if (!takes('client_secret_post')) return noProof('the authorization server takes no client secret');
+  if (!takes('client_secret_post')) return noProof('the authorization server does not accept a client secret');
   return { kind: 'proof', headers: {}, form: { client_id: client.clientId, client_secret: secret } };
 }
 
@@ -127,7 +129,7 @@ async function assertion(deps: TokenDeps, source: TokenSource, clientId: string,
       },
     };
   } catch {
-    // Without its cause, whose text may hold a part of the key.
+    // Drops the cause, whose text may hold a part of the key.
     return noProof(`the private key must be PKCS #8 as PEM or a JWK as JSON, for ${key.algorithm}`);
   }
 }
@@ -135,23 +137,26 @@ async function assertion(deps: TokenDeps, source: TokenSource, clientId: string,
 async function importKey(text: string, algorithm: PrivateKey['algorithm']) {
   const { importJWK, importPKCS8 } = await import('./jwt-signing.js');
   if (text.trimStart().startsWith('{')) return importJWK(JSON.parse(text) as JWK, algorithm);
-  // An environment variable often holds the line ends of a PEM as "\n".
+  // Restores line ends: an environment variable often holds those of a PEM as "\n".
   return importPKCS8(text.replaceAll('\\n', '\n'), algorithm);
 }
 
-/** RFC 6749 section 5.1. */
+/** Reads a token response (RFC 6749 section 5.1). */
 function tokenIn(body: JsonObject | undefined, nowMs: EpochMs): TokenReply {
   const { access_token: value, token_type: type, expires_in: seconds } = body ?? {};
   if (typeof value !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(value))
-    return failed('REMOTE_UNREACHABLE', 'the authorization server gave no access token');
+    return failed('REMOTE_UNREACHABLE', 'the authorization server returned no access token');
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
-    return failed('CONFIG_INVALID', 'the authorization server gave a token of another type than Bearer');
+    return failed('CONFIG_INVALID', 'the authorization server returned a token of a type other than Bearer');
   const isLife = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
   const lifeMs = isLife ? Math.min(seconds * 1_000, oauthTokenLifeMaxMs) : oauthTokenLifeDefaultMs;
   return { kind: 'token', token: { value: new Secret(value), expiresAtMs: nowMs + lifeMs, lifeMs } };
 }
 
-/** Of RFC 6749 section 5.2 and RFC 8707. Any other text could be anything, the client's secret too. */
+/**
+ * Codes of RFC 6749 section 5.2 and RFC 8707. Any other text is not shown: it could be anything, even the client's
+ * secret.
+ */
 const errorCodes: readonly unknown[] = [
   'invalid_request',
   'invalid_client',
@@ -168,7 +173,7 @@ function errorCodeIn(body: JsonObject | undefined): string {
 }
 
 function noProof(problem: string): Proof {
-  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `no token can be had: ${problem}`) };
+  return { kind: 'failed', error: remoteError('CONFIG_INVALID', `cannot get an access token: ${problem}`) };
 }
 
 function failed(code: StoredError['code'], message: string): Extract<TokenReply, { kind: 'failed' }> {

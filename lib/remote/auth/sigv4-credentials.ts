@@ -12,10 +12,10 @@ export interface AwsIdentity {
   readonly sessionToken?: string;
 }
 
-/** The credentials of the process; the provider keeps them until they expire. */
+/** Credentials of the process; the provider keeps them until they expire. */
 export type AwsIdentityProvider = () => Promise<AwsIdentity>;
 
-/** The default chain of AWS, loaded when first needed: environment, profile, container, instance. */
+/** Returns the default AWS chain (environment, profile, container, instance), loaded at first use. */
 export function defaultAwsIdentity(): AwsIdentityProvider {
   let chain: Promise<AwsIdentityProvider> | undefined;
   return async () => {
@@ -42,7 +42,7 @@ export class SigV4Credentials implements Credentials {
       identity = await this.#identity();
     } catch (error) {
       const name = error instanceof Error ? error.name : 'unknown error';
-      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `there are no AWS credentials (${name})`) };
+      return { kind: 'failed', error: remoteError('REMOTE_UNREACHABLE', `cannot get AWS credentials (${name})`) };
     }
     const { SignatureV4 } = await import('@smithy/signature-v4');
     const signer = new SignatureV4({ ...this.#scope, credentials: identity, sha256: NodeSha256 });
@@ -66,7 +66,7 @@ export class SigV4Credentials implements Credentials {
     const secrets = [authorization, authorization.replace(/^.*Signature=/, ''), identity.secretAccessKey];
     return {
       kind: 'ready',
-      // `host` is the connection's.
+      // Leaves `host` to the connection.
       headers: host === undefined ? signed.headers : headers,
       secrets: [...secrets, ...(identity.sessionToken === undefined ? [] : [identity.sessionToken])],
     };
@@ -77,7 +77,7 @@ export class SigV4Credentials implements Credentials {
   }
 }
 
-/** SHA-256 and its HMAC as the signer wants them. */
+/** SHA-256 and its HMAC in the form the signer expects. */
 class NodeSha256 {
   readonly #hash: { update(data: Uint8Array): unknown; digest(): Uint8Array };
 

@@ -6,7 +6,7 @@ import { remoteError } from '../rpc/remote-error.js';
 import type { Credentials, Presented, Renewed } from './credentials.js';
 import { describeSource, type SecretReader } from '../../secrets/secret-reader.js';
 
-/** The author's headers and bearer token. */
+/** Headers and bearer token from the author's configuration. */
 export class StaticCredentials implements Credentials {
   readonly #auth: ServerAuth;
   readonly #reader: SecretReader;
@@ -44,7 +44,7 @@ export class StaticCredentials implements Credentials {
   }
 }
 
-/** The value of a secret, or why there is none. */
+/** Returns the value of a secret, or the error why there is none. */
 export async function revealed(reader: SecretReader, source: SecretSource): Promise<string | StoredError> {
   try {
     const value = await reader.read(source);

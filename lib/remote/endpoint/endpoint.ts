@@ -13,44 +13,44 @@ import { remoteError } from '../rpc/remote-error.js';
 import { redacted, type Reply } from './redact.js';
 import type { EndpointConfig, TransportDeps } from './transport-deps.js';
 
-/** One JSON-RPC call, made by a wire. Header names are in lower case. */
+/** JSON-RPC call, built by a wire codec. Header names are in lower case. */
 export interface WireCall {
   readonly method: string;
   readonly params: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
-  /** A notification: it has no id, and its answer only says that it came. */
+  /** Set for a notification: it has no id, and its answer only says that it arrived. */
   readonly notification?: true;
 }
 
-/** One request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
+/** Request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
 export interface HttpCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
   readonly httpMethod: 'GET' | 'POST';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the answer to it says. */
+  /** Maps the reply to an exchange. */
   readonly toExchange: (reply: HttpReply, nowMs: EpochMs) => Exchange;
 }
 
 export interface CallOptions {
-  /** Where to, if not the configured URL. */
+  /** Target, if not the configured URL. */
   readonly url?: string;
   readonly freshConnection?: boolean;
-  /** Where it is to be less than what is left of the 30 s. */
+  /** Limit, if less than what is left of the 30 s. */
   readonly timeoutMs?: number;
-  /** All of that time may pass before the first byte of the answer. */
+  /** Whether all of that time may pass before the first byte of the answer. */
   readonly patient?: boolean;
 }
 
 export interface Answered {
   readonly exchange: Exchange;
-  /** Names in lower case; empty where no answer came. */
+  /** Names in lower case; empty if no answer came. */
   readonly headers: Headers;
 }
 
 /** Makes one call of a conversation. */
 export type Send = (call: WireCall | HttpCall, options?: CallOptions) => Promise<Answered>;
 
-/** One configured server as something that answers calls. Adds credentials, and takes them out of every error. */
+/** Calls one configured server. Adds credentials, and redacts them in every error. */
 export class RemoteEndpoint {
   readonly server: string;
   readonly #config: EndpointConfig;
@@ -64,7 +64,7 @@ export class RemoteEndpoint {
     this.#sender = new AuthenticatedSender(createCredentials(config, deps), deps.http, deps.clock);
   }
 
-  /** Makes one call and hands what came of it to `read`. */
+  /** Makes one call and passes its outcome to `read`. */
   async ask<Kind extends Reply>(
     call: WireCall,
     options: CallOptions,
@@ -73,7 +73,7 @@ export class RemoteEndpoint {
     return this.converse(call.method, async (send) => read((await send(call, options)).exchange));
   }
 
-  /** Makes the calls that `talk` makes, for the sake of `method`; all until `untilMs`, or within 30 s. */
+  /** Runs `talk`, whose calls serve `method`; all of them end by `untilMs`, or within 30 s. */
   async converse<Kind extends Reply>(
     method: string,
     talk: (send: Send) => Promise<Kind>,
@@ -99,7 +99,7 @@ export class RemoteEndpoint {
       return answered;
     });
     const told = this.#withAdvice(finiteOrRefused(reply, overflow, this.server));
-    // An error of ours names the addresses that are to be corrected.
+    // Keeps addresses in our own configuration errors: they name what must be corrected.
     const clean = redacted(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
@@ -114,7 +114,7 @@ export class RemoteEndpoint {
     return clean;
   }
 
-  /** A server that wants to know who calls, and an entry that says nothing of that. */
+  /** Adds advice to a 401 of a server for which no auth is configured. */
   #withAdvice<Kind extends Reply>(reply: Kind): Kind {
     const { error } = reply;
     if (error?.details?.['status'] !== 401 || this.#config.auth !== undefined) return reply;
@@ -123,8 +123,8 @@ export class RemoteEndpoint {
   }
 
   /**
-   * Follows an event stream until it ends, for at most `maxMs`; its pieces go to `enough` of the call. What of it is shown
-   * to somebody has to go through `redact`. Nothing is repeated, and how it ended is not told.
+   * Follows an event stream for at most `maxMs`; its pieces go to `enough` of the call. Parts of it that are shown must
+   * go through `redact`. Nothing is repeated, and how the stream ended is not reported.
    */
   async follow(callWith: (redact: (note: string) => string) => HttpCall, maxMs: number): Promise<void> {
     await this.#sender.send((secrets) => {
@@ -205,13 +205,13 @@ const outOfTime: Exchange = {
   error: remoteError('REMOTE_UNREACHABLE', 'the time for the attempt was over before the request was sent'),
 };
 
-/** The forms in which the URL may come back in a text. */
+/** Returns the forms in which the URL may appear in a text. */
 function addressesIn(url: string): string[] {
   const { href, origin, host, pathname } = new URL(url);
   return [url, href, `${origin}${pathname}`, origin, host];
 }
 
-/** What inside a URL may be a key: its query, and long segments of its path. */
+/** Returns the parts of a URL that may be keys: its query, and long segments of its path. */
 export function keysIn(url: string): string[] {
   const { pathname, search, searchParams } = new URL(url);
   const segments = pathname.split('/').filter((segment) => segment.length >= 16);

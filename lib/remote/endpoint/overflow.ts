@@ -4,8 +4,8 @@ import { remoteError } from '../rpc/remote-error.js';
 import type { Reply } from './redact.js';
 
 /**
- * `reply` as it is, unless it ends a task with a result that has a number beyond those of JavaScript: JSON would store it
- * as null. Then the task has failed for the caller, who is told where the number stands.
+ * Returns `reply` unchanged, unless it ends a task with a result that has a number beyond those of JavaScript, which
+ * JSON would store as null. In that case the task has failed for the caller, and the error says where the number is.
  */
 export function finiteOrRefused<Kind extends Reply>(
   reply: Kind,

@@ -4,10 +4,10 @@ import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../ba
 import { failureTextBytes, remoteErrorTextBytes, remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteEnd, RemoteQuestion } from '../transport.js';
 
-/** Secrets shorter than this are not looked for in texts of a remote: they would match by chance. */
+/** Secrets shorter than this are not redacted in texts of a remote: they would match by chance. */
 const secretMinChars = 4;
 
-/** A reply of a transport, or a part of one, that may hold text of the server. */
+/** Reply of a transport, or a part of one, that may contain text from the server. */
 export interface Reply {
   readonly kind?: string;
   readonly error?: StoredError;
@@ -18,10 +18,10 @@ export interface Reply {
 }
 
 /**
- * `reply` with every one of `secrets` and `addresses` taken out of its error, note or state, and the text then cut. A server can
- * put what it was sent into the text of a failure, and errors are stored and shown. Of questions only `secrets` are taken
- * out: they may lead to a page of the same server. Results are the author's data and stay as they are, and so does the
- * state that comes with a question before a start: it goes back to the server as it came.
+ * Returns `reply` with all `secrets` and `addresses` redacted in its error, note and state, and these texts then cut. A
+ * server can put what it was sent into the text of a failure, and errors are stored and shown. In questions only
+ * `secrets` are redacted: a question may link to a page of the same server. Results are the author's data and stay as
+ * they are, and so does the state that comes with a question before a start: it goes back to the server as it came.
  */
 export function redacted<Kind extends Reply>(
   reply: Kind,
@@ -43,7 +43,7 @@ export function redacted<Kind extends Reply>(
   };
 }
 
-/** `text` with every one of `secrets` taken out. */
+/** Returns `text` with all `secrets` redacted. */
 export function redactText(text: string, secrets: readonly string[]): string {
   return without(secrets)(text);
 }
@@ -55,7 +55,7 @@ function without(secrets: readonly string[]): Redact {
   return (text) => longestFirst.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
 }
 
-/** The key stays as it is: the answer goes back under it. */
+/** Keeps the key as it is: the answer goes back under it. */
 function redactQuestion({ key, kind, ...texts }: RemoteQuestion, redact: Redact): RemoteQuestion {
   return { ...(redactObject(texts, redact) as Omit<RemoteQuestion, 'key' | 'kind'>), key, kind };
 }

@@ -5,24 +5,24 @@ import type { ServerConfig } from '../../workflow/app.js';
 import type { CredentialDeps } from '../auth/create-credentials.js';
 import type { HttpClient } from '../http/http.js';
 
-/** One text for each server; each may throw when the store is away, and then counts for nothing. */
+/** Notes on servers, one text each; both methods may throw if the store is unavailable, which callers tolerate. */
 export interface ServerWords {
-  /** What was noted last, as far as the store has kept it. */
+  /** Returns the latest note that the store has kept. */
   readWord(server: string): Promise<unknown>;
   noteWord(server: string, word: string): Promise<void>;
 }
 
-/** What the clients of remote servers touch of the world. */
+/** External dependencies of the clients of remote servers. */
 export interface TransportDeps extends CredentialDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly random: Random;
-  /** Default: nothing is given up for taking long. */
+  /** Sleeps, for timeouts. Default: nothing is given up for taking long. */
   readonly delay?: (delayMs: number, signal?: AbortSignal) => Promise<void>;
-  /** What the workers tell each other of how servers are spoken to. Default: each finds out by itself. */
+  /** Notes that workers share on how servers are spoken to. Default: each worker finds out by itself. */
   readonly serverWords?: ServerWords;
   readonly log: Log;
 }
 
-/** Of a server's configuration, what it takes to call it. */
+/** Parts of a server's configuration that are needed to call it. */
 export type EndpointConfig = Pick<ServerConfig, 'auth' | 'allowPrivateAddresses'> & { readonly url: string };

@@ -8,9 +8,9 @@ import type { RemoteTaskTransport, RemoteTransports, StartReply, StartRequest } 
 import { isTransient } from '../rpc/transient.js';
 
 /**
- * `transports` with each server behind a guard of its own, which is kept for as long as the process lives: starts and
- * reads are asked for admission, and what comes of every call is learned from. Cancels and answers to a server that is
- * left alone are put off without being sent, and it is not watched.
+ * Returns `transports` with each server behind its own guard, which lives as long as the process: starts and reads need
+ * admission, and the guard learns from the outcome of every call. While a server is left alone, cancels and answers are
+ * put off without being sent, and it is not watched.
  */
 export function protectTransports(
   transports: RemoteTransports,
@@ -46,7 +46,7 @@ function protectedTransport(
     await learn(guard, came);
     return came;
   };
-  // Each is called only where there is one.
+  // Casts to `Required`: an optional method is called only where there is one.
   const all = inner as Required<RemoteTaskTransport>;
   return {
     protocol: inner.protocol,
@@ -58,7 +58,7 @@ function protectedTransport(
     answersAtOnce: async (request) => (await inner.answersAtOnce?.(request)) ?? guard.isPrompt(),
     start: async (request) => {
       const beganAtMs = clock.nowMs();
-      // Whether it was sent before that is not known.
+      // A client that throws leaves open whether the start was sent.
       const reply = await learning(() => inner.start(request), 'unknown');
       await learnPace(guard, request, reply, clock.nowMs() - beganAtMs);
       return reply;
@@ -92,8 +92,8 @@ function protectedTransport(
 type Given<Method extends 'answer' | 'find' | 'adopt' | 'watch'> = Parameters<Required<RemoteTaskTransport>[Method]>;
 
 /**
- * The reply; where a client throws, which is a fault of ours, one that says that nothing was learned. Another attempt, or
- * other code, may do better, and nothing else of the run is to wait for it.
+ * Returns the reply. If a client throws, which is a bug of ours, returns a reply from which nothing is learned: another
+ * attempt, or other code, may succeed, and the rest of the run must not wait for it.
  */
 async function orFailure<Reply extends Learned>(
   ask: () => Promise<Reply>,
@@ -116,23 +116,24 @@ interface Learned {
 }
 
 /**
- * A failure of the server: nothing came, or 408, 425, 429 or 5xx. Any other answer, an error too, shows that it works;
- * a reply that breaks the protocol, or a request that we did not send, shows neither.
+ * Reports the outcome of a call to the guard. A failure of the server is no answer, or 408, 425, 429 or 5xx. Any other
+ * answer, errors included, shows that it works; a reply that breaks the protocol, or a request that we did not send,
+ * shows neither.
  */
 async function learn(guard: ServerGuard, { kind, error, retryAfterMs }: Learned): Promise<void> {
   if (error === undefined || error.code === 'REMOTE_START_REFUSED') return guard.succeeded();
-  // That there is no such task is an answer.
+  // Counts "no such task" as an answer.
   if (kind === 'missing' || kind === 'gone') return guard.succeeded();
   const status = error.details?.['status'];
   if (typeof status === 'number' && !isTransient(status)) return guard.succeeded();
-  // With another status `Retry-After` is about this one request.
+  // Ignores `Retry-After` under other statuses, where it concerns only this request.
   if (error.code === 'REMOTE_UNREACHABLE')
     return guard.failed(status === 429 || status === 503 ? retryAfterMs : undefined);
 }
 
 /**
- * A start for which there is time shows whether a turn could have waited for it. An answer that ends the call shows nothing
- * when it comes soon: the next one may be about more work. One that takes long forgets what was known.
+ * Learns from a start whether a turn could have waited for it. A quick answer that ends the call proves nothing: the
+ * next call may be about more work. A slow answer discards what was known.
  */
 async function learnPace(
   guard: ServerGuard,

@@ -1,9 +1,9 @@
 import type { Clock, EpochMs } from '../../base/time.js';
 
 export interface SemaphoreOptions {
-  /** Inside at a time. */
+  /** Callers admitted at a time. */
   readonly places: number;
-  /** Waiting at a time; whoever comes beyond that is turned away at once. */
+  /** Callers waiting at a time; others are turned away at once. */
   readonly waiters: number;
   readonly waitMaxMs: number;
   readonly clock: Clock;
@@ -11,8 +11,8 @@ export interface SemaphoreOptions {
 }
 
 /**
- * Lets some in at a time, and turns away rather than have many wait for long: when nobody has come out for as long as one
- * would wait, whoever comes is turned away at once.
+ * Admits a limited number of callers at a time, and turns callers away rather than let many wait for long: if none has
+ * left for as long as a caller would wait, new ones are turned away at once.
  */
 export class Semaphore {
   readonly #options: SemaphoreOptions;
@@ -24,7 +24,7 @@ export class Semaphore {
     this.#options = options;
   }
 
-  /** True: inside, to be followed by `leave`. False: turned away. */
+  /** Returns true if admitted, to be followed by `leave`; false if turned away. */
   async enter(): Promise<boolean> {
     const { places, waiters, waitMaxMs, clock, delay } = this.#options;
     const nowMs = clock.nowMs();
@@ -45,7 +45,7 @@ export class Semaphore {
     return false;
   }
 
-  /** The place goes to whoever has waited longest. */
+  /** Gives the place to the caller that has waited longest. */
   leave(): void {
     this.#movedAtMs = this.#options.clock.nowMs();
     const next = this.#waiting.shift();

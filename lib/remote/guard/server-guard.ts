@@ -17,20 +17,20 @@ const serverHoldMaxMs = 300_000;
 /** Starts of one worker on one server at a time, and how long others wait for their place. */
 const startsPerServer = 8;
 
-/** What is known of a server is read again after this; a success of one's own is as good as a reading. */
+/** Age at which the shared state of a server is read again; a success of this worker's own is as good as a read. */
 const serverStateCacheMs = 5_000;
-/** A probe that has not come back by then is lost with its process. */
+/** Time after which a probe that has not come back is lost with its process. */
 const probeLeaseMs = 35_000;
-/** When to look again while somebody else probes. */
+/** Time until another look while another worker probes. */
 const serverProbeRetryMs = 15_000;
-/** When to look again at a server that is as busy as it may be. */
+/** Time until another look at a server that has as many requests as it may have. */
 const serverBusyRetryMs = 5_000;
-/** A slot whose process is gone is free again after this: a turn or a read has ended by then. */
+/** Time after which the slot of a dead process is free again: a turn or a read has ended by then. */
 const serverSlotLeaseMs = 60_000;
-/** Starts of one worker on one server that wait for their place: as many as one turn begins at once. */
+/** Number of starts of one worker that may wait for one server: as many as one turn begins at once. */
 const startsWaiting = 16;
 
-/** What the workers tell each other; each may throw when the store is away, and then counts for nothing. */
+/** State of servers that workers share; each method may throw if the store is unavailable, which is tolerated. */
 export interface SharedServerStates {
   read(server: string): Promise<ServerHealth>;
   noteFailure(
@@ -59,8 +59,8 @@ export interface GuardDeps {
 }
 
 /**
- * Decides whether one server may be called now, and learns from what came of each call. A server in good health costs no
- * write, and a read now and then. When the store cannot be asked, the server may be called.
+ * Decides whether one server may be called now, and learns from the outcome of each call. A healthy server costs no
+ * write, and a read now and then. If the store is unavailable, the server may be called.
  */
 export class ServerGuard {
   readonly #server: string;
@@ -83,15 +83,16 @@ export class ServerGuard {
     });
   }
 
-  /** For a start or a read. Whoever is admitted leaves. `untilMs`: by then at the latest, where that is long. */
+  /** Asks for admission of a start or a read; an admitted caller must leave. `untilMs`: latest end, for long starts. */
   async admit(purpose: AdmissionPurpose, untilMs: EpochMs = 0): Promise<Admission> {
-    // What is known to fail must not take a place from others.
+    // Keeps calls that are known to fail from taking a place from others.
     const early = await this.rest();
     if (early !== undefined) return early;
-    // Whoever makes the start asks for all else, and one of minutes takes no place from those of turns.
+    // Skips the limits: the worker that makes the start checks them, and a start of minutes takes no place from those
+    // of turns.
     if (purpose === 'handOver') return { kind: 'admitted', leave: async () => undefined };
     const isStart = purpose === 'start';
-    if (isStart && !(await this.#starts.enter())) return this.#busy('this worker has enough starts there');
+    if (isStart && !(await this.#starts.enter())) return this.#busy('this worker has reached its limit of starts');
     const slot = await this.#enterShared(untilMs);
     if ('kind' in slot) {
       if (isStart) this.#starts.leave();
@@ -106,17 +107,20 @@ export class ServerGuard {
     };
   }
 
-  /** Until when the server is to be left alone, if it is; does not claim the probe. For requests that can as well come later. */
+  /**
+   * Returns until when the server is left alone, if it is, without claiming the probe. For requests that can as well
+   * come later.
+   */
   async rest(): Promise<Held | undefined> {
     const health = await this.#health();
     const nowMs = this.#deps.clock.nowMs();
     const { openUntilMs = 0, holdUntilMs = 0 } = health;
-    if (holdUntilMs > nowMs) return this.#held(holdUntilMs, 'it has asked for that');
+    if (holdUntilMs > nowMs) return this.#held(holdUntilMs, 'it asked for a pause');
     if (this.#limits.breaker === undefined || openUntilMs <= nowMs) return undefined;
     return this.#held(openUntilMs, 'its last requests have all failed');
   }
 
-  /** The server has given an answer, whichever. */
+  /** Records that the server gave an answer, whatever it was. */
   async succeeded(): Promise<void> {
     const { failures, trips, openUntilMs } = this.#known?.health ?? healthy;
     const nowMs = this.#deps.clock.nowMs();
@@ -133,12 +137,12 @@ export class ServerGuard {
     if (openUntilMs !== undefined) this.#deps.log.info('remote server answers again', { server: this.#server });
   }
 
-  /** It answers starts at once, as far as anybody has seen. */
+  /** Whether the server is known to answer starts at once. */
   async isPrompt(): Promise<boolean> {
     return (await this.#health()).isPrompt === true;
   }
 
-  /** A start was answered in time for a turn, or not. Known already, it costs nothing. */
+  /** Records whether a start was answered in time for a turn. Costs nothing if already known. */
   async sawPrompt(isPrompt: boolean): Promise<void> {
     const { isPrompt: known = false, ...health } = await this.#health();
     if (known === isPrompt) return;
@@ -146,7 +150,7 @@ export class ServerGuard {
     await this.#shared('prompt', () => this.#deps.states.notePrompt(this.#server, isPrompt), undefined);
   }
 
-  /** The server did not answer, or answered that it cannot; `retryAfterMs` as it said. */
+  /** Records that the server did not answer, or answered that it cannot; `retryAfterMs` is its own hint. */
   async failed(retryAfterMs?: number): Promise<void> {
     if (retryAfterMs !== undefined && retryAfterMs > 0) await this.#hold(retryAfterMs);
     const { breaker } = this.#limits;
@@ -154,7 +158,7 @@ export class ServerGuard {
     const { states, clock } = this.#deps;
     const atMs = clock.nowMs();
     const before = this.#known?.health ?? healthy;
-    // Sent before the breaker opened: it tells nothing new.
+    // Ignores a failure of a request sent before the breaker opened.
     if ((before.openUntilMs ?? 0) > atMs) return;
     let health = before;
     const wasProbe = before.openUntilMs !== undefined;
@@ -170,7 +174,7 @@ export class ServerGuard {
     this.#deps.log.warn('remote server is left alone', { server: this.#server, forMs: openForMs, wasProbe });
   }
 
-  /** Probe, rate and slot: what is shared with other workers. */
+  /** Claims what is shared with other workers: probe, slot and rate. */
   async #enterShared(longestUntilMs: EpochMs): Promise<Held | { readonly free: () => Promise<void> }> {
     const { states, clock, random } = this.#deps;
     const { breaker, perMinute, concurrency } = this.#limits;
@@ -181,9 +185,9 @@ export class ServerGuard {
         const health = await this.#readShared();
         const held = await this.rest();
         if (held !== undefined) return held;
-        // Unless the probe of somebody else has succeeded meanwhile.
+        // Goes on if the probe of another worker has succeeded meanwhile.
         if (health.openUntilMs !== undefined)
-          return this.#held(atMs + serverProbeRetryMs, 'somebody is trying whether it answers again');
+          return this.#held(atMs + serverProbeRetryMs, 'another worker is probing it');
       }
     }
     let free = async (): Promise<void> => undefined;
@@ -191,7 +195,7 @@ export class ServerGuard {
       const holder = random.hex(16);
       const lease = { slots: concurrency, holder, atMs, untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs };
       const slot = await this.#shared('slot', () => states.takeSlot(this.#server, lease), -1);
-      if (slot === undefined) return this.#busy(`${concurrency} requests are under way there`);
+      if (slot === undefined) return this.#busy(`${concurrency} requests are in progress`);
       if (slot >= 0) free = () => this.#shared('slot', () => states.freeSlot(this.#server, slot, holder), undefined);
     }
     const permit = { atMs, perMinute: perMinute ?? 0 };
@@ -199,13 +203,13 @@ export class ServerGuard {
       return { free };
     await free();
     const nextMinuteMs = (Math.floor(atMs / 60_000) + 1) * 60_000;
-    return this.#held(nextMinuteMs, `it has had its ${perMinute} requests of this minute`);
+    return this.#held(nextMinuteMs, `its limit of ${perMinute} requests a minute is reached`);
   }
 
   async #hold(retryAfterMs: number): Promise<void> {
     const untilMs = this.#deps.clock.nowMs() + Math.min(retryAfterMs, serverHoldMaxMs);
     const known = this.#known?.health ?? healthy;
-    // Nobody is helped by a write for a second more.
+    // Saves a write that would add less than a second.
     if ((known.holdUntilMs ?? 0) + 1_000 >= untilMs) return;
     this.#know(await this.#shared('hold', () => this.#deps.states.hold(this.#server, untilMs), known));
   }
@@ -230,7 +234,7 @@ export class ServerGuard {
     return this.#held(this.#deps.clock.nowMs() + serverBusyRetryMs, why);
   }
 
-  /** Not all at the same instant: up to a quarter later, at least a second of room. */
+  /** Spreads the retries: up to a quarter later, over at least a second. */
   #held(untilMs: EpochMs, why: string): Held {
     const { clock, random } = this.#deps;
     const spreadMs = Math.max(1_000, (untilMs - clock.nowMs()) / 4);
@@ -241,12 +245,12 @@ export class ServerGuard {
     };
   }
 
-  /** A store that is away must not keep anybody from a server that works. */
+  /** Runs `work` on the shared state; a store that is unavailable must not block calls to a server that works. */
   async #shared<Value>(what: string, work: () => Promise<Value>, otherwise: Value): Promise<Value> {
     try {
       return await work();
     } catch (error) {
-      this.#deps.log.warn('state of a remote server is not shared', { server: this.#server, what, error });
+      this.#deps.log.warn('state of a remote server could not be shared', { server: this.#server, what, error });
       return otherwise;
     }
   }

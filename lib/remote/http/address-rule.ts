@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 
 /** Which addresses a request may be sent to. */
 export type AddressRule =
-  /** Public unicast. Under every rule: none where clouds keep credentials, link-local or not. */
+  /** Public unicast. Under every rule, addresses where clouds keep credentials are excluded, link-local or not. */
   | 'public'
   /** Public unicast and this machine. */
   | 'public_or_loopback'
@@ -14,14 +14,15 @@ export type AddressRule =
 const privateRanges: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'];
 const ipv4Compatible = ipaddr.parseCIDR('::/96');
 /**
- * Where clouds keep credentials, in ranges that may be dialled otherwise: AWS (metadata and pod identity over IPv6),
- * Google and Scaleway over IPv6, Azure, Alibaba. Link-local ones, and those inside of NAT64 and 6to4, are in no such range.
+ * Addresses where clouds keep credentials, within ranges that may otherwise be dialled: AWS (metadata and pod identity
+ * over IPv6), Google and Scaleway over IPv6, Azure, Alibaba. Link-local ones, and those inside NAT64 and 6to4, are not
+ * in such a range.
  */
 const keptBack = ['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128', '168.63.129.16/32', '100.100.100.200/32'].map(
   (range) => ipaddr.parseCIDR(range),
 );
 
-/** True when `address`, an IP address in text form, may be dialled under `rule`. False for what is no address. */
+/** Whether `address`, an IP address in text form, may be dialled under `rule`. False if it is not an IP address. */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (!ipaddr.isValid(address)) return false;
   // Turns ::ffff:10.0.0.1 into 10.0.0.1.
@@ -44,7 +45,7 @@ function isKeptBack(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return keptBack.some((range) => address.kind() === range[0].kind() && address.match(range));
 }
 
-/** `::7f00:1` counts as unicast for ipaddr.js, but is a dead form of 127.0.0.1. */
+/** Excludes `::7f00:1`, which ipaddr.js counts as unicast but is an obsolete form of 127.0.0.1. */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6, range: string): boolean {
   return range === 'unicast' && !(address.kind() === 'ipv6' && (address as ipaddr.IPv6).match(ipv4Compatible));
 }

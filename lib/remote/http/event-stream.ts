@@ -1,15 +1,15 @@
 /**
- * Reads an event stream (HTML Living Standard 9.2): takes its pieces as they come, and gives the data of each event to
- * `onData`. The other fields are left out, and so are comments and lines that mean nothing. Goes over each character once
- * and makes nothing of a line that is no data: a stream may be meant to keep its reader busy.
+ * Reads an event stream (HTML Living Standard 9.2) piece by piece and passes the data of each event to `onData`. Other
+ * fields, comments and meaningless lines are dropped. Reads each character once and builds nothing from a line that is
+ * not data: a stream may be meant to keep its reader busy.
  */
 export function eventStream(onData: (data: string) => void): (piece: string) => void {
   let isFirst = true;
-  /** The last character was a carriage return: a line feed after it belongs to the same line end. */
+  /** Set if the last character was a carriage return: a line feed after it belongs to the same line end. */
   let isInLineEnd = false;
-  /** What has come of a line whose end has not. */
+  /** Part of a line whose end has not come yet. */
   let begun = '';
-  /** The first data line of the current event, and those after it. */
+  /** First data line of the current event; `more` holds those after it. */
   let data: string | undefined;
   let more: string[] = [];
 
@@ -54,7 +54,7 @@ export function eventStream(onData: (data: string) => void): (piece: string) => 
   };
 }
 
-/** It begins with `data:`, or is `data`. */
+/** Whether the line begins with `data:`, or is `data`. */
 function isDataLine(text: string, start: number, end: number): boolean {
   return (
     end - start > 3 &&

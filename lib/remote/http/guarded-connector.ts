@@ -3,12 +3,12 @@ import type { LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
 import { isAllowedAddress, type AddressRule } from './address-rule.js';
 
-/** No connection came about, so not a byte of the request can have reached the server. */
+/** No connection was established, so not a byte of the request can have reached the server. */
 export class NotConnected extends Error {
   override readonly name = 'NotConnected';
-  /** Code of Node, undici or OpenSSL, such as `ECONNREFUSED`; `undefined` when there is none. */
+  /** Code of Node, undici or OpenSSL, such as `ECONNREFUSED`; `undefined` if there is none. */
   readonly code: string | undefined;
-  /** The name has no address that may be dialled. */
+  /** Whether the name has no address that may be dialled. */
   readonly addressRefused: boolean;
 
   constructor(cause: unknown) {
@@ -21,7 +21,7 @@ export class NotConnected extends Error {
 class AddressRefused extends Error {}
 
 /**
- * Wraps a connector of undici so that every failure up to the end of the TLS handshake is a `NotConnected`. The stage
+ * Wraps an undici connector so that every failure up to the end of the TLS handshake is a `NotConnected`. The stage
  * decides, not the code: `ECONNRESET` can come before a request and after it.
  */
 export function tellingConnector(connect: buildConnector.connector): buildConnector.connector {
@@ -33,7 +33,10 @@ export function tellingConnector(connect: buildConnector.connector): buildConnec
   };
 }
 
-/** A lookup that hands out allowed addresses only: what was checked is what is dialled, also when a name is rebound. */
+/**
+ * Returns a lookup that hands out allowed addresses only: the address checked is the one dialled, even if a name is
+ * rebound.
+ */
 export function guardedLookup(rule: AddressRule, lookup: LookupFunction = dns.lookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -50,7 +53,7 @@ export function guardedLookup(rule: AddressRule, lookup: LookupFunction = dns.lo
   };
 }
 
-/** The error code of `thrown` if it is a plain one: it goes into texts that users read. */
+/** Returns the error code of `thrown` if it is a plain one, since it goes into texts that users read. */
 export function codeOf(thrown: unknown): string | undefined {
   const code = thrown instanceof Error ? (thrown as { code?: unknown }).code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : undefined;

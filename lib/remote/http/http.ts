@@ -12,41 +12,43 @@ const headersTimeoutMs = 20_000;
 export interface HttpRequest {
   /** Default POST. */
   readonly method?: 'GET' | 'POST' | 'DELETE';
-  /** Absolute, http or https. */
+  /** Absolute http or https URL. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Also private networks and plain http. */
+  /** Allows private networks and plain http too. */
   readonly allowPrivateAddresses?: boolean;
-  /** Never on a connection that was used before: a server may be closing that one, and then nobody knows if it was read. */
+  /**
+   * Uses a new connection: the server may be closing a kept one, and then it is unknown whether the request was read.
+   */
   readonly freshConnection?: boolean;
-  /** From first to last, where it is to be less than the limit of the client. */
+  /** Time for the whole exchange, if less than the client's limit. */
   readonly timeoutMs?: number;
-  /** Looks at each piece of the body as it comes; true = the rest is not wanted and the connection is closed. */
+  /** Looks at each piece of the body as it comes; true: the rest is not needed and the connection is closed. */
   readonly enough?: (head: HttpHead, piece: string) => boolean;
   readonly signal?: AbortSignal;
-  /** In place of those of the client. */
+  /** Overrides of the client's limits. */
   readonly limits?: Partial<Pick<HttpLimits, 'headersMs' | 'totalMs' | 'replyMaxBytes'>>;
 }
 
 export interface HttpHead {
   readonly status: number;
-  /** Names in lower case; of a repeated header the values are joined by `, `. */
+  /** Names in lower case; values of a repeated header are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export type HttpReply =
-  /** Any status, 3xx too. `text` is empty under an error status when the body could not be read. */
+  /** Any status, 3xx included. `text` is empty under an error status if the body could not be read. */
   | ({ readonly kind: 'reply'; readonly text: string } & HttpHead)
-  /** Not a byte reached the server. `CONFIG_INVALID` when our own rules forbid the request, else `REMOTE_UNREACHABLE`. */
+  /** Not a byte reached the server. `CONFIG_INVALID` if our own rules forbid the request, else `REMOTE_UNREACHABLE`. */
   | { readonly kind: 'not_sent'; readonly error: StoredError }
   /**
-   * The server may have read the request: timeout, reset, a body that was cut or compressed. `REMOTE_UNREACHABLE`, or
+   * The server may have read the request: timeout, reset, a truncated or compressed body. `REMOTE_UNREACHABLE`, or
    * `PAYLOAD_TOO_LARGE` for a body beyond the limit.
    */
   | { readonly kind: 'no_answer'; readonly error: StoredError };
 
-/** Sends requests to servers that others run. Never throws; no text in an error holds the URL, a header or a body. */
+/** Sends requests to third-party servers. Never throws; no error text contains the URL, a header or a body. */
 export interface HttpClient {
   send(request: HttpRequest): Promise<HttpReply>;
 }
@@ -54,18 +56,18 @@ export interface HttpClient {
 export interface HttpLimits {
   /** DNS, TCP and TLS. */
   readonly connectMs: number;
-  /** From the request to the headers, and between two pieces of the body. */
+  /** Limit from the request to the headers, and between two pieces of the body. */
   readonly headersMs: number;
-  /** From first to last. A server that drips its body byte by byte meets no other limit. */
+  /** Limit of the whole exchange. A server that drips its body byte by byte meets no other limit. */
   readonly totalMs: number;
   readonly replyMaxBytes: number;
 }
 
 export interface HttpClientOptions {
-  /** Also this machine, and plain http to it: local mode. Default false. */
+  /** Allows this machine too, also over plain http: local mode. Default false. */
   readonly allowLoopback?: boolean;
   readonly limits?: Partial<HttpLimits>;
-  /** Default: the system's. */
+  /** Default: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
@@ -77,14 +79,14 @@ const defaultLimits: HttpLimits = {
 };
 
 /**
- * `HttpClient` over undici. Follows no redirect, unpacks no compression, and connects to public addresses only unless it
- * is told otherwise; names are checked at the moment of dialling. Connections are kept for the next request.
+ * `HttpClient` over undici. Follows no redirects, accepts no compression, and connects to public addresses only unless
+ * configured otherwise; names are checked at the moment of dialling. Connections are kept for the next request.
  */
 export class GuardedHttpClient implements HttpClient {
   readonly #allowLoopback: boolean;
   readonly #limits: HttpLimits;
   readonly #lookup: LookupFunction | undefined;
-  /** By rule and kind of connection. */
+  /** Agents by rule and kind of connection. */
   readonly #agents = new Map<string, Agent>();
 
   constructor(options: HttpClientOptions = {}) {
@@ -98,13 +100,13 @@ export class GuardedHttpClient implements HttpClient {
     const rule = url === undefined ? undefined : this.#ruleFor(url, request.allowPrivateAddresses ?? false);
     if (url === undefined || rule === undefined)
       return refusedHere('the URL must be https, or http to an allowed private address');
-    // undici asks `lookup` for names only.
+    // Checks literal addresses here: undici calls `lookup` for names only.
     if (!isNameOrAllowed(url.hostname, rule)) return refusedHere('the address of the server is not allowed');
     const badHeader = Object.entries(request.headers).find(
       ([name, value]) => !headerName.test(name) || !headerValue.test(value),
     );
     if (badHeader !== undefined)
-      return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in one`);
+      return refusedHere(`the header ${JSON.stringify(badHeader[0])} has a character that is not allowed in headers`);
 
     const limits = { ...this.#limits, ...request.limits };
     const deadline = startDeadline(Math.min(request.timeoutMs ?? Infinity, limits.totalMs), request.signal);
@@ -117,7 +119,7 @@ export class GuardedHttpClient implements HttpClient {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     const agents = [...this.#agents.values()];
     this.#agents.clear();
@@ -157,7 +159,7 @@ export class GuardedHttpClient implements HttpClient {
         text: await readText(response.body, head, request.enough, limits.replyMaxBytes),
       };
     } catch (thrown) {
-      // An error status says enough.
+      // Keeps an error status even if its body could not be read.
       if (head.status >= 300) return { kind: 'reply', ...head, text: '' };
       throw thrown;
     }
@@ -189,7 +191,7 @@ async function readText(
   // Leaving the loop in any way closes the connection.
   for await (const piece of body as AsyncIterable<Uint8Array>) {
     if (!/^(identity)?$/.test(head.headers['content-encoding'] ?? ''))
-      throw new UnreadableBody('the answer is compressed, which was not asked for');
+      throw new UnreadableBody('the answer is compressed, which was not requested');
     bytes += piece.length;
     if (Math.max(bytes, declaredBytes(head)) > maxBytes) {
       throw new BodyTooLarge(`the answer is larger than ${maxBytes} bytes`);
@@ -201,12 +203,12 @@ async function readText(
   return text + decoder.decode();
 }
 
-/** Loaded when first needed. The default export, since in a bundle a CommonJS package that is loaded late has no other. */
+/** Loads undici at first use. Takes the default export: in a bundle, a CommonJS package loaded late has no other. */
 async function loadUndici() {
   return (await import('undici')).default;
 }
 
-// RFC 9110 sections 5.1 and 5.5, without bytes above ASCII: their meaning is not defined.
+// RFC 9110 sections 5.1 and 5.5, without bytes above ASCII, whose meaning is undefined.
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerValue = /^[\t\x20-\x7e]*$/;
 
@@ -233,13 +235,13 @@ class BodyTooLarge extends UnreadableBody {}
 
 function failure(thrown: unknown, deadlinePassed: boolean): HttpReply {
   if (thrown instanceof NotConnected) {
-    if (thrown.addressRefused) return refusedHere('the name of the server has no address that is allowed');
+    if (thrown.addressRefused) return refusedHere('the host name of the server has no allowed address');
     return { kind: 'not_sent', error: unreachable('no connection to the server', thrown.code) };
   }
-  // A mistake of ours must not pass for trouble on the network.
+  // Rethrows our own mistakes: they must not pass for network failures.
   if (thrown instanceof TypeError || thrown instanceof ReferenceError) throw thrown;
   const code = codeOf(thrown);
-  // undici checks its arguments before it writes anything.
+  // Nothing was sent: undici checks its arguments before it writes anything.
   if (code === 'UND_ERR_INVALID_ARG') return refusedHere('the request has a header that cannot be sent');
   if (thrown instanceof BodyTooLarge)
     return { kind: 'no_answer', error: storedError('PAYLOAD_TOO_LARGE', thrown.message) };
@@ -258,7 +260,7 @@ function unreachable(problem: string, code?: string): StoredError {
   return storedError('REMOTE_UNREACHABLE', code === undefined ? problem : `${problem} (${code})`);
 }
 
-/** One signal that aborts when the time is up or `outer` aborts. */
+/** Returns a signal that aborts when the time is up or `outer` aborts. */
 function startDeadline(totalMs: number, outer: AbortSignal | undefined) {
   const controller = new AbortController();
   let passed = false;

@@ -1,7 +1,7 @@
 import { lazy } from '../../base/lazy.js';
 import type { HttpClient, HttpClientOptions } from './http.js';
 
-/** The guarded client for requests to servers, loaded at the first of them. */
+/** Returns the guarded client for requests to servers, loaded at the first request. */
 export function lazyHttpClient(options: HttpClientOptions = {}): HttpClient {
   const load = lazy(async () => {
     const { GuardedHttpClient } = await import('./http.js');

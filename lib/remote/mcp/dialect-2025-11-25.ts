@@ -44,8 +44,8 @@ import {
 } from './wire-2026-07-28.js';
 
 /**
- * MCP 2025-11-25 with its tasks: sessions, a `task` parameter for tools that allow it, results fetched on their own. Of
- * servers without tasks, and of 2025-06-18 and 2025-03-26, plain calls. Questions are never answered.
+ * MCP 2025-11-25 with its tasks: sessions, a `task` parameter for tools that allow it, results fetched separately.
+ * Servers without tasks, and those of 2025-06-18 and 2025-03-26, get plain calls. Questions are never answered.
  */
 export class LegacyDialect implements McpDialect {
   readonly #endpoint: RemoteEndpoint;
@@ -102,7 +102,7 @@ export class LegacyDialect implements McpDialect {
         if (answered.kind === 'lost') return { kind: 'retry', error: answered.error };
         const { exchange, session: under } = answered;
         if (exchange.kind !== 'result' && sessionLost(answered, under) === 'perhaps') {
-          // The tool may have run, so the call is not sent again. If it was the session, the next call has another one.
+          // Does not send the call again: the tool may have run. If the session was lost, the next call opens another.
           this.#sessions.forget(under);
           return { kind: 'unknown', error: startReplyOf(exchange).error };
         }
@@ -112,7 +112,7 @@ export class LegacyDialect implements McpDialect {
     );
   }
 
-  /** False: the tool is called plainly, and answers only when its work is done. */
+  /** Returns false if the tool is called plainly and answers only when its work is done. */
   async #runsAsTask(tool: string, session: Session, untilMs: EpochMs): Promise<boolean | Unready> {
     if (!session.tasks) return false;
     const listed = await this.#listed(session, untilMs);
@@ -121,7 +121,10 @@ export class LegacyDialect implements McpDialect {
     return taskSupport !== 'forbidden';
   }
 
-  /** A session that nothing was called in for long may have ended, which says nothing of the tools. */
+  /**
+   * Lists the tools, under a new session if this one was idle too long and has ended, which says nothing about the
+   * tools.
+   */
   async #listed(session: Session, untilMs: EpochMs): Promise<ListedTools | Unready> {
     const isLost = (answered: Answered): boolean => sessionLost(answered, session) !== 'no';
     const listed = await this.#tools.fresh((cursor) => toolsList(session, cursor), untilMs, isLost);
@@ -173,7 +176,7 @@ export class LegacyDialect implements McpDialect {
           case 'unready':
             return { kind: 'retry', ...reasonOf(answered) };
           case 'answered':
-            // -32602: it has ended, or is unknown.
+            // -32602: the task has ended, or is unknown.
             return answered.exchange.kind === 'result'
               ? { kind: 'done' }
               : cancelReplyOf(answered.exchange, [invalidParamsCode]);
@@ -203,7 +206,7 @@ export class LegacyDialect implements McpDialect {
   }
 
   async answer(): Promise<AnswerReply> {
-    const problem = `a task over MCP ${legacyWire} takes no answers`;
+    const problem = `a task over MCP ${legacyWire} accepts no answers`;
     return { kind: 'refused', error: remoteError('CONFIG_INVALID', problem) };
   }
 
@@ -232,8 +235,8 @@ export class LegacyDialect implements McpDialect {
   }
 
   /**
-   * Sends under a session; when that is lost, once more under a new one. A lost session rejects before anything runs.
-   * `once`: what may have been carried out is not sent again.
+   * Sends under a session; if it is lost, once more under a new one. A lost session rejects before anything runs.
+   * `once`: a call that may have been executed is not sent again.
    */
   async #sendUnder(
     first: Session,
@@ -251,18 +254,18 @@ export class LegacyDialect implements McpDialect {
     if (session.kind === 'unready') return session;
     const again = await send(make(session));
     if (!isLost(again, session)) return { kind: 'answered', session, ...again };
-    const problem = 'the server does not know the session, and not the one that was opened in its place either';
+    const problem = 'the server knows neither the session nor the one opened in its place';
     const details = 'status' in again.exchange ? { status: again.exchange.status } : {};
     return { kind: 'lost', error: remoteError('REMOTE_UNREACHABLE', problem, details) };
   }
 
-  /** The end of a read or a cancel that begins now, with the session that it may have to open. */
+  /** Returns the deadline of a read or a cancel that begins now, including a session that it may have to open. */
   #inTime(): EpochMs {
     return this.#deps.clock.nowMs() + requestTimeoutMs;
   }
 }
 
-/** Each on a connection of its own: see HttpRequest.freshConnection. */
+/** Sends each start on its own connection: see HttpRequest.freshConnection. */
 function startsOn(send: Send, { isPatient: patient = false }: ToolStart): Send {
   return async (call, options) => send(call, { ...options, freshConnection: true, patient });
 }
@@ -273,7 +276,7 @@ interface Lost {
   readonly error: ReturnType<typeof remoteError>;
 }
 
-/** -32601 to a call is about the call; what else a server says that does not speak this revision is about that. */
+/** Errors of a server that does not speak this revision. -32601 is not among them: it concerns the call. */
 const modernCodes: readonly number[] = [headerMismatchCode, missingCapabilityCode, versionUnsupportedCode];
 
 function withoutSession(session: NoSession): StartReply | OtherRevision {

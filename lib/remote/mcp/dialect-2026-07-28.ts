@@ -31,7 +31,7 @@ import {
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
 
-/** MCP 2026-07-28 with the tasks extension. No handshake: every request stands for itself. */
+/** MCP 2026-07-28 with the tasks extension. No handshake: every request is self-contained. */
 export class ModernDialect implements McpDialect {
   readonly #endpoint: RemoteEndpoint;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
@@ -43,7 +43,7 @@ export class ModernDialect implements McpDialect {
     this.#tools = new ToolCache(endpoint, deps);
   }
 
-  /** The server decides with each call whether it becomes a task. */
+  /** Returns undefined: the server decides with each call whether it becomes a task. */
   async answersAtOnce(): Promise<undefined> {
     return undefined;
   }
@@ -54,7 +54,7 @@ export class ModernDialect implements McpDialect {
     return this.#endpoint.converse('tools/call', (send) => this.#startInRounds(send, call, untilMs), untilMs);
   }
 
-  /** A server may want the same start again with a state of its own and ask nothing (MRTR, `requestState` alone). */
+  /** Repeats the start while the server only returns state and asks nothing (MRTR, `requestState` alone). */
   async #startInRounds(send: Send, call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision> {
     let current = call;
     for (let round = 1; round <= startRoundsMax; round++) {
@@ -62,7 +62,7 @@ export class ModernDialect implements McpDialect {
       if (reply.kind !== 'asked' || reply.state === undefined || reply.questions.length > 0) return reply;
       current = { ...call, continuation: { state: reply.state, answers: {} } };
     }
-    const problem = `the server wanted the same start again ${startRoundsMax} times and did not begin`;
+    const problem = `the server requested the same start again ${startRoundsMax} times without beginning it`;
     return { kind: 'refused', error: remoteError('REMOTE_START_REFUSED', problem) };
   }
 
@@ -76,13 +76,13 @@ export class ModernDialect implements McpDialect {
     return classifyStart(exchange, this.#endpoint.server, call);
   }
 
-  /** One call of a tool with the headers that it asks for, or why there was none. */
+  /** Makes one call of a tool with the headers that it asks for, or returns why it was not made. */
   async #exchange(send: Send, call: ToolsCall, untilMs: EpochMs): Promise<Exchange | NoExchange> {
     const known = this.#headersOf(call);
     if (known.kind === 'refused') return known;
     let exchange = await this.#call(send, call, known.headers);
 
-    // Both errors come before anything is run, so the start can be repeated towards any server.
+    // Repeats the start after these two errors, with any server: both come before anything runs.
     if (isErrorOf(exchange, [headerMismatchCode])) {
       const listed = await this.#tools.read(toolsList, untilMs);
       if (listed.kind === 'unready') return notStarted(listed);
@@ -102,7 +102,10 @@ export class ModernDialect implements McpDialect {
     return (await send(toolsCall({ ...call, paramHeaders: headers }))).exchange;
   }
 
-  /** None for a tool that was never listed: most servers ask for none, and the others say so before they run anything. */
+  /**
+   * Returns no headers for a tool never listed: most tools ask for none, and the server rejects the call of others
+   * before running it.
+   */
   #headersOf({ tool, arguments: args }: ToolsCall): ParamHeaders {
     const { headers } = this.#tools.find(tool) ?? {};
     if (headers === undefined) return { kind: 'headers', headers: {} };
@@ -152,11 +155,12 @@ export class ModernDialect implements McpDialect {
     return this.#endpoint.converse<AnswerReply>('tasks/update', async (send) => {
       const { exchange } = await send(tasksUpdate(handle.taskId, key, answer, idempotencyKey));
       if (!isErrorOf(exchange, [invalidParamsCode])) return classifyAnswer(exchange);
-      // Either the task is gone or the answer does not please. The task itself knows.
+      // Reads the task: either it is gone, or the answer was rejected.
       const read = await send(tasksGet({ ...handle, answersQuestions: true }));
       const task = classifyPoll(read.exchange, handle);
       switch (task.kind) {
-        // Its replicas may lag. If the task is gone, reads find that out, and the end of the call ends this too.
+        // Retries, since replicas may lag. If the task is gone, reads find that out, and the end of the call ends this
+        // too.
         case 'missing':
           return { kind: 'retry', error: task.error };
         case 'ended':
@@ -190,7 +194,7 @@ type ParamHeaders = { readonly headers: Readonly<Record<string, string>> } & (
   { readonly kind: 'headers' } | Extract<StartReply, { kind: 'refused' }>
 );
 
-/** What a call needs beforehand could not be had, or the server speaks another revision. */
+/** Reason why a call was not made: a prerequisite failed, or the server speaks another revision. */
 type NoExchange = Extract<StartReply, { kind: 'refused' | 'retry' }> | OtherRevision;
 
 function isNoExchange(came: Exchange | NoExchange): came is NoExchange {
@@ -203,7 +207,7 @@ function startErrorOf(exchange: RpcError) {
   return startReplyOf(exchange).error;
 }
 
-/** What came of `tools/call`. Pure. */
+/** Classifies the outcome of `tools/call`. Pure. */
 export function classifyStart(
   exchange: Exchange,
   server: string,
@@ -214,19 +218,19 @@ export function classifyStart(
     : (beyondLimits(exchange) ?? startReplyOf(exchange));
 }
 
-/** What came of `tasks/get`. Pure. */
+/** Classifies the outcome of `tasks/get`. Pure. */
 export function classifyPoll(exchange: Exchange, handle: RemoteTaskHandle): PollReply {
   return exchange.kind === 'result'
     ? readTask(exchange.result, handle.taskId, handle.server)
     : pollReplyOf(exchange, [invalidParamsCode]);
 }
 
-/** What came of `tasks/cancel`: any result is the acknowledgement, of an ended task too. Pure. */
+/** Classifies the outcome of `tasks/cancel`: any result is an acknowledgement, for an ended task too. Pure. */
 export function classifyCancel(exchange: Exchange): CancelReply {
   return exchange.kind === 'result' ? { kind: 'done' } : cancelReplyOf(exchange, [invalidParamsCode]);
 }
 
-/** What came of `tasks/update`: servers ignore keys that are not open, so any result will do. Pure. */
+/** Classifies the outcome of `tasks/update`: servers ignore keys that are not open, so any result will do. Pure. */
 export function classifyAnswer(exchange: Exchange): AnswerReply {
   if (exchange.kind === 'result') return { kind: 'done' };
   if (isErrorOf(exchange, [methodUnknownCode, missingCapabilityCode]))

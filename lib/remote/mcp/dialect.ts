@@ -10,32 +10,32 @@ import { unknown } from '../rpc/remote-error.js';
 import { pollReplyOf, startReplyOf, type FailedExchange } from '../rpc/failed-exchange.js';
 import { isTransient } from '../rpc/transient.js';
 
-/** How a `tools/call` for a job was made: the version of MCP, and the session where there is one. */
+/** Version of MCP, and session if any, over which the `tools/call` for a job was made. */
 export interface CalledOver {
   readonly version: string;
   readonly session?: string;
 }
 
-/** A start of one tool. */
+/** Start of one tool. */
 export type ToolStart = Omit<StartRequest, 'request' | 'untilMs'> & {
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** The answer may take all of the time. */
+  /** Whether the answer may take all of the time. */
   readonly isPatient?: boolean;
-  /** The tool starts a job, which is never a task. */
+  /** Set if the tool starts a job, which is never a task. */
   readonly job?: JobStart;
 };
 
 export interface JobStart {
-  /** What the result of the tool means. */
+  /** Interprets the result of the tool. */
   readonly read: (result: JsonObject, over: CalledOver) => StartReply;
-  /** The tools without which the job cannot be followed. */
+  /** Tools without which the job cannot be followed. */
   readonly tools: readonly string[];
-  /** What a start comes to on a server that has all its tools but some of these. */
+  /** Returns the reply to a start on a server that lacks some of these tools. */
   readonly refuse: (missing: readonly string[], has: readonly string[]) => StartReply;
 }
 
-/** Calls a tool plainly. What came before the call, and kept it from being made, is `not_sent`. */
+/** Calls a tool plainly. A failure before the call, so that it was not made, is `not_sent`. */
 export type CallTool = (tool: string, args: JsonObject) => Promise<Exchange>;
 
 /** The server does not speak the revision of the call, and did not process it. */
@@ -44,44 +44,44 @@ export interface OtherRevision {
   readonly error: StoredError;
 }
 
-/** What a call needs beforehand could not be had, so the call was not made. */
+/** A prerequisite of a call failed, so the call was not made. */
 export interface Unready {
   readonly kind: 'unready';
-  /** Asking again is of no use. */
+  /** Whether asking again is pointless. */
   readonly permanent: boolean;
   readonly error: StoredError;
   readonly retryAfterMs?: number;
 }
 
-/** One revision of MCP as far as tasks go. */
+/** Revision of MCP, as far as tasks are concerned. */
 export interface McpDialect {
-  /** Whether a call of the tool is answered before its work is done; undefined when the server does not say. */
+  /** Whether a call of the tool is answered before its work is done; undefined if the server does not say. */
   answersAtOnce(tool: string, untilMs: EpochMs): Promise<boolean | undefined>;
-  /** One attempt, over at `untilMs`. */
+  /** Makes one attempt, which ends by `untilMs`. */
   start(call: ToolStart, untilMs: EpochMs): Promise<StartReply | OtherRevision>;
-  /** One read, over at `untilMs` or within 30 s. */
+  /** Reads once, by `untilMs` or within 30 s. */
   get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply>;
   cancel(handle: RemoteTaskHandle): Promise<CancelReply>;
   answer(handle: RemoteTaskHandle, key: string, answer: RemoteAnswer, idempotencyKey: string): Promise<AnswerReply>;
-  /** Calls of tools for the sake of a job, which may all be repeated; over at `untilMs` or within 30 s. */
+  /** Calls tools on behalf of a job, all of which may be repeated; ends by `untilMs` or within 30 s. */
   callTools<Kind extends Reply>(
     handle: RemoteTaskHandle,
     talk: (call: CallTool) => Promise<Kind>,
     untilMs?: EpochMs,
   ): Promise<Kind>;
-  /** A handle for a task that somebody else started. */
+  /** Returns a handle for a task that was started elsewhere. */
   handleOf(taskId: string, untilMs: EpochMs): Promise<RemoteTaskHandle | Unready>;
 }
 
 export function unready(failure: FailedExchange): Unready {
-  // Nothing was started, so what may pass is waited for.
+  // Retries what may pass, since nothing was started.
   if ('status' in failure && isTransient(failure.status))
     return { ...pollReplyOf(failure), kind: 'unready', permanent: false };
   const { kind, error, ...wait } = startReplyOf(failure);
   return { kind: 'unready', permanent: kind === 'refused', error, ...wait };
 }
 
-/** Nothing was started, so the start may be repeated unless that is of no use. */
+/** Returns the reply for a start that was not made: it may be repeated unless that is pointless. */
 export function notStarted(failure: Unready): Extract<StartReply, { kind: 'refused' | 'retry' }> {
   return failure.permanent ? { kind: 'refused', error: failure.error } : { kind: 'retry', ...reasonOf(failure) };
 }
@@ -90,9 +90,9 @@ export function reasonOf({ error, retryAfterMs }: Unready): Pick<Unready, 'error
   return { error, ...defined({ retryAfterMs }) };
 }
 
-/** The tool answered with a task although it was told that none is followed here. */
+/** Returns the reply for a tool that answered with a task although none was declared. */
 export function taskForJob(tool: string): StartReply {
-  return unknown(`the tool "${tool}" answered with a task, which is not followed as long as jobs has the tool`);
+  return unknown(`the tool "${tool}" answered with a task, which is not followed while jobs lists the tool`);
 }
 
 export function notSent(reply: { readonly error: StoredError; readonly retryAfterMs?: number }): Exchange {
@@ -100,7 +100,7 @@ export function notSent(reply: { readonly error: StoredError; readonly retryAfte
   return { kind: 'not_sent', error, ...defined({ retryAfterMs }) };
 }
 
-/** A start that the tool did not answer in time, and that is not a task. */
+/** Explains a plain start that the tool did not answer in time. */
 export function outlasted(reply: StartReply): StartReply {
   if (reply.kind !== 'unknown' || reply.error.code !== 'REMOTE_UNREACHABLE') return reply;
   const message = `${reply.error.message}; the tool does not run as a task and answers only when its work is done, which may still go on`;

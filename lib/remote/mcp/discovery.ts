@@ -1,4 +1,4 @@
-// What the answer to `server/discover` says of the revision that a server speaks. Pure.
+// Meaning of the answer to `server/discover` for the revision that a server speaks. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { discoveryAgeMaxMs } from '../../base/limits.js';
@@ -21,29 +21,31 @@ import {
 const discoveryAgeMinMs = 60_000;
 
 export type Discovery =
-  /** `ageMs`: how long this is believed. */
+  /** `ageMs`: how long the server's statements are believed. */
   | { readonly kind: 'modern'; readonly dedupes: boolean; readonly tasks: boolean; readonly ageMs: number }
   | { readonly kind: 'legacy' }
-  /** The server knows no such method: what it makes of `initialize` decides. */
+  /** The server does not know the method: its answer to `initialize` decides. */
   | { readonly kind: 'method_unknown' }
-  /** The server refuses the revision and lists it: the same again, once. */
+  /** The server refuses the revision but lists it: ask again, once. */
   | { readonly kind: 'again' }
   /**
-   * Says nothing of the revision, or that there is no common one. `isUnclear`: it may be about the session that was named,
-   * which there is not, and then what the server makes of `initialize` decides.
+   * The answer does not name the revision, or there is no common one. `isUnclear`: it may concern the named session,
+   * which does not exist, and then the server's answer to `initialize` decides.
    */
   | (Unready & { readonly isUnclear?: true });
 
 /**
+ * Decides from the answer which revision the server speaks:
+ *
  * | answer | verdict |
  * |---|---|
  * | a result whose `supportedVersions` has 2026-07-28 | modern |
  * | any other result | legacy |
- * | -32022 | the best common revision of `data.supported`; none: for good |
- * | -32020, -32021 | modern, and something in between breaks our requests: for good |
+ * | -32022 | the best common revision of `data.supported`; if none: permanent failure |
+ * | -32020, -32021 | modern, but something in between alters our requests: permanent failure |
  * | -32601 | `initialize` decides |
- * | whatever comes under 401 or 403, a reply that is none | `initialize` decides; refused too: says nothing |
- * | whatever comes under 408, 425, 429, 3xx, 5xx; no connection, no answer | says nothing |
+ * | anything under 401 or 403, an unusable reply | `initialize` decides; if refused too: unknown |
+ * | anything under 408, 425, 429, 3xx, 5xx; no connection, no answer | unknown |
  * | every other 4xx or JSON-RPC error | legacy |
  */
 export function readDiscovery(exchange: Exchange): Discovery {
@@ -88,12 +90,12 @@ function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
       if (supported === undefined) return { kind: 'legacy' };
       if (supported.includes(mcpWire)) return { kind: 'again' };
       if (supported.some((version) => earlierVersions.includes(version))) return { kind: 'legacy' };
-      const problem = `the server speaks MCP ${supported.join(', ')}, and outwait ${[mcpWire, ...earlierVersions].join(', ')}`;
+      const problem = `the server speaks MCP ${supported.join(', ')}, but outwait speaks ${[mcpWire, ...earlierVersions].join(', ')}`;
       return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
     }
     case headerMismatchCode:
     case missingCapabilityCode: {
-      const problem = `the server speaks MCP ${mcpWire} and does not get the request as it was sent, perhaps since a proxy drops headers: ${error.message}`;
+      const problem = `the server speaks MCP ${mcpWire} but does not receive requests as they were sent, perhaps because a proxy drops headers: ${error.message}`;
       const details = { status: error.status, code: error.code };
       return { kind: 'unready', permanent: true, error: remoteError('CONFIG_INVALID', problem, details) };
     }
@@ -105,8 +107,8 @@ function readError(error: Extract<Exchange, { kind: 'rpc_error' }>): Discovery {
 }
 
 /**
- * A call of the newer revision was turned away as servers of an older one do that have not looked at what is called: with
- * no JSON-RPC for it, or with an error of the SDK that names no request.
+ * Whether a call of the newer revision was rejected in the way of older servers that have not looked at it: with no
+ * JSON-RPC reply, or with an error of the SDK that names no request.
  */
 export function isOlder(exchange: Exchange): exchange is Extract<Exchange, { kind: 'http_error' | 'rpc_error' }> {
   if (exchange.kind === 'http_error') return [400, 404, 405, 406, 415].includes(exchange.status);
@@ -117,7 +119,7 @@ export function isOlder(exchange: Exchange): exchange is Extract<Exchange, { kin
   );
 }
 
-/** `data.supported` of -32022; undefined when there is no such list. */
+/** Returns `data.supported` of -32022, or undefined if there is no such list. */
 export function supportedIn(data: JsonValue | undefined): readonly string[] | undefined {
   const { supported } = objectIn(data);
   if (!Array.isArray(supported)) return undefined;

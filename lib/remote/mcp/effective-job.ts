@@ -3,7 +3,7 @@ import { statesOf, type ServerJob, type ServerJobs } from '../../workflow/server
 
 /** A job of the configuration with its defaults. */
 export interface EffectiveJob {
-  /** The tool that starts it. */
+  /** Tool that starts the job. */
   readonly tool: string;
   readonly status: string;
   readonly cancel: string | undefined;
@@ -11,7 +11,7 @@ export interface EffectiveJob {
   readonly id: string;
   readonly argument: string;
   readonly state: string;
-  /** In lower case, as the two that follow. */
+  /** States in lower case, like the two that follow. */
   readonly done: readonly string[];
   readonly failed: readonly string[];
   readonly cancelled: readonly string[];
@@ -21,7 +21,7 @@ export interface EffectiveJob {
   readonly pollAfterMs: number | undefined;
 }
 
-/** The job that `tool` starts; undefined for a tool that is called as it is. */
+/** Returns the job that `tool` starts, or undefined if the tool starts none. */
 export function effectiveJob(jobs: ServerJobs | undefined, tool: string): EffectiveJob | undefined {
   const job = jobs !== undefined && Object.hasOwn(jobs, tool) ? jobs[tool] : undefined;
   return job === undefined ? undefined : withDefaults(tool, job);

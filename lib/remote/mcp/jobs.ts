@@ -1,4 +1,4 @@
-// Jobs that a server offers as plain tools: what their replies mean. Pure.
+// Jobs that a server offers as plain tools: the meaning of their replies. Pure.
 
 import { defined } from '../../base/defined.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
@@ -15,24 +15,24 @@ import { isToolResult, ToolReply } from './tool-reply.js';
 import { readToolResult } from './tool-result.js';
 import { dataOf, invalidParamsCode, methodUnknownCode } from './wire-2026-07-28.js';
 
-/** The wire of a handle of a job: an outwait that knows no jobs finds that it knows no such revision. */
+/** Returns the wire of a job's handle: an outwait without jobs then rejects it as an unknown revision. */
 export function jobWire(version: string): string {
   return `${jobPrefix}${version}`;
 }
 
-/** The version of MCP in the wire of a handle, of a job or of a task. */
+/** Returns the version of MCP in the wire of a handle, of a job or of a task. */
 export function versionIn(wire: string): string {
   return wire.startsWith(jobPrefix) ? wire.slice(jobPrefix.length) : wire;
 }
 
 const jobPrefix = 'jobs-';
 
-/** The argument with which the other tools are asked for a job. */
+/** Returns the arguments with which the other tools are asked about a job. */
 export function jobArguments({ argument }: EffectiveJob, { taskId, numericId }: RemoteTaskHandle): JsonObject {
   return { [argument]: numericId === true ? Number(taskId) : taskId };
 }
 
-/** The reply of the tool that starts the job. An error of it is an outcome, as with every tool. */
+/** Reads the reply of the tool that starts the job. An error is an outcome, as with every tool. */
 export function readSubmitted(result: JsonObject, job: EffectiveJob, server: string, over: CalledOver): StartReply {
   if (result['isError'] === true) return readToolResult(result);
   const reply = new ToolReply(result);
@@ -41,7 +41,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   if (id === undefined || id === null) {
     const end = endIn(reply, job, { state, server });
     if (end !== undefined) return { kind: 'ended', end };
-    return unknown(`the reply of the tool "${job.tool}" has no id of a job at "${job.id}": ${reply.shown()}`);
+    return unknown(`the reply of the tool "${job.tool}" has no job id at "${job.id}": ${reply.shown()}`);
   }
   const isNumber = typeof id === 'number' && Number.isSafeInteger(id);
   const taskId = isNumber ? String(id) : id;
@@ -58,13 +58,13 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   const meaning = meaningOf(state, job);
   if (meaning === 'working' || meaning === undefined)
     return { kind: 'started', handle, ...defined({ pollAfterMs: job.pollAfterMs }) };
-  // Servers also say of a start that it has succeeded. Only the result itself makes another reading needless.
+  // Requires the result itself to skip another read: servers also say "succeeded" of a start.
   const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
   const end = isWhole && meaning === 'done' ? endIn(reply, job, { state, taskId, server }) : undefined;
   return end === undefined ? { kind: 'started', handle, pollAfterMs: 0 } : { kind: 'ended', end, handle };
 }
 
-/** What the tool that tells of a job says: how it stands, or that its result is to be fetched with another tool. */
+/** Reads the reply of the status tool: the job's state, or that its result must be fetched with another tool. */
 export function readStatus(
   exchange: Exchange,
   job: EffectiveJob,
@@ -72,7 +72,7 @@ export function readStatus(
 ): PollReply | { readonly kind: 'result_waits' } {
   const read = toolReply(exchange, job, job.status);
   if (!(read instanceof ToolReply)) return read;
-  if (isForeign(read, job, handle)) return unreadable('the job is not the one that was asked for');
+  if (isForeign(read, job, handle)) return unreadable('the job is not the one requested');
   const state = stateIn(read, job);
   if (state === undefined)
     return unreadable(`the reply of the tool "${job.status}" has no state at "${job.state}": ${read.shown()}`);
@@ -84,7 +84,7 @@ export function readStatus(
   if (end !== undefined) return { kind: 'ended', end };
   if (meaning === 'done')
     return unreadable(
-      `the job is done, and the reply of the tool "${job.status}" has no result at "${job.result ?? ''}"`,
+      `the job is done, but the reply of the tool "${job.status}" has no result at "${job.result ?? ''}"`,
     );
   const note = messageIn(read, job);
   return {
@@ -94,7 +94,7 @@ export function readStatus(
   };
 }
 
-/** What the tool for results says of a job that is done. An error of it is the outcome of the job. */
+/** Reads the reply of the result tool for a job that is done. An error is the outcome of the job. */
 export function readResult(exchange: Exchange, job: EffectiveJob, { taskId, server }: RemoteTaskHandle): PollReply {
   const { resultTool = '' } = job;
   if (exchange.kind !== 'result') return noStatusOf(exchange, job);
@@ -111,12 +111,15 @@ export function readResult(exchange: Exchange, job: EffectiveJob, { taskId, serv
     : { kind: 'ended', end };
 }
 
-/** What the tool that stops a job says; `unsure` where only the job itself can tell, with the reply if it goes on. */
+/**
+ * Reads the reply of the tool that stops a job. `unsure`: only the job itself can tell; the reply is the error if it
+ * goes on.
+ */
 export function readStopped(
   exchange: Exchange,
   tool: string,
 ): CancelReply | { readonly kind: 'unsure'; readonly error: ReturnType<typeof remoteError> } {
-  // A tool that is not there, or takes no such argument, will do no better later.
+  // Gives up on a tool that does not exist or does not accept the argument: it will not do so later.
   if (exchange.kind !== 'result') return cancelReplyOf(exchange, [], [methodUnknownCode, invalidParamsCode]);
   const { result } = exchange;
   if (!isToolResult(result))
@@ -126,7 +129,7 @@ export function readStopped(
     : { kind: 'done' };
 }
 
-/** A start that a server refuses since the configuration names tools that it does not have. */
+/** Returns the refusal of a start whose configuration names tools that the server does not have. */
 export function withoutTools(
   job: EffectiveJob,
   server: string,
@@ -141,16 +144,16 @@ export function withoutTools(
 
 const toolsShown = 30;
 
-/** The tools that a job needs. */
+/** Returns the names of the tools that a job needs. */
 export function toolsOf({ tool, status, cancel, resultTool }: EffectiveJob): readonly string[] {
   return [tool, status, cancel, resultTool].filter((name) => name !== undefined);
 }
 
-/** Where the configuration says nothing (any more) of the tool that started the job. */
+/** Returns the error if the configuration does not, or no longer, list the tool that started the job. */
 export function unknownJob({ taskId, job = '', server }: RemoteTaskHandle): ReturnType<typeof remoteError> {
   return remoteError(
     'CONFIG_INVALID',
-    `the job "${taskId}" was started with the tool "${job}", of which the entry of "${server}" says nothing; missing is its line jobs: { ${job}: { status: …, id: … } }`,
+    `the job "${taskId}" was started with the tool "${job}", which the entry of "${server}" does not list; add jobs: { ${job}: { status: …, id: … } }`,
   );
 }
 
@@ -184,18 +187,18 @@ function holdsOne(text: string, words: EffectiveJob['missing']): boolean {
   return words.some((word) => typeof word === 'string' && said.includes(word.toLowerCase()));
 }
 
-/** A tool that cannot tell says nothing of the job. */
+/** Returns the error for a status tool that failed, which says nothing about the job. */
 function errorSaid(reply: ToolReply, tool: string): ReturnType<typeof remoteError> {
   return remoteError('REMOTE_PROTOCOL_VIOLATION', `the tool "${tool}" answered with an error: ${reply.shown()}`);
 }
 
-/** The reply names another job than ours. One that names none is believed. */
+/** Whether the reply names another job than ours. A reply that names none is believed. */
 function isForeign(reply: ToolReply, { id, argument }: EffectiveJob, { taskId }: RemoteTaskHandle): boolean {
   const named = reply.at(id) ?? reply.at(argument) ?? taskId;
   return typeof named === 'object' || String(named) !== taskId;
 }
 
-/** The state as the server writes it; undefined where there is none. */
+/** Returns the state as the server writes it, or undefined if there is none. */
 function stateIn(reply: ToolReply, { state }: EffectiveJob): string | undefined {
   const value = reply.at(state);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
@@ -214,16 +217,16 @@ function meaningOf(
   return cancelled.includes(word) ? 'cancelled' : 'working';
 }
 
-/** What a reply was about, beside the job as it is configured. */
+/** Subject of a reply, beside the job as configured. */
 interface AskedJob {
   readonly server: string;
-  /** Missing at a start whose reply has no id. */
+  /** Missing for a start whose reply has no id. */
   readonly taskId?: string;
-  /** As the server writes it. */
+  /** State as the server writes it. */
   readonly state?: string | undefined;
 }
 
-/** The end that a reply tells of; undefined where the job goes on, or is done and its result is not in the reply. */
+/** Returns the end in a reply, or undefined if the job goes on, or is done and its result is not in the reply. */
 function endIn(reply: ToolReply, job: EffectiveJob, asked: AskedJob): RemoteEnd | undefined {
   const meaning = meaningOf(asked.state, job);
   switch (meaning) {
@@ -252,7 +255,7 @@ function completed(
   return finiteOrRefused({ end }, overflow, server).end;
 }
 
-/** The form that results of tools have, so that they are read alike. */
+/** Returns a value in the form of a tool's result, so that all results are read alike. */
 function asToolResult(value: JsonValue): JsonObject {
   return typeof value === 'string'
     ? { content: [{ type: 'text', text: value }] }

@@ -1,4 +1,4 @@
-// What the workers tell each other of the revision that a server speaks, as the text in which it is stored. Pure.
+// Note that workers share on the revision that a server speaks, as stored text. Pure.
 
 import { defined } from '../../base/defined.js';
 import { createHash } from 'node:crypto';
@@ -7,14 +7,14 @@ import { revisionAgeMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { mcpRevisions, type McpRevision } from '../../workflow/app.js';
 
-/** What a server speaks, and what it says of itself. */
+/** Revision of a server, and what the server says about itself. */
 export interface KnownRevision {
   readonly revision: McpRevision;
   readonly dedupes: boolean;
-  /** The server runs tools as tasks; undefined when it does not say. */
+  /** Whether the server runs tools as tasks; undefined if it does not say. */
   readonly tasks: boolean | undefined;
   readonly askedAtMs: EpochMs;
-  /** How long what it says of itself is believed; undefined of a server that says nothing. */
+  /** Time for which the server's statements about itself are believed; undefined if it makes none. */
   readonly freshForMs: number | undefined;
 }
 
@@ -26,12 +26,12 @@ export function revisionText({ tasks, freshForMs, ...spoken }: KnownRevision, ur
   });
 }
 
-/** Returns undefined for what is about another URL, too old, of the future, or not understood. */
+/** Returns undefined if the note is about another URL, too old, in the future, or not understood. */
 export function readRevisionText(text: unknown, url: string, nowMs: EpochMs): KnownRevision | undefined {
   const { url: digest, revision, dedupes, tasks, askedAtMs, freshForMs } = objectIn(text);
   const known = mcpRevisions.find((one) => one === revision);
   if (digest !== digestOf(url) || known === undefined || typeof askedAtMs !== 'number') return undefined;
-  // A clock that ran ahead must not make a word last.
+  // Rejects a time far ahead: a wrong clock must not make a note last.
   if (nowMs - askedAtMs >= revisionAgeMs || askedAtMs - nowMs >= revisionAgeMs) return undefined;
   return {
     revision: known,
@@ -42,7 +42,7 @@ export function readRevisionText(text: unknown, url: string, nowMs: EpochMs): Kn
   };
 }
 
-/** The URL may hold a key. */
+/** Hashes the URL, which may hold a key. */
 function digestOf(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 16);
 }

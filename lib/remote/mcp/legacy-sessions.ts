@@ -17,21 +17,21 @@ import {
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
 
-/** Lost sessions that a process remembers for each server, so that it does not ask under them again. */
+/** Number of lost sessions remembered for each server, so that they are not used again. */
 const lostSessionsMax = 1_000;
 
 export type NoSession = Unready & {
-  /** The server takes no such handshake; else the answer says nothing of that. */
+  /** Whether the server refuses the handshake; if false, the answer does not say. */
   readonly refused: boolean;
-  /** The answer is that of a server of a newer revision. */
+  /** Whether the answer is that of a server of a newer revision. */
   readonly otherRevision: boolean;
 };
 
-/** The sessions of this process with one server of revision 2025-11-25 or older. */
+/** Sessions of this process with one server of revision 2025-11-25 or older. */
 export class LegacySessions {
   readonly #endpoint: RemoteEndpoint;
   readonly #opening = new SingleFlight<Session | NoSession>();
-  /** Tasks of these are asked for under the session of now. */
+  /** Lost sessions, whose tasks are read under the current session. */
   readonly #lost = new Set<string>();
   #current: Session | undefined;
 
@@ -43,18 +43,18 @@ export class LegacySessions {
     return this.#current ?? this.#opening.run(() => this.#openCurrent(untilMs));
   }
 
-  /** A session that is used for nothing else. */
+  /** Opens a session that is used for nothing else. */
   async another(untilMs: EpochMs): Promise<Session | NoSession> {
     return this.#open(untilMs);
   }
 
-  /** The session of a task, which another process may have opened. */
+  /** Returns the session of a task, which another process may have opened. */
   async of({ session: id, wire }: RemoteTaskHandle, untilMs: EpochMs): Promise<Session | NoSession> {
     if (id !== undefined && this.#lost.has(id)) return this.current(untilMs);
     return { kind: 'session', version: versionIn(wire), tasks: true, ...defined({ id }) };
   }
 
-  /** A session in the place of one that the server no longer knows. */
+  /** Returns a session to replace one that the server no longer knows. */
   async renewed(session: Session, untilMs: EpochMs): Promise<Session | NoSession> {
     const { id } = session;
     if (id !== undefined && this.#lost.size < lostSessionsMax) this.#lost.add(id);
@@ -62,7 +62,7 @@ export class LegacySessions {
     return this.current(untilMs);
   }
 
-  /** What is started from now on has another session; tasks of this one are asked for under it as before. */
+  /** Uses another session for new starts; tasks of this one are still read under it. */
   forget({ id }: Session): void {
     if (this.#current?.id === id) this.#current = undefined;
   }
@@ -81,7 +81,7 @@ export class LegacySessions {
         if (exchange.kind !== 'result') return noSession(exchange);
         const session = readInitialize(exchange.result, headers['mcp-session-id']);
         if (typeof session === 'string') return forGood(session);
-        // The call that follows tells if this has not come through.
+        // Ignores the outcome: the call that follows shows whether this arrived.
         await send(initialized(session), { timeoutMs: sideRequestTimeoutMs });
         return session;
       },
@@ -100,7 +100,7 @@ const modernCodes: readonly number[] = [
 function noSession(exchange: Exclude<Exchange, { kind: 'result' }>): NoSession {
   if (exchange.kind === 'http_error' && [400, 404, 405, 406, 415].includes(exchange.status))
     return forGood(
-      `there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
+      `there is no MCP server at this address, or one that speaks 2024-11-05, which is not supported: "initialize" was answered with status ${exchange.status}`,
     );
   const refused = exchange.kind === 'rpc_error' && !saysNothing(exchange.status);
   return { ...unready(exchange), refused, otherRevision: isErrorOf(exchange, modernCodes) };

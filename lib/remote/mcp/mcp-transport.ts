@@ -47,12 +47,12 @@ import { LegacySessions } from './legacy-sessions.js';
 import { RevisionFinder, type Found } from './revision.js';
 import { earlierVersions, legacyWire } from './wire-2025-11-25.js';
 
-/** What would keep a start of unknown fate from being ambiguous. */
-const helps = 'dedupes: true where the server recognises the key, a tool that runs as a task';
+/** Advice that would keep a start of unknown outcome from being ambiguous. */
+const helps = 'dedupes: true if the server recognises the key, a tool that runs as a task';
 
 /**
- * A server that speaks MCP. New calls go over the revision that the server speaks, or that the configuration names; a
- * task stays with the revision that it was started over, which its handle says.
+ * Client of a server that speaks MCP. New calls use the revision that the server speaks, or that the configuration
+ * names; a task stays with the revision over which it was started, which its handle names.
  */
 export class McpTransport implements RemoteTaskTransport {
   readonly protocol = 'mcp';
@@ -108,7 +108,7 @@ export class McpTransport implements RemoteTaskTransport {
     const reply = await this.#startOver(found, call, untilMs);
     if (reply.kind !== 'other_revision') return reply;
     if (this.#revision.isPinned) return refused(reply);
-    // The server was replaced since it was asked. It has not processed the call.
+    // Asks anew for the revision: the server was replaced since, and has not processed the call.
     this.#revision.forget();
     const now = await this.#revision.find(untilMs);
     if (now.kind === 'unready') return notStarted(now);
@@ -162,7 +162,7 @@ export class McpTransport implements RemoteTaskTransport {
     const dialect = this.#dialectOf(handle);
     if (dialect === undefined) return { kind: 'retry', error: handleError(handle) };
     if (handle.job !== undefined)
-      return { kind: 'refused', error: remoteError('CONFIG_INVALID', 'a job that tools tell of takes no answers') };
+      return { kind: 'refused', error: remoteError('CONFIG_INVALID', 'a job made of plain tools accepts no answers') };
     return dialect.answer(handle, question.key, answer, idempotencyKey);
   }
 
@@ -180,7 +180,7 @@ export class McpTransport implements RemoteTaskTransport {
 
   #dialectOf({ protocol, wire, job }: RemoteTaskHandle): McpDialect | undefined {
     if (protocol !== 'mcp') return undefined;
-    // A job may have been started over an older version, in which there are no tasks.
+    // Accepts older versions for a job, which needs no tasks.
     const version = job === undefined ? wire : versionIn(wire);
     if (job !== undefined && earlierVersions.includes(version)) return this.#dialects[legacyWire];
     return isRevision(version, this.#dialects) ? this.#dialects[version] : undefined;
@@ -201,7 +201,7 @@ async function stopJob(job: EffectiveJob, handle: RemoteTaskHandle, call: CallTo
   }
   const stopped = readStopped(await call(job.cancel, jobArguments(job, handle)), job.cancel);
   if (stopped.kind !== 'unsure') return stopped;
-  // One that has just ended cannot be stopped either, and there is nothing left to stop.
+  // Reads the job: one that has just ended cannot be stopped either, and needs no stopping.
   const read = readStatus(await call(job.status, jobArguments(job, handle)), job, handle);
   switch (read.kind) {
     case 'ended':
@@ -222,11 +222,11 @@ function isRevision<Revision extends string>(
   return Object.hasOwn(dialects, wire);
 }
 
-/** The configuration or the version of outwait changed under the task. */
+/** Returns the error for a task over a protocol or revision that the current configuration or outwait does not have. */
 function handleError({ protocol, wire }: RemoteTaskHandle) {
   return remoteError(
     'CONFIG_INVALID',
-    `the task was started over ${protocol} ${wire}, but the server is now asked over MCP, of which outwait knows no such revision`,
+    `the task was started over ${protocol} ${wire}, but the server is now called over MCP, and this version of outwait does not know that revision`,
   );
 }
 
@@ -234,7 +234,7 @@ function refused({ error }: OtherRevision): StartReply {
   return { kind: 'refused', error };
 }
 
-/** What a read of a task means for taking it over. A read can always be repeated. */
+/** Returns what a read of a task means for taking it over. A read can always be repeated. */
 function adopted(task: PollReply, handle: RemoteTaskHandle): StartReply {
   switch (task.kind) {
     case 'working': {

@@ -1,6 +1,6 @@
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 
-/** Work that is done in the order in which it came, each when the one before has ended or was given its time. */
+/** Runs work in order of arrival, each piece when the one before has ended or has used up its time. */
 export class OneByOne {
   readonly #delay: TransportDeps['delay'];
   readonly #timeMs: number;

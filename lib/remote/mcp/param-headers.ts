@@ -1,9 +1,9 @@
-// Arguments of a tool that are also sent as headers (MCP 2026-07-28, Streamable HTTP, `x-mcp-header`). Pure.
+// Tool arguments that are also sent as headers (MCP 2026-07-28, Streamable HTTP, `x-mcp-header`). Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { mcpHeaderValue } from './header-value.js';
 
-/** One argument and the header that repeats it. */
+/** Argument and the header that repeats it. */
 interface HeaderParam {
   readonly path: readonly string[];
   readonly header: string;
@@ -17,17 +17,20 @@ export type HeaderParams =
 const annotation = 'x-mcp-header';
 // RFC 9110 section 5.6.2.
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-// Members of a schema that hold values: what looks like an annotation there is none.
+// Members of a schema that hold values, where an annotation is mere data.
 const dataKeywords: readonly string[] = ['default', 'const', 'enum', 'examples'];
 
-/** The annotations of an input schema, or the first one that breaks a rule. */
+/** Returns the annotations of an input schema, or the first problem with them. */
 export function headerParamsOf(inputSchema: JsonValue | undefined): HeaderParams {
   const params: HeaderParam[] = [];
   const problem = collect(inputSchema, [], params);
   return problem === undefined ? { kind: 'usable', params } : { kind: 'excluded', problem };
 }
 
-/** `path` is undefined where a value has no single place: in a list, an alternative, a definition. */
+/**
+ * Collects annotations into `into`. `path` is undefined if a value has no single place: in a list, an alternative, a
+ * definition.
+ */
 function collect(
   schema: JsonValue | undefined,
   path: readonly string[] | undefined,
@@ -49,10 +52,11 @@ function collect(
 
 function take(schema: JsonObject, path: readonly string[] | undefined, into: HeaderParam[]): string | undefined {
   const { [annotation]: name, type } = schema;
-  if (typeof name !== 'string' || !token.test(name)) return 'an x-mcp-header that is no token';
-  if (path === undefined || path.length === 0) return `the x-mcp-header "${name}" on what is no property of an object`;
+  if (typeof name !== 'string' || !token.test(name)) return 'an x-mcp-header that is not a token';
+  if (path === undefined || path.length === 0)
+    return `the x-mcp-header "${name}" on something that is not a property of an object`;
   if (type !== 'string' && type !== 'integer' && type !== 'boolean')
-    return `the x-mcp-header "${name}" on a property that is no string, integer or boolean`;
+    return `the x-mcp-header "${name}" on a property that is not a string, integer or boolean`;
   const header = `mcp-param-${name.toLowerCase()}`;
   if (into.some((other) => other.header === header)) return `two properties with the x-mcp-header "${name}"`;
   into.push({ path, header });
@@ -67,7 +71,7 @@ function firstProblem<Item>(items: readonly Item[], problemOf: (item: Item) => s
   return undefined;
 }
 
-/** The headers for these arguments; none for one that is missing, null, or no plain value. */
+/** Returns the headers for these arguments; none for an argument that is missing, null, or not a plain value. */
 export function paramHeaders(params: readonly HeaderParam[], args: JsonObject): Readonly<Record<string, string>> {
   const headers = params.map(({ path, header }) => [header, textFor(valueAt(args, path))] as const);
   return Object.fromEntries(headers.filter((entry): entry is [string, string] => entry[1] !== undefined));

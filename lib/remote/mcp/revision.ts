@@ -12,7 +12,7 @@ import { readRevisionText, revisionText, type KnownRevision } from './known-revi
 import { legacyWire } from './wire-2025-11-25.js';
 import { mcpWire, serverDiscover } from './wire-2026-07-28.js';
 
-/** What a server speaks, and what it says of itself. */
+/** Revision of a server, and what the server says about itself. */
 export interface Found extends KnownRevision {
   readonly kind: 'found';
 }
@@ -20,8 +20,8 @@ export interface Found extends KnownRevision {
 type Deps = Pick<TransportDeps, 'clock' | 'log' | 'serverWords'>;
 
 /**
- * The revision of one server. What a worker has found out is remembered for all of them, for a day; a server that denies
- * it is asked again.
+ * Finds the revision of one server. What one worker finds out is stored for all of them, for a day; a server that
+ * contradicts it is asked again.
  */
 export class RevisionFinder {
   readonly #endpoint: RemoteEndpoint;
@@ -31,9 +31,9 @@ export class RevisionFinder {
   readonly #pinned: Found | undefined;
   readonly #asking = new SingleFlight<Found | Unready>();
   #found: Found | undefined;
-  /** What is stored, as far as this process knows. */
+  /** Stored note, as far as this process knows. */
   #stored: KnownRevision | undefined;
-  /** The server has denied what was known. */
+  /** Whether the server has contradicted what was known. */
   #isDenied = false;
 
   constructor(
@@ -58,7 +58,7 @@ export class RevisionFinder {
     return found ?? this.#asking.run(async () => (await this.#remembered()) ?? this.#ask(untilMs));
   }
 
-  /** The same, and what the server says of itself is no older than it wishes. */
+  /** Returns the same, with the server's statements about itself no older than it allows. */
   async findFresh(): Promise<Found | Unready> {
     const found = await this.find();
     if (found.kind === 'unready' || found.freshForMs === undefined) return found;
@@ -67,7 +67,7 @@ export class RevisionFinder {
     return fresh.kind === 'found' ? fresh : found;
   }
 
-  /** The server has denied what was found. */
+  /** Drops what was found, since the server has contradicted it. */
   forget(): void {
     this.#found = undefined;
     this.#isDenied = true;
@@ -97,7 +97,7 @@ export class RevisionFinder {
     return found;
   }
 
-  /** One write for each change, and else at most one in an hour. */
+  /** Stores the finding: one write for each change, otherwise at most one an hour. */
   async #remember({ kind: _, ...spoken }: Found): Promise<void> {
     const { serverWords } = this.#deps;
     const stored = this.#stored;
@@ -124,7 +124,7 @@ export class RevisionFinder {
         return discovery.kind === 'method_unknown' && session.otherRevision ? silent(mcpWire, nowMs) : session;
       }
       case 'again': {
-        const problem = `the server refuses MCP ${mcpWire}, and says that it speaks it`;
+        const problem = `the server refuses MCP ${mcpWire}, although it says that it supports it`;
         return { kind: 'unready', permanent: true, error: remoteError('REMOTE_START_REFUSED', problem) };
       }
       case 'unready': {
@@ -146,18 +146,22 @@ export class RevisionFinder {
     );
   }
 
-  /** A store that is away must not keep anybody from a server that works. */
+  /** Runs `work` on the shared notes; a store that is unavailable must not block calls to a server that works. */
   async #shared<Value>(what: string, work: () => Promise<Value>): Promise<Value | undefined> {
     try {
       return await work();
     } catch (error) {
-      this.#deps.log.warn('revision of a remote server is not shared', { server: this.#endpoint.server, what, error });
+      this.#deps.log.warn('revision of a remote server could not be shared', {
+        server: this.#endpoint.server,
+        what,
+        error,
+      });
       return undefined;
     }
   }
 }
 
-/** A server that says nothing of itself. */
+/** Returns the finding for a server that says nothing about itself. */
 function silent(revision: McpRevision, askedAtMs: EpochMs): Found {
   return { kind: 'found', revision, dedupes: false, tasks: undefined, askedAtMs, freshForMs: undefined };
 }

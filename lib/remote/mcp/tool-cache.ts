@@ -12,25 +12,25 @@ import { readToolPage, type ListedTool } from './tool-list.js';
 /** How long a list of tools is believed of a server that gives it no age. */
 const toolListAgeMs = 300_000;
 
-/** Pages of a list of tools that are read. */
+/** Maximum number of pages of a tool list that are read. */
 const toolListPagesMax = 20;
 
 export interface ListedTools {
   readonly kind: 'listed';
   readonly byName: ReadonlyMap<string, ListedTool>;
   readonly freshUntilMs: EpochMs;
-  /** The server has more pages than are read. */
+  /** Whether the server has more pages than are read. */
   readonly isCut: boolean;
 }
 
 type ListCall = (cursor?: string) => WireCall;
-/** Whether the answer is about the session of the call. */
+/** Whether the answer says that the session of the call is lost. */
 type IsLost = (answered: Answered) => boolean;
 
-/** `isLost`: the session of the call is gone. */
+/** Failure to list tools. `isLost`: the session of the call is gone. */
 export type Unlisted = Unready & { readonly isLost?: boolean };
 
-/** The tools of one server, as this process saw them last. */
+/** Tools of one server, as this process last saw them. */
 export class ToolCache {
   readonly #endpoint: RemoteEndpoint;
   readonly #deps: Pick<TransportDeps, 'clock' | 'log'>;
@@ -42,7 +42,7 @@ export class ToolCache {
     this.#deps = deps;
   }
 
-  /** What is known without asking, however old. */
+  /** Returns what is known without asking, however old. */
   find(tool: string): ListedTool | undefined {
     return this.#listed?.byName.get(tool);
   }
@@ -55,8 +55,8 @@ export class ToolCache {
   }
 
   /**
-   * What becomes of a start that needs `tools`, if the server does not have them all. A list that says so is read anew
-   * first; a server that cannot be asked for it is believed to have them.
+   * Returns the reply to a start whose job needs tools that the server lacks, or undefined. A cached list that lacks
+   * some is read again first; a server whose list cannot be read is assumed to have them.
    */
   async refusal(job: JobStart, listCall: ListCall, untilMs: EpochMs): Promise<StartReply | undefined> {
     const known = this.#listed;
@@ -93,7 +93,11 @@ export class ToolCache {
           if (exchange.kind !== 'result') return { ...unready(exchange), isLost: isLost(answered) };
           const read = readToolPage(exchange.result);
           if (read === undefined)
-            return { kind: 'unready', permanent: true, error: violationError('the list of tools is none') };
+            return {
+              kind: 'unready',
+              permanent: true,
+              error: violationError('tools/list did not return a list of tools'),
+            };
           for (const tool of read.tools) byName.set(tool.name, tool);
           ageMs = Math.min(ageMs, read.ttlMs ?? ageMs);
           cursor = read.nextCursor;

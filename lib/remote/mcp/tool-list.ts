@@ -1,4 +1,4 @@
-// The list of a server's tools, as far as a call needs to know it. Pure.
+// The list of a server's tools, as far as calls need it. Pure.
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -17,7 +17,7 @@ export interface ToolPage {
   readonly ttlMs?: number;
 }
 
-/** One page of `tools/list`; undefined for what is none. A tool that cannot be read is left out. */
+/** Reads one page of `tools/list`; returns undefined if it is not one. Tools that cannot be read are left out. */
 export function readToolPage(result: JsonValue): ToolPage | undefined {
   if (!isJsonObject(result) || !Array.isArray(result['tools'])) return undefined;
   const { nextCursor, ttlMs } = result;

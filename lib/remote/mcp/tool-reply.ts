@@ -4,7 +4,7 @@ import { parseReplyJson, type NumberOverflow } from '../../base/bounded-json.js'
 import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 
-/** The data of a result: its structured content, and beside it the JSON of its first text. */
+/** Data of a result: its structured content, and the JSON of its first text. */
 export class ToolReply {
   readonly result: JsonObject;
   #text: { readonly value?: JsonValue; readonly overflow?: NumberOverflow } | undefined;
@@ -18,8 +18,8 @@ export class ToolReply {
   }
 
   /**
-   * The value at a path. The text counts where the structured content has nothing there: of a tool that returns a text,
-   * some servers put that text whole into the structured content.
+   * Returns the value at a path. The text counts if the structured content has nothing there: for a tool that returns
+   * text, some servers put that whole text into the structured content.
    */
   find(path: string): { readonly value: JsonValue; readonly overflow?: NumberOverflow } | undefined {
     const names = path.split('.');
@@ -31,7 +31,7 @@ export class ToolReply {
     return { value, ...defined({ overflow }) };
   }
 
-  /** All that was said as text. */
+  /** Text of the result, all pieces joined. */
   get texts(): string {
     return contentOf(this.result)
       .map((block) => block['text'])
@@ -39,7 +39,7 @@ export class ToolReply {
       .join('\n');
   }
 
-  /** The data, for whoever is to see what came: whole, so that secrets in it are found. */
+  /** Returns the data for display in an error, uncut, so that secrets in it are found. */
   shown(): string {
     const { structuredContent } = this.result;
     const text = structuredContent === undefined ? this.texts : JSON.stringify(structuredContent);
@@ -74,12 +74,12 @@ function valueAt(value: JsonValue | undefined, names: readonly string[]): JsonVa
   );
 }
 
-/** True for what `tools/call` answers with: neither a task nor a question. */
+/** Whether `tools/call` was answered with a result: neither a task nor a question. */
 export function isToolResult(result: JsonValue): result is JsonObject {
   return isJsonObject(result) && !isTask(result) && (Array.isArray(result['content']) || 'structuredContent' in result);
 }
 
-/** A task of the protocol, or a question, in place of the result of a tool. */
+/** Whether a task of the protocol, or a question, came instead of the result of a tool. */
 function isTask({ resultType = 'complete', task }: JsonObject): boolean {
   return resultType !== 'complete' || isJsonObject(task);
 }

@@ -5,10 +5,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.j
 import { unknown } from '../rpc/remote-error.js';
 import type { StartReply } from '../transport.js';
 
-/** A task that a tool gives out as its result is told by its text up to this length: there is not much to one. */
+/** Length up to which a text is checked for a task that a tool returns as plain data: there is not much to one. */
 const disguisedTaskMaxChars = 16 * 1024;
 
-/** A tool that answered at once. `isError` is an outcome like any other: the tool ran and says that it could not do it. */
+/**
+ * Reads the answer of a tool that answered at once. `isError` is an outcome like any other: the tool ran and reports
+ * failure.
+ */
 export function readToolResult(result: JsonObject): StartReply {
   const { content, structuredContent } = result;
   if (!Array.isArray(content) && structuredContent === undefined)
@@ -16,13 +19,13 @@ export function readToolResult(result: JsonObject): StartReply {
   const isError = result['isError'] === true;
   if (!isError && isTaskInDisguise(structuredContent ?? textAsJson(content))) {
     const problem =
-      'the tool answered with the id of a task that is under way, in place of a task of the protocol, which alone can be followed';
+      'the tool answered with the id of a running task as plain data; only a task of the protocol can be followed';
     return unknown(problem);
   }
   return { kind: 'ended', end: { kind: 'completed', result, isError } };
 }
 
-/** A handle of a task as plain data. Only the words of MCP count: other tools speak of tasks too. */
+/** Whether the value is a task handle as plain data. Only MCP's own words count: other tools speak of tasks too. */
 function isTaskInDisguise(value: JsonValue | undefined): boolean {
   if (!isJsonObject(value)) return false;
   const { taskId, status } = isJsonObject(value['task']) ? value['task'] : value;

@@ -1,5 +1,5 @@
-// MCP revision 2025-11-25 with its tasks, and plain calls of the two revisions before it: what is sent, and what the
-// answers mean. Pure.
+// MCP revision 2025-11-25 with its tasks, and plain calls of the two revisions before it: requests, and the meaning of
+// answers. Pure.
 
 import { defined } from '../../base/defined.js';
 import type { StoredError } from '../../base/errors.js';
@@ -29,25 +29,25 @@ import {
   textOf,
 } from './wire-2026-07-28.js';
 
-/** What an MCP 2025-11-25 server is asked to keep a task for; it may decide otherwise. */
+/** Time for which an MCP 2025-11-25 server is asked to keep a task; it may decide otherwise. */
 const taskTtlMs = 7 * 24 * 3_600_000;
 
 export const legacyWire = '2025-11-25';
-/** Revisions with `initialize` that are understood; tasks are in the first alone. */
+/** Supported revisions with `initialize`; only the first has tasks. */
 export const earlierVersions: readonly string[] = [legacyWire, '2025-06-18', '2025-03-26'];
 
-/** What `initialize` agreed upon. */
+/** Outcome of `initialize`. */
 export interface Session {
   readonly kind: 'session';
-  /** Missing: the server keeps no sessions. */
+  /** Missing if the server keeps no sessions. */
   readonly id?: string;
   readonly version: string;
-  /** Tools can be called as tasks. */
+  /** Whether tools can be called as tasks. */
   readonly tasks: boolean;
 }
 
 export function initialize(): WireCall {
-  // No elicitation, sampling or roots: a server that is told of them would stop and wait for us.
+  // Declares no elicitation, sampling or roots: a server that knows of them would stop and wait for us.
   const params = { protocolVersion: legacyWire, capabilities: {}, clientInfo };
   return { method: 'initialize', params, headers: baseHeaders };
 }
@@ -75,7 +75,7 @@ export function toolsCall(call: ToolCall, asTask: boolean, session: Session): Wi
   return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey } };
 }
 
-/** Without a key: one that only asks. */
+/** Call of a tool; without a key if it only reads. */
 type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> & Partial<Pick<ToolStart, 'idempotencyKey'>>;
 
 export function taskCall(
@@ -93,7 +93,7 @@ function sessionCall(method: string, params: JsonObject, { id, version }: Sessio
   return { method, params, headers: { ...baseHeaders, 'mcp-protocol-version': version, ...session } };
 }
 
-/** The session, or the problem with the answer to `initialize`. */
+/** Returns the session, or the problem with the answer to `initialize`. */
 export function readInitialize(result: JsonValue, sessionId: string | undefined): Session | string {
   const { protocolVersion, capabilities } = isJsonObject(result) ? result : {};
   const version = textOf(protocolVersion);
@@ -101,7 +101,7 @@ export function readInitialize(result: JsonValue, sessionId: string | undefined)
     return version === ''
       ? 'the server answered "initialize" without a protocolVersion'
       : `the server speaks MCP ${version}, which is not supported`;
-  // Visible ASCII is what the revision allows, and all that a header can carry.
+  // Requires visible ASCII, as the revision does: a header cannot carry more.
   if (sessionId !== undefined && !(/^[\x21-\x7e]+$/.test(sessionId) && sessionId.length <= remoteIdMaxBytes))
     return 'the server gave a session id that cannot be sent back';
   return {
@@ -113,9 +113,9 @@ export function readInitialize(result: JsonValue, sessionId: string | undefined)
 }
 
 /**
- * Whether an answer says that the session is lost. `surely`: nobody has looked at the request. `perhaps`: the request may
- * have been carried out, so only what can be repeated may be sent again. Servers made with the first SDK answer 400 with
- * -32000 where the revision says 404; others have the same code for trouble of their own.
+ * Whether an answer says that the session is lost. `surely`: the request was not looked at. `perhaps`: the request may
+ * have been executed, so only idempotent calls may be sent again. Servers built with the first SDK answer 400 with
+ * -32000 where the revision says 404; others use the same code for failures of their own.
  */
 export function sessionLost({ exchange }: Answered, { id }: Session): 'surely' | 'perhaps' | 'no' {
   if (id === undefined) return 'no';
@@ -128,27 +128,33 @@ export function sessionLost({ exchange }: Answered, { id }: Session): 'surely' |
 }
 
 /**
- * Whether what happens to one task of the session can end the others, as in servers on the first SDK for Python, whose
- * sessions are named by 32 hex digits: each task works in what the session opened last has, and if its code returns after
- * its task was cancelled, that session and all work in it end.
+ * Whether the end of one task of the session can end the others, as in servers on the first Python SDK, whose sessions
+ * are named by 32 hex digits: all tasks run in the session opened last, and if a task's code returns after it was
+ * cancelled, that session and all work in it end.
  */
 export function tasksDieTogether({ id, tasks }: Session): boolean {
   return tasks && id !== undefined && /^[0-9a-f]{32}$/.test(id);
 }
 
-/** The words of that SDK for a task that it did not begin, since a session has just ended: an error of no tool. */
+/**
+ * Returns the error if that SDK did not start a task because a session has just ended: its message is not an error of
+ * the tool.
+ */
 export function tasksOff(result: JsonValue): StoredError | undefined {
   const { isError, content } = isJsonObject(result) ? result : {};
   const said = valueAt(Array.isArray(content) ? (content as readonly JsonValue[])[0] : undefined, ['text']);
   if (isError !== true || !textOf(said).startsWith('TaskSupport not running')) return undefined;
-  return remoteError('REMOTE_UNREACHABLE', `the server begins no tasks for now: ${textOf(said)}`);
+  return remoteError('REMOTE_UNREACHABLE', `the server starts no tasks at the moment: ${textOf(said)}`);
 }
 
 function saysSession({ message }: { readonly message: string }): boolean {
   return /session|not initialized/i.test(message);
 }
 
-/** The result of a `tools/call`. A task is followed however the call was made, and some tools answer at once all the same. */
+/**
+ * Reads the result of `tools/call`. A task is followed however the call was made, and some tools answer at once all the
+ * same.
+ */
 export function readCallResult(
   result: JsonValue,
   server: string,
@@ -176,19 +182,19 @@ export function readCallResult(
   return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval)) };
 }
 
-/** The result of `tasks/get`: a state, or a task whose result is to be fetched. */
+/** Reads the result of `tasks/get`: a state, or a task whose result must be fetched. */
 export function readTask(
   task: JsonValue,
   handle: RemoteTaskHandle,
 ): PollReply | { readonly kind: 'result_waits'; readonly task: JsonObject } {
   if (!isJsonObject(task)) return unreadable('the task is not an object');
-  if (task['taskId'] !== handle.taskId) return unreadable('the task is not the one that was asked for');
+  if (task['taskId'] !== handle.taskId) return unreadable('the task is not the one requested');
   const state = textOf(task['status']);
   switch (state) {
     case 'working':
       return { kind: 'working', state, ...hintOf(task['pollInterval']), ...noteOf(task), ...ttlOf(task['ttl']) };
     case 'input_required':
-      // Its question comes as a request on a stream that nobody holds open.
+      // Reports no question: it comes as a request on a stream, and we hold none open.
       return {
         kind: 'working',
         state,
@@ -205,7 +211,9 @@ export function readTask(
   }
 }
 
-/** What `tasks/result` brought for a task that has ended: the tool's result, also one with `isError`, or its JSON-RPC error. */
+/**
+ * Reads what `tasks/result` returned for an ended task: the tool's result, including `isError`, or its JSON-RPC error.
+ */
 export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, server }: RemoteTaskHandle): PollReply {
   if (exchange.kind === 'rpc_error' && exchange.status === 200 && task['status'] === 'failed') {
     const { code, message, data } = exchange;
@@ -217,7 +225,7 @@ export function readTaskResult(exchange: Exchange, task: JsonObject, { taskId, s
   const related = valueAt(result, ['_meta', 'io.modelcontextprotocol/related-task', 'taskId']);
   if (related !== undefined && related !== taskId) return unreadable('the result is that of another task');
   const isFailed = task['status'] === 'failed';
-  // Of a task that failed the result may be empty; then its status message is all that there is.
+  // Falls back to the status message: a failed task may have an empty result.
   if (isFailed && !hasContent(result)) return failedTask(task, {}, server);
   return { kind: 'ended', end: { kind: 'completed', result, isError: isFailed || result['isError'] === true, taskId } };
 }

@@ -1,4 +1,4 @@
-// MCP revision 2026-07-28 with the tasks extension: what is sent, and what the answers mean. Pure.
+// MCP revision 2026-07-28 with the tasks extension: requests, and the meaning of answers. Pure.
 
 import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -12,31 +12,32 @@ import { inputResponse, readInputRequests } from './elicitation.js';
 import { mcpHeaderValue } from './header-value.js';
 import { readToolResult } from './tool-result.js';
 
-/** What a server adds to the error of a failed task; of larger data only the size is kept. */
+/** Size up to which data in the error of a failed task is kept; of larger data only the size is. */
 const failureDataMaxBytes = 16 * 1024;
-/** The opaque state of a start that asks; it is stored until the answers are sent. */
+/** Size limit of the opaque state of a start that asks, which is stored until the answers are sent. */
 const requestStateMaxBytes = 64 * 1024;
 
 export const mcpWire = '2026-07-28';
 
-/** Invalid params; of `tasks/*`: the task is unknown or expired. */
+/** Invalid params; for `tasks/*`: the task is unknown or expired. */
 export const invalidParamsCode = -32602;
 export const methodUnknownCode = -32601;
 /** A header is missing or differs from the body. */
 export const headerMismatchCode = -32020;
 export const missingCapabilityCode = -32021;
-/** `data.supported` names the revisions that the server speaks. */
+/** Unsupported revision; `data.supported` names those that the server speaks. */
 export const versionUnsupportedCode = -32022;
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
-/** In `capabilities.extensions` of a server: a repeated start with the same key gets the task that is there. */
+/** Capability extension of a server that answers a repeated start with the same key with the task it already has. */
 export const dedupesExtension = 'dev.outwait/dedupes';
 
 export const clientInfo = { name: 'outwait', version: '0.1.0' };
 
 /**
- * Names a session that there is not. A server of this revision ignores it. Some of an older one open a session for every
- * request that names none, and when they end it, for this is no handshake, no session of theirs begins tasks any more.
+ * Returns the discovery request, which names a session that does not exist. A server of this revision ignores it. Some
+ * of an older one open a session for every request that names none, and end it since this is no handshake; after that,
+ * none of their sessions starts tasks any more.
  */
 export function serverDiscover(): WireCall {
   const { headers, ...call } = wireCall('server/discover', undefined, {});
@@ -47,14 +48,14 @@ export function toolsList(cursor?: string): WireCall {
   return wireCall('tools/list', undefined, cursor === undefined ? {} : { cursor });
 }
 
-/** `Mcp-Param-*` headers are for tools that ask for them. */
+/** Call of a tool. `Mcp-Param-*` headers are for tools that ask for them. */
 export type ToolsCall = Omit<ToolStart, 'idempotencyKey'> & {
-  /** Missing of a call that only asks. */
+  /** Missing for a call that only reads. */
   readonly idempotencyKey?: string;
   readonly paramHeaders?: Readonly<Record<string, string>>;
 };
 
-/** Starts a tool, or repeats the start with answers. The server alone decides if it answers with a task. */
+/** Starts a tool, or repeats the start with answers. The server alone decides whether it answers with a task. */
 export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation, ...call }: ToolsCall): WireCall {
   const { state, answers = {} } = continuation ?? {};
   const responses = Object.entries(answers).map(([key, answer]) => [key, inputResponse(answer)]);
@@ -110,10 +111,10 @@ function wireCall(
       _meta: {
         'io.modelcontextprotocol/protocolVersion': mcpWire,
         'io.modelcontextprotocol/clientInfo': clientInfo,
-        // Without elicitation a server knows that nobody answers, and does not ask.
+        // Declares elicitation only if questions will be answered: without it, a server does not ask.
         'io.modelcontextprotocol/clientCapabilities': {
           ...defined({ elicitation: answersQuestions ? { form: {}, url: {} } : undefined }),
-          // Without tasks a server answers with the result, which is what a job is read from.
+          // Declares no tasks for a job: the server then answers with the result, from which the job is read.
           extensions: tasks ? { [tasksExtension]: {} } : {},
         },
         ...meta,
@@ -129,14 +130,17 @@ function wireCall(
   };
 }
 
-/** The result of `tools/call` (tasks extension, CreateTaskResult). A reply without a usable shape may belong to running work. */
+/**
+ * Reads the result of `tools/call` (tasks extension, CreateTaskResult). A reply of no usable shape may belong to
+ * running work.
+ */
 export function readCallResult(
   result: JsonValue,
   server: string,
   { answersQuestions = false, tool, job }: Partial<Pick<ToolStart, 'answersQuestions' | 'tool' | 'job'>> = {},
 ): StartReply {
   if (!isJsonObject(result)) return unknown('the result of the call is not an object');
-  // Servers of older revisions send none.
+  // Defaults the type, which servers of older revisions do not send.
   const resultType = textOf(result['resultType'] ?? 'complete');
   switch (resultType) {
     case 'complete':
@@ -150,15 +154,15 @@ export function readCallResult(
   }
 }
 
-/** Nothing runs between the rounds of such a question, so a bad one leaves nothing behind. */
+/** Reads questions before a start. Nothing runs between the rounds, so a bad question leaves nothing behind. */
 function readQuestions({ inputRequests, requestState: state }: JsonObject): StartReply {
   const { questions, unanswerable } = readInputRequests(inputRequests);
   if (state !== undefined && typeof state !== 'string')
-    return refused('the server asks with a requestState that is no text');
+    return refused('the server asks with a requestState that is not a string');
   if (state !== undefined && utf8Bytes(state) > requestStateMaxBytes)
     return refused(`the server asks with a requestState of more than ${requestStateMaxBytes} bytes`);
   if (questions.length === 0 && unanswerable.length > 0)
-    return refused(`the server asks for what nobody here answers: ${unanswerable.join(', ')}`);
+    return refused(`the server asks for input that this client does not provide: ${unanswerable.join(', ')}`);
   if (questions.length === 0 && state === undefined) return refused('the server asks for input without a question');
   return { kind: 'asked', questions, ...defined({ state }) };
 }
@@ -179,17 +183,20 @@ function readCreatedTask(task: JsonObject, server: string, answersQuestions: boo
       answersQuestions: answersQuestions ? answersQuestions : undefined,
     }),
   } as const;
-  // The reply to the call never carries the result, so it is read at once.
+  // Has the task read at once if it has ended: the reply to the call never carries the result.
   return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs'])) };
 }
 
-/** The result of `tasks/get` for the task `taskId`. Whatever is not exactly a state of this task settles nothing. */
+/**
+ * Reads the result of `tasks/get` for the task `taskId`. Anything that is not exactly a state of this task settles
+ * nothing.
+ */
 export function readTask(task: JsonValue, taskId: string, server: string): PollReply {
   if (!isJsonObject(task)) return unreadable('the task is not an object');
   const { resultType = 'complete' } = task;
-  // Two examples of the extension show `task` here; the id decides.
+  // Allows `task`, which two examples of the extension show here; the id decides.
   if (resultType !== 'complete' && resultType !== 'task') return unreadable('the task has an unknown resultType');
-  if (task['taskId'] !== taskId) return unreadable('the task is not the one that was asked for');
+  if (task['taskId'] !== taskId) return unreadable('the task is not the one requested');
   const status = textOf(task['status']);
   const hints = { ...hintOf(task['pollIntervalMs']), ...noteOf(task), ...ttlOf(task['ttlMs']) };
   switch (status) {
@@ -223,7 +230,9 @@ function readFailed(task: JsonObject, server: string): PollReply {
   return failedTask(task, isJsonObject(error) ? error : { message: error }, server);
 }
 
-/** A task that ended with a JSON-RPC error. The server's own words come first, and nothing of the error is lost. */
+/**
+ * Returns the end of a task with a JSON-RPC error. The server's own words come first, and nothing of the error is lost.
+ */
 export function failedTask(task: JsonObject, error: JsonObject, server: string): PollReply {
   const said = messageIn(task['statusMessage']);
   const message = messageIn(error['message']);
@@ -257,18 +266,18 @@ export function isTerminal(status: string): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-/** A hint of zero or less is none: zero has a meaning of its own in `StartReply`. */
+/** Returns the poll hint. A hint of zero or less is dropped: zero has its own meaning in `StartReply`. */
 export function hintOf(intervalMs: JsonValue | undefined): { readonly pollAfterMs?: number } {
   return isPositive(intervalMs) ? { pollAfterMs: Math.ceil(intervalMs) } : {};
 }
 
-/** How long the server keeps the task from now on; what is no length of time is not heard. */
+/** Returns how long the server keeps the task from now on; anything that is not a duration is ignored. */
 export function ttlOf(ttlMs: JsonValue | undefined): { readonly ttlMs?: number | null } {
   if (ttlMs === null) return { ttlMs };
   return isPositive(ttlMs) ? { ttlMs: wholeMs(ttlMs) } : {};
 }
 
-/** A length of time as a number that the table can hold, which not every one is. */
+/** Returns a duration as a whole number that the table can hold. */
 export function wholeMs(positive: number): number {
   return Math.min(Math.ceil(positive), Number.MAX_SAFE_INTEGER);
 }
@@ -282,7 +291,7 @@ export function isPositive(value: JsonValue | undefined): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-/** The empty text for what is no text: it is in no list of known words. */
+/** Returns the empty text for a non-string: it is in no list of known words. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }

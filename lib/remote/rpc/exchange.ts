@@ -10,13 +10,13 @@ import { waitIn } from '../http/retry-after.js';
 
 const mediaTypeShownBytes = 100;
 
-/** What one JSON-RPC request over HTTP came to, before a protocol looks at it. */
+/** Outcome of one JSON-RPC request over HTTP, before a protocol looks at it. */
 export type Exchange =
   /** A well-formed response to this request under a 2xx status. */
   | {
       readonly kind: 'result';
       readonly result: JsonValue;
-      /** A number in it, or beside it, that JavaScript does not hold. */
+      /** A number in or beside the result that JavaScript cannot represent. */
       readonly overflow?: NumberOverflow;
     }
   /** A well-formed error for this request, under any status. */
@@ -27,30 +27,30 @@ export type Exchange =
       readonly message: string;
       readonly data?: JsonValue;
       readonly retryAfterMs?: number;
-      /** It names no request: it came before anybody read which one it was. */
+      /** Set if the error names no request: the server sent it before it had read the request's id. */
       readonly unaddressed?: true;
     }
-  /** A status other than 2xx without such an error. */
+  /** A status other than 2xx without a well-formed JSON-RPC error. */
   | {
       readonly kind: 'http_error';
       readonly status: number;
       readonly retryAfterMs?: number;
-      /** Of a redirect. */
+      /** Target of a redirect. */
       readonly location?: string;
     }
-  /** 2xx, or a result under another status, and not a response to this request. */
+  /** A 2xx reply, or a result under another status, that is not a response to this request. */
   | {
       readonly kind: 'unusable';
       readonly error: StoredError;
-      /** It is the response to this request all the same, and too much of it. */
+      /** Set if it is nevertheless the response to this request, and exceeds the limits. */
       readonly isBeyondLimits?: true;
     }
   | { readonly kind: 'not_sent'; readonly error: StoredError; readonly retryAfterMs?: number }
   | { readonly kind: 'no_answer'; readonly error: StoredError };
 
 /**
- * Reads the reply to the request `id`: the body first, then the status. `search`: what has looked at an event stream as
- * it came.
+ * Reads the reply to the request `id`: the body first, then the status. `search` has already seen an event stream as it
+ * arrived.
  */
 export function exchangeOf(
   reply: HttpReply,
@@ -89,7 +89,7 @@ export function exchangeOf(
   }
 }
 
-/** An answer that is known by its status alone. */
+/** Returns the exchange for an answer of which only the status counts. */
 export function httpError(head: HttpHead, nowMs: EpochMs): Extract<Exchange, { kind: 'http_error' }> {
   const location = head.headers['location'];
   return {
@@ -100,7 +100,7 @@ export function httpError(head: HttpHead, nowMs: EpochMs): Extract<Exchange, { k
   };
 }
 
-/** Reads the reply to a notification, which has no body of interest (202). */
+/** Reads the reply to a notification, whose body does not matter (202). */
 export function notificationExchange(reply: HttpReply, nowMs: EpochMs): Exchange {
   if (reply.kind !== 'reply') return reply;
   const { status } = reply;
@@ -108,7 +108,9 @@ export function notificationExchange(reply: HttpReply, nowMs: EpochMs): Exchange
   return httpError(reply, nowMs);
 }
 
-/** A body that is the response to the request is it, whatever it says that it is: some servers call JSON plain text. */
+/**
+ * Accepts a body that is the response to the request whatever its media type: some servers label JSON as plain text.
+ */
 function rpcReplyIn(
   head: HttpHead,
   text: string,
@@ -133,18 +135,21 @@ function isReply(read: RpcReply): boolean {
 
 const looksLikeEvents = /^\ufeff?(?:data|event|id|retry)?:/;
 
-/** Why a body that is no JSON is none: which media type came in its place. */
+/** Says why a body is not JSON, with the media type that came instead. */
 export function notJson(head: HttpHead): string {
   const type = mediaTypeOf(head);
   return isJsonReply(head) ? 'the body is not JSON' : `the body is not JSON, but ${cutUtf8(type, mediaTypeShownBytes)}`;
 }
 
-/** For `HttpRequest.enough`: true at the response in an event stream, so that a stream kept open is left. */
+/**
+ * Returns an `HttpRequest.enough` that is true once the response is in the event stream, so that a stream kept open is
+ * left.
+ */
 export function untilResponse(search: EventStreamSearch): (head: HttpHead, piece: string) => boolean {
   return (head, piece) => mediaTypeOf(head) === 'text/event-stream' && search.push(piece);
 }
 
-/** True for a body that says that it is JSON, or nothing. */
+/** Whether the body is labelled as JSON, or not labelled at all. */
 export function isJsonReply(head: HttpHead): boolean {
   return /^$|^application\/([a-z0-9.-]+\+)?json$/.test(mediaTypeOf(head));
 }

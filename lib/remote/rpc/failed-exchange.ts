@@ -5,24 +5,24 @@ import { remoteError } from './remote-error.js';
 import { isTransient } from './transient.js';
 import type { AnswerReply, CancelReply, PollReply, StartReply } from '../transport.js';
 
-/** Every exchange that brought no result. */
+/** Every exchange without a result. */
 export type FailedExchange = Exclude<Exchange, { kind: 'result' }>;
 
-/** A start that brought no task and no result. */
+/** Reply to a start that yielded neither a task nor a result. */
 export type FailedStart = Extract<StartReply, { readonly error: StoredError }>;
 
 /**
- * What a start without a result means for repeating it:
+ * Maps a start without a result to whether it may be repeated:
  *
  * | what came | executed? | reply |
  * |---|---|---|
  * | no connection | no | retry |
  * | forbidden by our own rules | no | refused, `CONFIG_INVALID` |
  * | 408, 425, 429, 503 | no | retry, after `Retry-After` |
- * | any other 5xx with an error of the application for this request | perhaps, and it has ended | refused |
- * | any other 5xx, from whoever it is | perhaps | unknown |
+ * | other 5xx with an application error for this request | perhaps, and it has ended | refused |
+ * | every remaining 5xx | perhaps | unknown |
  * | 3xx, other 4xx, a JSON-RPC error | no | refused |
- * | 2xx that is no response to this request | perhaps | unknown |
+ * | 2xx that is not a response to this request | perhaps | unknown |
  * | timeout, reset, cut or oversized body | perhaps | unknown |
  */
 export function startReplyOf(failure: FailedExchange): FailedStart {
@@ -42,8 +42,8 @@ export function startReplyOf(failure: FailedExchange): FailedStart {
 }
 
 /**
- * The end of a call whose start was answered, and with more than can be read: the tool or agent has done what it does, and
- * another start would bring no other answer. Undefined for every other trouble.
+ * Returns the end of a call whose start was answered with more than can be read: the tool or agent has done its work,
+ * and another start would not bring another answer. Returns undefined for every other failure.
  */
 export function beyondLimits(exchange: Exchange): StartReply | undefined {
   if (exchange.kind !== 'unusable' || exchange.isBeyondLimits !== true) return undefined;
@@ -51,8 +51,8 @@ export function beyondLimits(exchange: Exchange): StartReply | undefined {
 }
 
 /**
- * A read without a result says nothing about the task, but for the JSON-RPC errors in `missingCodes`: they say that the
- * server knows no such task.
+ * Maps a read without a result. Such a read says nothing about the task, except for the JSON-RPC errors in
+ * `missingCodes`, with which the server says that it knows no such task.
  */
 export function pollReplyOf(
   failure: FailedExchange,
@@ -63,8 +63,8 @@ export function pollReplyOf(
 }
 
 /**
- * `goneCodes`: JSON-RPC errors that say that there is no such task, or none left to stop; `refusedCodes`: that the task cannot be
- * stopped, now or later.
+ * Maps a cancel without a result. `goneCodes`: JSON-RPC errors that mean there is no such task, or none left to stop;
+ * `refusedCodes`: errors that mean the task cannot be stopped, now or later.
  */
 export function cancelReplyOf(
   failure: FailedExchange,
@@ -77,8 +77,8 @@ export function cancelReplyOf(
 }
 
 /**
- * What an answer to a question without a result means for delivering it again. It carries its key, and whoever delivers it
- * looks first if the question still stands, so what may have arrived is sent again.
+ * Maps an answer to a question without a result to whether it may be delivered again. It carries its key, and the
+ * caller checks first that the question is still open, so an answer that may have arrived is sent again.
  */
 export function answerReplyOf(failure: FailedExchange): Exclude<AnswerReply, { kind: 'done' }> {
   switch (failure.kind) {
@@ -129,7 +129,7 @@ function answered(
   };
 }
 
-/** Where a server wants to be asked instead, for whoever is to correct the URL. */
+/** Says where a server redirects to, so that the operator can correct the URL. */
 export function redirectSaid({ status, location }: { readonly status: number; readonly location?: string }): string {
   if (status < 300 || status >= 400) return '';
   const to = location === undefined ? '' : ` to ${cutUtf8(location, locationShownBytes)}`;
@@ -139,8 +139,9 @@ export function redirectSaid({ status, location }: { readonly status: number; re
 const locationShownBytes = 200;
 
 /**
- * One of these JSON-RPC errors, under a status with which it counts: gateways use the same codes for a refused credential
- * (-32001 under 401) and for trouble of their own, which say nothing of a task, a method or a revision.
+ * Whether the exchange is one of these JSON-RPC errors, under a status with which it counts: gateways use the same
+ * codes for a refused credential (-32001 under 401) and for failures of their own, which say nothing about a task, a
+ * method or a revision.
  */
 export function isErrorOf(
   exchange: Exchange,
@@ -149,12 +150,14 @@ export function isErrorOf(
   return exchange.kind === 'rpc_error' && codes.includes(exchange.code) && !saysNothing(exchange.status);
 }
 
-/** Not of what was asked, but of who asked, of another address, or of a server in trouble. */
+/** Whether a status says nothing about what was asked: only about the caller, another address, or a failing server. */
 export function saysNothing(status: number): boolean {
   return (status >= 300 && status < 400) || status === 401 || status === 403 || isTransient(status);
 }
 
-/** Whoever answers so has not begun with the request (RFC 9110 sections 15.5.9 and 15.6.4, RFC 8470, RFC 6585). */
+/**
+ * Whether the server has not begun to process the request (RFC 9110 sections 15.5.9 and 15.6.4, RFC 8470, RFC 6585).
+ */
 function isUnprocessed(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status === 503;
 }

@@ -4,12 +4,15 @@ import { isEngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { eventStream } from '../http/event-stream.js';
 
-/** Body of one request. `id` is a random string: a counter would let the answer to an older request pass for this one's. */
+/**
+ * Returns the body of a request. `id` is random: with a counter, the answer to an older request could pass for this
+ * one's.
+ */
 export function rpcRequest(id: string, method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** Body of one notification, which has no id and gets no response. */
+/** Returns the body of a notification, which has no id and gets no response. */
 export function rpcNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params });
 }
@@ -20,17 +23,17 @@ export interface RpcError {
   readonly data?: JsonValue;
 }
 
-/** What a text says to the request with a given id. */
+/** Meaning of a text as the answer to the request with a given id. */
 export type RpcReply =
   | { readonly kind: 'result'; readonly result: JsonValue; readonly overflow?: NumberOverflow }
   | { readonly kind: 'error'; readonly error: RpcError }
   /**
-   * Not JSON, not JSON-RPC 2.0, or not for this request. `unaddressed`: the error in it, where it names no request, as
-   * servers send it that reject a request before they read its id. Only under an HTTP error status, which says for which
-   * request it is.
+   * Not JSON, not JSON-RPC 2.0, or not for this request. `unaddressed`: an error that names no request, as sent by
+   * servers that reject a request before reading its id. It counts only under an HTTP error status, which ties it to
+   * this request.
    */
   | { readonly kind: 'violation'; readonly problem: string; readonly unaddressed?: RpcError }
-  /** More than is parsed: too deep, too many parts. `holdsId`: the id of the request is in it. */
+  /** More than is parsed: too deep or too many parts. `holdsId`: whether it contains the id of the request. */
   | { readonly kind: 'beyond_limits'; readonly problem: string; readonly holdsId: boolean };
 
 /** Reads one response (JSON-RPC 2.0 section 5). Depth and parts are bounded before it is parsed. */
@@ -54,13 +57,13 @@ function readJson(
   }
 }
 
-// A server that could not read the id answers with null or leaves it out.
+// Codes of errors for a request whose id could not be read: "id" is then null or missing.
 const unreadRequestCodes: readonly number[] = [-32700, -32600];
 
 function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (!isJsonObject(value)) return violation('not a JSON object');
   if (value['jsonrpc'] !== '2.0') return violation('"jsonrpc" is not "2.0"');
-  if (value['method'] !== undefined) return violation('a request came in place of a response');
+  if (value['method'] !== undefined) return violation('a request came instead of a response');
   const hasResult = value['result'] !== undefined;
   const hasError = value['error'] !== undefined;
   if (hasResult === hasError)
@@ -68,14 +71,14 @@ function matchReply({ value, overflow }: ReplyJson, id: string): RpcReply {
   if (hasResult) {
     return value['id'] === id
       ? { kind: 'result', result: value['result'] ?? null, ...defined({ overflow }) }
-      : violation('"id" is not that of the request');
+      : violation('"id" is not the id of the request');
   }
   const error = rpcError(value['error']);
   if (error === undefined) return violation('"error" has no integer code and text message');
   const unread = (value['id'] ?? null) === null && unreadRequestCodes.includes(error.code);
   if (value['id'] === id || unread) return { kind: 'error', error };
   return {
-    ...violation('"id" is not that of the request'),
+    ...violation('"id" is not the id of the request'),
     ...defined({ unaddressed: (value['id'] ?? null) === null ? error : undefined }),
   };
 }
@@ -88,18 +91,18 @@ function rpcError(value: JsonValue | undefined): RpcError | undefined {
 }
 
 /**
- * Finds the response in an event stream that is fed piece by piece. Skips notifications, responses to other requests and
- * whatever is no object or does not hold the id of the request; what does is parsed, once. One that cannot be read may be
- * the response, so it ends the search. `parse`: how an event is parsed.
+ * Finds the response in an event stream that is fed piece by piece. Skips notifications, responses to other requests,
+ * and everything that is not an object or does not contain the id of the request; what does is parsed once. An event
+ * that cannot be read may be the response, so it ends the search. `parse` parses one event.
  */
 export class EventStreamSearch {
   readonly #id: string;
-  /** As it stands in a text: looked for in each event. */
+  /** The id as quoted in JSON: looked for in each event. */
   readonly #quotedId: string;
   readonly #parse: typeof parseReplyJson;
   readonly #feed;
   #found: RpcReply | undefined;
-  /** The first event that may be an error of a server that could not read the id: parsed only if nothing else comes. */
+  /** First event that may be an error from a server that could not read the id: parsed only if no response comes. */
   #nameless: string | undefined;
   #isFed = false;
 
@@ -112,19 +115,19 @@ export class EventStreamSearch {
     });
   }
 
-  /** Something was pushed. */
+  /** Whether anything was pushed. */
   get isFed(): boolean {
     return this.#isFed;
   }
 
-  /** True once the response has been seen; what follows it is of no interest. */
+  /** Returns true once the response has been seen; what follows it does not matter. */
   push(piece: string): boolean {
     this.#isFed = true;
     if (this.#found === undefined) this.#feed(piece);
     return this.#found !== undefined;
   }
 
-  /** The response, at the end of the stream; a last event needs no blank line after it. */
+  /** Returns the response at the end of the stream; the last event needs no blank line after it. */
   finish(): RpcReply | undefined {
     this.push('\n\n');
     if (this.#found !== undefined || this.#nameless === undefined) return this.#found;
@@ -134,7 +137,7 @@ export class EventStreamSearch {
   }
 
   #take(data: string): void {
-    // Shorter than the id: most of a stream that is meant to keep us busy.
+    // Skips events shorter than the id: most of a stream that is meant to keep us busy.
     if (data.length < this.#quotedId.length || !beginsLikeObject.test(data)) return;
     if (!data.includes(this.#quotedId)) {
       if (this.#nameless === undefined && data.includes('"error"')) this.#nameless = data;

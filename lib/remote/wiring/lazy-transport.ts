@@ -4,12 +4,12 @@ import type { McpTransport } from '../mcp/mcp-transport.js';
 import type { RemoteTaskTransport } from '../transport.js';
 
 /**
- * The transport of a server whose code is loaded at the first call, since most invocations call no server. It has the
- * methods of the one that `load` gives: an optional one of them is there if the protocol has it.
+ * Returns a transport whose code is loaded at the first call, since most invocations call no server. It has the methods
+ * of the one that `load` returns: an optional method is present if the protocol has it.
  */
 export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTaskTransport>): RemoteTaskTransport {
   let loading: Promise<RemoteTaskTransport> | undefined;
-  // Each method is called only where there is one.
+  // Casts to `Required`: a method is called only where the protocol has it.
   const inner = async () => (await (loading ??= load())) as Required<RemoteTaskTransport>;
   const mcp = {
     protocol: config.protocol,

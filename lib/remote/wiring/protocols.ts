@@ -6,9 +6,9 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { McpTransport } from '../mcp/mcp-transport.js';
 import type { RemoteTaskTransport } from '../transport.js';
 
-// All that speaks to servers. Loaded late, by transports.ts.
+// Code that speaks to servers; transports.ts loads it late.
 
-/** Makes transports that share one client of AWS. */
+/** Returns a factory of transports that share their AWS clients. */
 export function transportMaker(deps: TransportDeps): (server: string, config: ServerConfig) => RemoteTaskTransport {
   const shared = { awsSecrets: awsSecrets(), awsIdentity: defaultAwsIdentity(), ...deps };
   return (server, config) => {

@@ -5,7 +5,7 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import { lazyTransport } from './lazy-transport.js';
 import type { RemoteTaskTransport, RemoteTransports } from '../transport.js';
 
-/** The remote servers of an app by name; each transport is made at its first use and kept. */
+/** Returns the remote servers of an app by name; each transport is created at its first use and kept. */
 export function createTransports(
   servers: Readonly<Record<string, ServerConfig>>,
   deps: TransportDeps,

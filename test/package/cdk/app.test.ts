@@ -76,7 +76,7 @@ describe('a synthesis that cannot be', { timeout: 60_000 }, () => {
         ),
         outwait: { environment: { OTHER: '1' } },
       }),
-      /^outwait: CONFIG_INVALID: .*throws\.config\.ts cannot be loaded: two lines \(of what it asks for, "environment" does not set REPORTS_TIER\)$/,
+      /^outwait: CONFIG_INVALID: .*throws\.config\.ts cannot be loaded: two lines \(of the variables it reads, "environment" does not set REPORTS_TIER\)$/,
     ],
   ])('%s ends with one line and the exit code 1, and leaves no template', async (_, context, line) => {
     const { code, err, outdir } = await synthesize(context());

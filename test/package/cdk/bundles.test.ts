@@ -50,7 +50,7 @@ test.each([
     'is given up when it never ends',
     'for (;;) {}',
     2_500,
-    expect.stringMatching(/endless\.config\.ts cannot be loaded and bundled: no end after 2\.5 s$/) as unknown,
+    expect.stringMatching(/endless\.config\.ts cannot be loaded and bundled: timed out after 2\.5 s$/) as unknown,
   ],
 ])('an app %s', (_, code, maxMs, message) => {
   const configFile = join(folder, 'endless.config.ts');

@@ -48,7 +48,7 @@ test('an app that asks for a variable which the functions will not have is refus
   // That there is another one whose value nobody knows is no excuse.
   expect(load(withUrl, { OTHER: '1', OUTWAIT_TABLE: '${Token[TOKEN.1]}' }, ['OUTWAIT_TABLE'])).toEqual(
     refused(
-      /reports\.url must be an http\(s\) URL \(of what it asks for, "environment" does not set (.*, )?REPORTS_URL\)$/,
+      /reports\.url must be an http\(s\) URL \(of the variables it reads, "environment" does not set (.*, )?REPORTS_URL\)$/,
     ),
   );
 });
@@ -61,17 +61,17 @@ test.each([
   [
     'ends the process',
     'process.exit(0);',
-    /outwait\.config\.ts cannot be loaded: it ends the process that loads it, with the code 0$/,
+    /outwait\.config\.ts cannot be loaded: it ends the process that loads it, with exit code 0$/,
   ],
   [
     'throws where nothing catches it',
     "setImmediate(() => { throw new Error('out of reach'); }); await new Promise(() => {});",
-    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: out of reach$/,
+    /outwait\.config\.ts cannot be loaded: uncaught error: out of reach$/,
   ],
   [
     'leaves a rejected promise',
     "void Promise.reject(new Error('left')); await new Promise(() => {});",
-    /outwait\.config\.ts cannot be loaded: nothing catches what it throws: left$/,
+    /outwait\.config\.ts cannot be loaded: uncaught error: left$/,
   ],
 ])('an app that %s when it is loaded is refused, in a few words', (_, code, message) => {
   expect(load(`${code}\nexport default defineApp({ workflows: [] });`)).toEqual(refused(message));
@@ -79,13 +79,13 @@ test.each([
 
 test('an app that asks for a variable whose value nobody knows yet is not refused', () => {
   expect(load(withUrl, { REPORTS_URL: '${Token[TOKEN.1]}' }, ['REPORTS_URL'])).toEqual(
-    unsure(/an http\(s\) URL \(not refused: it asks for REPORTS_URL, known only once it is deployed\)$/),
+    unsure(/an http\(s\) URL \(not refused: it reads REPORTS_URL, known only after deployment\)$/),
   );
   const onLambda = `
     if (!('AWS_LAMBDA_FUNCTION_NAME' in process.env)) throw new Error('this is a laptop');
     export default defineApp({ workflows: [] });`;
   expect(load(onLambda)).toEqual(
-    unsure(/cannot be loaded: this is a laptop \(not refused: it asks for AWS_LAMBDA_FUNCTION_NAME, /),
+    unsure(/cannot be loaded: this is a laptop \(not refused: it reads AWS_LAMBDA_FUNCTION_NAME, /),
   );
 });
 

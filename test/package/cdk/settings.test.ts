@@ -31,30 +31,33 @@ describe('the settings of a stack', () => {
     [{ app: 'a.ts', startsMaxConcurrency: 1 }, 'outwait.startsMaxConcurrency: '],
     [{ app: 'a.ts', stackName: 'two words' }, 'outwait.stackName: '],
     [{ app: 'a.ts', plainPayloads: 'no' }, 'outwait.plainPayloads: '],
-    [{ app: 'a.ts', payloadKeyArn: 'alias/mine' }, 'outwait.payloadKeyArn: Invalid input: expected an ARN'],
+    [{ app: 'a.ts', payloadKeyArn: 'alias/mine' }, 'outwait.payloadKeyArn: Invalid input: expected the ARN'],
     [
       { app: 'a.ts', tokenKeysSecretArn: `${arn('tokens')}-` },
-      'outwait.tokenKeysSecretArn: Invalid input: expected a whole ARN',
+      'outwait.tokenKeysSecretArn: Invalid input: expected a complete ARN',
     ],
-    [{ app: 'a.ts', tokenKeysSecretArn: arn('*') }, 'outwait.tokenKeysSecretArn: Invalid input: expected a whole ARN'],
+    [
+      { app: 'a.ts', tokenKeysSecretArn: arn('*') },
+      'outwait.tokenKeysSecretArn: Invalid input: expected a complete ARN',
+    ],
     [
       { app: 'a.ts', payloadKeyArn: 'arn:aws:kms:eu-west-1:111111111111:alias/mine' },
-      'outwait.payloadKeyArn: Invalid input: expected an ARN of a key of KMS',
+      'outwait.payloadKeyArn: Invalid input: expected the ARN of a KMS key',
     ],
     [
       { app: 'a.ts', alarmsTopicArn: 'arn:aws:sqs:eu-west-1:111111111111:alarms' },
-      'outwait.alarmsTopicArn: Invalid input: expected an ARN of a topic of SNS',
+      'outwait.alarmsTopicArn: Invalid input: expected the ARN of an SNS topic',
     ],
     [
       { app: 'a.ts', domain: { name: 'a.example.com', certificateArn: topic } },
-      'outwait.domain.certificateArn: Invalid input: expected an ARN of a certificate',
+      'outwait.domain.certificateArn: Invalid input: expected the ARN of an ACM certificate',
     ],
-    [{ app: 'a.ts', eventBus: '*' }, 'outwait.eventBus: Invalid input: expected the name or the ARN of a bus'],
+    [{ app: 'a.ts', eventBus: '*' }, 'outwait.eventBus: Invalid input: expected the name or ARN of an EventBridge bus'],
     [
       { app: 'a.ts', eventBus: 'arn:aws:events:eu-west-1:111111111111:event-bus/*' },
-      'outwait.eventBus: Invalid input: expected the name or the ARN of a bus',
+      'outwait.eventBus: Invalid input: expected the name or ARN of an EventBridge bus',
     ],
-    [{ app: 'a.ts', tableName: '*' }, 'outwait.tableName: Invalid input: expected the name of a table'],
+    [{ app: 'a.ts', tableName: '*' }, 'outwait.tableName: Invalid input: expected a table name'],
     ['[]', 'outwait: Invalid input: expected object, received array'],
     ['null', 'outwait: Invalid input: expected object, received null'],
     [{ app: 'a.ts', dueShards: 15 }, 'outwait.dueShards: '],
@@ -63,7 +66,7 @@ describe('the settings of a stack', () => {
       { app: 'a.ts', authorizer: { kind: 'jwt', issuer: 'http://issuer', audience: [] } },
       'outwait.authorizer.issuer: ',
     ],
-    ['{', 'the context outwait must be an object, or one as JSON'],
+    ['{', 'the context outwait must be an object, or an object as JSON'],
   ])('%j is refused, and the setting that is wrong is named', (context, named) => {
     expect(() => parseSettings(context)).toThrow(named);
     expect(() => parseSettings(context)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }) as Error);
@@ -73,7 +76,7 @@ describe('the settings of a stack', () => {
     [{ secrets: ['*'] }, 'secrets must be names or ARNs without wildcards, got "*"'],
     [{ secrets: [arn('prod/?')] }, 'secrets must be names or ARNs without wildcards, got "arn:'],
     [{ parameters: ['/prod/*'] }, 'parameters must be names or ARNs without wildcards, got "/prod/*"'],
-    [{ environment: { 'TIER=': 'gold', B: '1' } }, 'environment has names that Lambda does not take: "TIER=", "B"'],
+    [{ environment: { 'TIER=': 'gold', B: '1' } }, 'environment has names that Lambda does not accept: "TIER=", "B"'],
   ])('%j is refused by the construct', (settings, message) => {
     expect(() => synthesize(settings)).toThrow(message);
   });
@@ -186,10 +189,10 @@ describe('the settings of a stack', () => {
       'environment must not set what the construct sets: OUTWAIT_TABLE',
     );
     expect(() => synthesize({ functions: { api: { maxConcurrency: 5 } } })).toThrow(
-      'functions.api.maxConcurrency has no effect, since no queue leads to it; use reservedConcurrency',
+      'functions.api.maxConcurrency has no effect, since no queue invokes it; use reservedConcurrency',
     );
     expect(() => synthesize({ authorizer: { kind: 'iam' }, managementTokenSecretArn: arn('management') })).toThrow(
-      'managementToken has no effect beside an authorizer',
+      'managementToken has no effect with an authorizer',
     );
   });
 
@@ -294,7 +297,7 @@ describe('the settings of a stack', () => {
       expect.arrayContaining([arn('management'), arn('spare')]),
     );
     expect(() => synthesize({ authorizer: { kind: 'iam' }, otherManagementTokenSecretArns: [arn('spare')] })).toThrow(
-      'otherManagementTokens have no effect beside an authorizer',
+      'otherManagementTokens have no effect with an authorizer',
     );
   });
 

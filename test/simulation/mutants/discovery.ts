@@ -115,8 +115,8 @@ export const discoveryMutants: readonly Mutant[] = [
     file: revision,
     edits: [
       {
-        find: 'return undefined; } } } /** A server that says nothing of itself. */',
-        replace: 'throw error; } } } /** A server that says nothing of itself. */',
+        find: 'return undefined; } } } /** Returns the finding for a server that says nothing about itself. */',
+        replace: 'throw error; } } } /** Returns the finding for a server that says nothing about itself. */',
       },
     ],
     caughtBy: told('F68 a store that is away'),
@@ -163,7 +163,9 @@ export const discoveryMutants: readonly Mutant[] = [
     name: 'starts-of-tasks-cross',
     rule: 'no session is opened between that of a task and its call',
     file: dialect,
-    edits: [{ find: 'return this.#startsOneByOne.run(async () => {', replace: 'return Promise.resolve().then(async () => {' }],
+    edits: [
+      { find: 'return this.#startsOneByOne.run(async () => {', replace: 'return Promise.resolve().then(async () => {' },
+    ],
     caughtBy: python('session of its own: tasks that are started at the same time'),
   },
   {

@@ -64,9 +64,9 @@ export const jobsMutants: readonly Mutant[] = [
     file: jobs,
     edits: [
       {
-        find: 'return unknown(`the reply of the tool "${job.tool}" has no id of a job',
+        find: 'return unknown(`the reply of the tool "${job.tool}" has no job id',
         replace:
-          "return job.id === '' ? { kind: 'ended', end: { kind: 'completed', result, isError: false } } : readToolResult(result);\n    return unknown(`the reply of the tool \"${job.tool}\" has no id of a job",
+          "return job.id === '' ? { kind: 'ended', end: { kind: 'completed', result, isError: false } } : readToolResult(result);\n    return unknown(`the reply of the tool \"${job.tool}\" has no job id",
       },
     ],
     caughtBy: testsIn(wire, 'the reply to the start of a job without an id'),

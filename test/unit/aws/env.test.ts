@@ -166,7 +166,7 @@ describe('keys of payloads', () => {
     expect(createPayloadCipher(refuse, clock)?.refusesPlaintext).toBe(true);
     expect(createPayloadCipher({ ...refuse, plainPayloads: 'read' }, clock)?.refusesPlaintext).toBe(false);
     expect(() => createPayloadCipher({ ...refuse, payloadKeys: undefined }, clock)).toThrow(
-      'payloads in the clear are to be refused, and no payload key is configured',
+      'payloads in the clear are refused, but no payload key is configured',
     );
     expect(() => readPayloadKeySources({ OUTWAIT_PLAIN_PAYLOADS: 'no' })).toThrow(
       'OUTWAIT_PLAIN_PAYLOADS must be one of read, refuse',

@@ -134,7 +134,7 @@ describe('the app of a configuration', () => {
     [
       'that throws no error',
       { 'outwait.config.ts': 'throw 7; export default 1;' },
-      'cannot be loaded: it threw something that is no error',
+      'cannot be loaded: it threw a value that is not an Error',
     ],
   ])(
     'is refused for a configuration %s, with the name of the file',

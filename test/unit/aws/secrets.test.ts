@@ -74,7 +74,7 @@ describe('token keys in a secret (B136)', () => {
     secret.text = 'k2:not base64';
     clock.atMs = 120_000;
     expect(await read()).toBe(before);
-    expect(lines.map(({ event }) => event)).toEqual(['keys not replaced']);
+    expect(lines.map(({ event }) => event)).toEqual(['token keys not replaced']);
     expect(JSON.stringify(lines)).not.toContain('base64,');
     expect((lines[0]?.fields?.['error'] as Error).message).toBe('token key 1 must have the form keyId:base64url');
   });
@@ -83,7 +83,7 @@ describe('token keys in a secret (B136)', () => {
     const missing = aReader(undefined);
     await expect(missing.read()).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: 'the secret of the token keys is not there, or empty',
+      message: 'the secret of the token keys does not exist or is empty',
     });
     const away = aReader(first);
     away.secret.isAway = true;

@@ -187,7 +187,7 @@ describe('outwait try: a look at a server', () => {
     const { code, out } = await run('try', new URL(url).origin);
     expect(code).toBe(1);
     expect(optionsIn(out)).toEqual(['allowedHosts: ["other.example:8443"]']);
-    expect(out).toContain('leads to the host other.example:8443');
+    expect(out).toContain('points to the host other.example:8443');
   });
 
   it.each([401, 403])('says that auth is missing when a card is answered with %i', async (status) => {

@@ -176,7 +176,7 @@ describe('discovery', () => {
       kind: 'refused',
       error: {
         code: 'CONFIG_INVALID',
-        message: `there is no agent card where it should be: status 302, a redirect to ${other.url}, which is never followed`,
+        message: `no agent card at the expected address: status 302, a redirect to ${other.url}, which is never followed`,
       },
     });
     expect(other.connections()).toBe(0);
@@ -192,7 +192,7 @@ describe('discovery', () => {
       kind: 'refused',
       error: {
         code: 'CONFIG_INVALID',
-        message: `the agent card of ${new URL(supplier.origin).host} leads to the host ${new URL(other.url).host}, which is not its own: if that is right, add allowedHosts: ["${new URL(other.url).host}"]`,
+        message: `the agent card of ${new URL(supplier.origin).host} points to the host ${new URL(other.url).host}, which is not its own; if that is intended, add allowedHosts: ["${new URL(other.url).host}"]`,
       },
     });
     expect(other.connections()).toBe(0);
@@ -415,7 +415,7 @@ describe('what an agent can', () => {
   it('F62: what would help a start of unknown fate is what the agent does not have', async () => {
     const helpsOf = async (interfaces: (origin: string) => readonly object[], streaming: boolean) =>
       (await (await agent(interfaces, { capabilities: { streaming } })).transport().traits()).helps;
-    const key = 'dedupes: true where the agent recognises the key';
+    const key = 'dedupes: true if the agent recognises the key';
     expect(await helpsOf(jsonRpc, true)).toBe(`${key}, an agent that lists its tasks`);
     expect(await helpsOf(jsonRpc, false)).toBe(`${key}, an agent that lists its tasks, an agent that streams`);
     expect(await helpsOf(old, true)).toBe(`${key}, an interface of A2A 1.0 that lists tasks`);

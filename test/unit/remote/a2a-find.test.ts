@@ -133,16 +133,16 @@ describe('the task of a start without an answer', () => {
 });
 
 describe('a look through the tasks of an agent', () => {
-  const hint = 'probeByContext: true helps where the agent keeps the context ids of its callers';
+  const hint = 'probeByContext: true helps if the agent keeps the context ids of its callers';
 
   it('F62: says what it went through', async () => {
     const none = async (pages: Pages) => (await listing(pages)).transport().find(start);
     expect(await none(onePage())).toEqual({ kind: 'none', note: 'the agent lists no task' });
     const all = `none of the tasks that the agent lists (2) shows the message of this start; ${hint}`;
     expect(await none(onePage(...foreign(2)))).toEqual({ kind: 'none', note: all });
-    const some = `none of the tasks that were looked through (200 of more) shows the message of this start; ${hint}`;
+    const some = `none of the tasks that were searched (200, and there are more) shows the message of this start; ${hint}`;
     expect(await none(endless)).toEqual({ kind: 'none', note: some });
-    const nothing = `none of the tasks that were looked through (0 of more) shows the message of this start; ${hint}`;
+    const nothing = `none of the tasks that were searched (0, and there are more) shows the message of this start; ${hint}`;
     const empty: Pages = (_params, asked) => ({ tasks: [], nextPageToken: `p${asked}` });
     expect(await none(empty)).toEqual({ kind: 'none', note: nothing });
   });

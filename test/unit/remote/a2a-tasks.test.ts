@@ -369,7 +369,7 @@ describe('a task that somebody else has started', () => {
   });
 
   it.each([
-    ['another task', { ...working, id: 't2' }, 'the task is not the one that was asked for'],
+    ['another task', { ...working, id: 't2' }, 'the task is not the one requested'],
     ['another context', { ...working, contextId: 'c2' }, 'the task is in another context'],
   ])('is refused when the agent shows %s', async (_name, task, message) => {
     const supplier = await agent(jsonRpc);

@@ -100,7 +100,7 @@ describe('GuardedHttpClient', () => {
     });
     const reply = await httpClient().send(request(server.url));
     expect(reply.kind).toBe('no_answer');
-    expect(errorOf(reply).message).toBe('the answer is compressed, which was not asked for');
+    expect(errorOf(reply).message).toBe('the answer is compressed, which was not requested');
   });
 
   it('keeps an error status whose body cannot be read', async () => {
@@ -220,7 +220,7 @@ describe('GuardedHttpClient', () => {
     expect(reply.kind).toBe('not_sent');
     expect(errorOf(reply)).toEqual({
       code: 'CONFIG_INVALID',
-      message: 'the request was not sent: the name of the server has no address that is allowed',
+      message: 'the request was not sent: the host name of the server has no allowed address',
     });
     expect(server.connections()).toBe(0);
   });

@@ -142,7 +142,7 @@ describe.each(dialects)('a job over $name', ({ hello, config, handle }) => {
       kind: 'unknown',
       error: {
         message:
-          'the server broke the protocol: the tool "start_export" answered with a task, which is not followed as long as jobs has the tool',
+          'the server broke the protocol: the tool "start_export" answered with a task, which is not followed while jobs lists the tool',
       },
     });
     const { params } = one.server.received.find(({ body }) => body.method === 'tools/call')!.body;
@@ -176,7 +176,7 @@ describe.each(dialects)('a job over $name', ({ hello, config, handle }) => {
       error: {
         code: 'REMOTE_PROTOCOL_VIOLATION',
         message:
-          'the server broke the protocol: the reply of the tool "start_export" has no id of a job at "job_id": it is {"id":7}',
+          'the server broke the protocol: the reply of the tool "start_export" has no job id at "job_id": it is {"id":7}',
       },
     });
     const silent = await peer({ start_export: (_request: Received, response: ServerResponse) => response.destroy() });
@@ -222,7 +222,7 @@ describe.each(dialects)('a job over $name', ({ hello, config, handle }) => {
     const error = {
       code: 'CONFIG_INVALID',
       message:
-        'the job "j-1" was started with the tool "start_export", of which the entry of "reports" says nothing; missing is its line jobs: { start_export: { status: …, id: … } }',
+        'the job "j-1" was started with the tool "start_export", which the entry of "reports" does not list; add jobs: { start_export: { status: …, id: … } }',
     };
     expect(await one.transport.get(handle)).toEqual({ kind: 'unreadable', error });
     expect(await one.transport.cancel(handle)).toEqual({ kind: 'retry', error });

@@ -444,7 +444,7 @@ describe('cancels and answers over 2025-11-25', () => {
     const question = { key: 'a', kind: 'form', message: 'x' } as const;
     expect(await transport.answer!(legacyHandle, question, { action: 'decline' }, 'k')).toEqual({
       kind: 'refused',
-      error: { code: 'CONFIG_INVALID', message: 'a task over MCP 2025-11-25 takes no answers' },
+      error: { code: 'CONFIG_INVALID', message: 'a task over MCP 2025-11-25 accepts no answers' },
     });
     expect(methods()).toEqual([]);
   });

@@ -95,7 +95,7 @@ describe('a start over 2026-07-28', () => {
       error: {
         code: 'REMOTE_PROTOCOL_VIOLATION',
         message:
-          'the server broke the protocol: the tool answered with the id of a task that is under way, in place of a task of the protocol, which alone can be followed',
+          'the server broke the protocol: the tool answered with the id of a running task as plain data; only a task of the protocol can be followed',
       },
     });
   });
@@ -287,7 +287,7 @@ describe('questions', () => {
     const { transport, methods } = await aPeer({ 'tools/call': asked({}, 's') }, pinned);
     expect(await transport.start(startOf('x'))).toMatchObject({
       kind: 'refused',
-      error: { message: 'the server wanted the same start again 8 times and did not begin' },
+      error: { message: 'the server requested the same start again 8 times without beginning it' },
     });
     expect(methods()).toHaveLength(8);
   });
@@ -366,13 +366,13 @@ describe('questions', () => {
     [
       'sampling alone',
       asked({ model: { method: 'sampling/createMessage' } }),
-      'the server asks for what nobody here answers: sampling/createMessage',
+      'the server asks for input that this client does not provide: sampling/createMessage',
     ],
     ['nothing', asked({}), 'the server asks for input without a question'],
     [
       'a state that is no text',
       { resultType: 'input_required', requestState: 7 },
-      'the server asks with a requestState that is no text',
+      'the server asks with a requestState that is not a string',
     ],
     [
       'a state of 70 KiB',

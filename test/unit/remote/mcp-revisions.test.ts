@@ -129,7 +129,7 @@ describe('which revision a server speaks', () => {
     const always = await aPeer({ 'server/discover': again, 'tools/call': started });
     expect(await always.transport.start(startOf('x'))).toMatchObject({
       kind: 'refused',
-      error: { message: 'the server refuses MCP 2026-07-28, and says that it speaks it' },
+      error: { message: 'the server refuses MCP 2026-07-28, although it says that it supports it' },
     });
     expect(always.methods()).toEqual(['server/discover', 'server/discover']);
   });
@@ -173,7 +173,7 @@ describe('which revision a server speaks', () => {
       error: {
         code: 'REMOTE_START_REFUSED',
         message:
-          'there is no MCP server at this address, or one of 2024-11-05, which is not supported: "initialize" was answered with status 404',
+          'there is no MCP server at this address, or one that speaks 2024-11-05, which is not supported: "initialize" was answered with status 404',
       },
     });
   });

@@ -344,7 +344,7 @@ describe('servers of the first SDK for Python', () => {
     deps = { ...deps, http: racing };
     expect(await aProcess().start(startOf('work'))).toMatchObject({
       kind: 'retry',
-      error: { code: 'REMOTE_UNREACHABLE', message: expect.stringContaining('begins no tasks') as string },
+      error: { code: 'REMOTE_UNREACHABLE', message: expect.stringContaining('starts no tasks') as string },
     });
     deps = { ...deps, http };
     expect((await start(aProcess())).taskId).toBe('t2');

@@ -310,14 +310,10 @@ describe('the result of GetTask', () => {
   });
 
   it.each([
-    ['A2A-C1: another task', { ...done, id: 't-42' }, 'the task is not the one that was asked for'],
-    [
-      'A2A-C1: another task in a wrapper',
-      { task: { ...done, id: 't-42' } },
-      'the task is not the one that was asked for',
-    ],
-    ['no id', { status: { state: 'TASK_STATE_COMPLETED' } }, 'the task is not the one that was asked for'],
-    ['an empty object', {}, 'the task is not the one that was asked for'],
+    ['A2A-C1: another task', { ...done, id: 't-42' }, 'the task is not the one requested'],
+    ['A2A-C1: another task in a wrapper', { task: { ...done, id: 't-42' } }, 'the task is not the one requested'],
+    ['no id', { status: { state: 'TASK_STATE_COMPLETED' } }, 'the task is not the one requested'],
+    ['an empty object', {}, 'the task is not the one requested'],
     ['null', null, 'the task is not an object'],
   ])('settles nothing from %s', (_name, result, problem) => {
     expect(readTask(result as never, handle)).toEqual({ kind: 'unreadable', error: violation(problem) });
@@ -359,7 +355,7 @@ describe('questions of a task', () => {
       { key: 'q-1', kind: 'auth', message: 'Sign in', parts, url: 'https://login.example/consent' },
     ]);
     expect(asked('auth-required')).toEqual([
-      { key: expect.any(String) as string, kind: 'auth', message: 'the agent waits for a consent' },
+      { key: expect.any(String) as string, kind: 'auth', message: 'the agent waits for consent' },
     ]);
   });
 
@@ -430,7 +426,7 @@ describe('the result of ListTasks for the context of a start', () => {
     [
       'a full page of other contexts',
       Array.from({ length: 10 }, () => foreign),
-      { kind: 'unknown', error: violation('ListTasks does not look at the context') },
+      { kind: 'unknown', error: violation('ListTasks ignores the context') },
     ],
   ])('A2A-C16: %s', (_name, tasks, expected) => {
     expect(readTaskList({ tasks, nextPageToken: '' } as never, ids, origin)).toEqual(expected);
@@ -447,7 +443,7 @@ describe('the result of ListTasks for the context of a start', () => {
     const task = { id: 't-9', contextId: 'c-9', status: { state: 'TASK_STATE_WORKING' } };
     expect(readSendResult({ task }, origin, 'c-1')).toEqual({
       kind: 'unknown',
-      error: violation('the task is not in the context that was asked for'),
+      error: violation('the task is not in the requested context'),
     });
     expect(readSendResult({ task: { ...task, contextId: 'c-1' } }, origin, 'c-1').kind).toBe('started');
   });

@@ -95,14 +95,14 @@ describe('a card that leads elsewhere', () => {
     ['another port', 'https://agent.example:8443/a2a', 'agent.example:8443'],
     ['a host that only ends the same', 'https://not-agent.example/a2a', 'not-agent.example'],
   ])('F69, A2A-C48: %s is not used, and both are named', (_name, elsewhere, host) => {
-    const problem = `the agent card of agent.example leads to the host ${host}, which is not its own: if that is right, add allowedHosts: ["${host}"]`;
+    const problem = `the agent card of agent.example points to the host ${host}, which is not its own; if that is intended, add allowedHosts: ["${host}"]`;
     const card = readAgentCard({ supportedInterfaces: [{ ...rpc, url: elsewhere }] }, rule);
     expect(card).toMatchObject({ interfaces: [], problem });
   });
 
   it('A2A-C48: no encryption is not used', () => {
     const card = readAgentCard({ supportedInterfaces: [{ ...rpc, url: 'http://agent.example/a2a' }] }, rule);
-    const problem = 'the agent card was read over https and leads to an interface over http';
+    const problem = 'the agent card was read over https but points to an interface over http';
     expect(card).toMatchObject({ interfaces: [], problem });
   });
 
@@ -126,7 +126,7 @@ describe('a card that leads elsewhere', () => {
 
   it('says when there is nothing that we speak', () => {
     expect(readAgentCard({ supportedInterfaces: [{ ...rpc, protocolBinding: 'GRPC' }] }, rule)?.problem).toBe(
-      'the agent card offers nothing that we speak (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), but GRPC 1.0',
+      'the agent card offers no supported interface (JSON-RPC 1.0, HTTP+JSON 1.0 or JSON-RPC 0.3), only GRPC 1.0',
     );
   });
 });

@@ -33,8 +33,8 @@ describe('a part of a message', () => {
     [{ kind: 'file', file: 'x' }, one],
     [{ raw: 'a' }, 'must have base64 as raw'],
     [{ raw: 'a b=' }, 'must have base64 as raw'],
-    [{ raw: 3 }, 'must have a text as raw'],
-    [{ text: null }, 'must have a text as text'],
+    [{ raw: 3 }, 'must have a string as raw'],
+    [{ text: null }, 'must have a string as text'],
     ['text', 'a part must be an object'],
     [null, 'a part must be an object'],
   ])('A2A-C41: %j is not content but a problem of its own', (part, problem) => {

@@ -30,18 +30,18 @@ describe('readRpcReply for the request "7"', () => {
   });
 
   it.each([
-    ['another id', '{"jsonrpc":"2.0","id":"8","result":{}}', '"id" is not that of the request'],
-    ['a number for our text', '{"jsonrpc":"2.0","id":7,"result":{}}', '"id" is not that of the request'],
-    ['no id with a result', '{"jsonrpc":"2.0","id":null,"result":{}}', '"id" is not that of the request'],
+    ['another id', '{"jsonrpc":"2.0","id":"8","result":{}}', '"id" is not the id of the request'],
+    ['a number for our text', '{"jsonrpc":"2.0","id":7,"result":{}}', '"id" is not the id of the request'],
+    ['no id with a result', '{"jsonrpc":"2.0","id":null,"result":{}}', '"id" is not the id of the request'],
     [
       'no id with an error that can name one',
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"x"}}',
-      '"id" is not that of the request',
+      '"id" is not the id of the request',
     ],
     [
       'the error of another request',
       '{"jsonrpc":"2.0","id":"8","error":{"code":-32700,"message":"x"}}',
-      '"id" is not that of the request',
+      '"id" is not the id of the request',
     ],
     ['no version', '{"id":"7","result":{}}', '"jsonrpc" is not "2.0"'],
     ['another version', '{"jsonrpc":"1.0","id":"7","result":{}}', '"jsonrpc" is not "2.0"'],
@@ -52,7 +52,7 @@ describe('readRpcReply for the request "7"', () => {
     ],
     ['result and an empty error', '{"jsonrpc":"2.0","id":"7","result":{},"error":null}', 'both "result" and "error"'],
     ['neither result nor error', '{"jsonrpc":"2.0","id":"7"}', 'neither "result" nor "error"'],
-    ['a request', '{"jsonrpc":"2.0","id":"7","method":"ping"}', 'a request came in place of a response'],
+    ['a request', '{"jsonrpc":"2.0","id":"7","method":"ping"}', 'a request came instead of a response'],
     [
       'an error without a code',
       '{"jsonrpc":"2.0","id":"7","error":{"message":"x"}}',

@@ -265,9 +265,9 @@ describe('the result of tasks/get', () => {
     [
       'MCP-28: another task',
       { ...task, taskId: 't2', status: 'completed', result: {} },
-      'the task is not the one that was asked for',
+      'the task is not the one requested',
     ],
-    ['no task id', { status: 'completed', result: {} }, 'the task is not the one that was asked for'],
+    ['no task id', { status: 'completed', result: {} }, 'the task is not the one requested'],
     ['an unknown status', { ...task, status: 'done', result: {} }, 'the task has an unknown status'],
     ['no status', { taskId: 't1', result: {} }, 'the task has an unknown status'],
     ['MCP-31: completed without a result', { ...task, status: 'completed' }, 'the task is completed without a result'],

@@ -74,14 +74,14 @@ describe('the reply to the start of a job', () => {
     expect(submitted(data({ id: 'j-1', note: 'x'.repeat(1_000) }))).toEqual({
       kind: 'unknown',
       error: violation(
-        `the reply of the tool "start_export" has no id of a job at "job_id": it is {"id":"j-1","note":"${'x'.repeat(1_000)}"}`,
+        `the reply of the tool "start_export" has no job id at "job_id": it is {"id":"j-1","note":"${'x'.repeat(1_000)}"}`,
       ),
     });
     expect(submitted(text('started'))).toMatchObject({
-      error: violation('the reply of the tool "start_export" has no id of a job at "job_id": it is started'),
+      error: violation('the reply of the tool "start_export" has no job id at "job_id": it is started'),
     });
     expect(submitted({ content: [] })).toMatchObject({
-      error: violation('the reply of the tool "start_export" has no id of a job at "job_id": it is empty'),
+      error: violation('the reply of the tool "start_export" has no job id at "job_id": it is empty'),
     });
     expect(submitted(data({}), { id: 'toString' }).kind).toBe('unknown');
     expect(submitted(data({ job_id: null })).kind).toBe('unknown');
@@ -185,7 +185,7 @@ describe('the status of a job', () => {
   it('done without the result that the configuration names is no end', () => {
     expect(status(data({ status: 'done' }), { result: 'rows' })).toEqual({
       kind: 'unreadable',
-      error: violation('the job is done, and the reply of the tool "export_status" has no result at "rows"'),
+      error: violation('the job is done, but the reply of the tool "export_status" has no result at "rows"'),
     });
     expect(status(data({ status: 'done' }), { result: 'constructor' }).kind).toBe('unreadable');
   });
@@ -242,7 +242,7 @@ describe('the status of a job', () => {
   ])('with %s is not that of the job', (_what, reply, more) => {
     expect(status(data(reply), more)).toEqual({
       kind: 'unreadable',
-      error: violation('the job is not the one that was asked for'),
+      error: violation('the job is not the one requested'),
     });
   });
 

@@ -22,24 +22,24 @@ describe('x-mcp-header', () => {
   });
 
   const broken: readonly (readonly [name: string, schema: object, problem: string])[] = [
-    ['an empty name', object({ a: on('string', '') }), 'an x-mcp-header that is no token'],
-    ['a name with a space', object({ a: on('string', 'a b') }), 'an x-mcp-header that is no token'],
-    ['a name with a line break', object({ a: on('string', 'a\n') }), 'an x-mcp-header that is no token'],
-    ['a name that is no text', object({ a: on('string', 1) }), 'an x-mcp-header that is no token'],
+    ['an empty name', object({ a: on('string', '') }), 'an x-mcp-header that is not a token'],
+    ['a name with a space', object({ a: on('string', 'a b') }), 'an x-mcp-header that is not a token'],
+    ['a name with a line break', object({ a: on('string', 'a\n') }), 'an x-mcp-header that is not a token'],
+    ['a name that is no text', object({ a: on('string', 1) }), 'an x-mcp-header that is not a token'],
     [
       'a number',
       object({ a: on('number') }),
-      'the x-mcp-header "Region" on a property that is no string, integer or boolean',
+      'the x-mcp-header "Region" on a property that is not a string, integer or boolean',
     ],
     [
       'an object',
       object({ a: on('object') }),
-      'the x-mcp-header "Region" on a property that is no string, integer or boolean',
+      'the x-mcp-header "Region" on a property that is not a string, integer or boolean',
     ],
     [
       'no type',
       object({ a: { 'x-mcp-header': 'Region' } }),
-      'the x-mcp-header "Region" on a property that is no string, integer or boolean',
+      'the x-mcp-header "Region" on a property that is not a string, integer or boolean',
     ],
     [
       'two names that differ in case',
@@ -51,20 +51,28 @@ describe('x-mcp-header', () => {
       object({ a: region, b: object({ a: region }) }),
       'two properties with the x-mcp-header "Region"',
     ],
-    ['the root', { ...region, properties: {} }, 'the x-mcp-header "Region" on what is no property of an object'],
+    [
+      'the root',
+      { ...region, properties: {} },
+      'the x-mcp-header "Region" on something that is not a property of an object',
+    ],
     ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'].map(
       (keyword): readonly [string, object, string] => [
         keyword,
         object({ a: { type: 'array', [keyword]: object({ b: region }) } }),
-        'the x-mcp-header "Region" on what is no property of an object',
+        'the x-mcp-header "Region" on something that is not a property of an object',
       ],
     ),
     ...['oneOf', 'anyOf', 'allOf', 'prefixItems'].map((keyword): readonly [string, object, string] => [
       keyword,
       object({ a: { [keyword]: [object({ b: region })] } }),
-      'the x-mcp-header "Region" on what is no property of an object',
+      'the x-mcp-header "Region" on something that is not a property of an object',
     ]),
-    ['$defs', { ...object({}), $defs: { r: region } }, 'the x-mcp-header "Region" on what is no property of an object'],
+    [
+      '$defs',
+      { ...object({}), $defs: { r: region } },
+      'the x-mcp-header "Region" on something that is not a property of an object',
+    ],
   ];
   it.each(broken)('MCP-20: a schema with an annotation on %s is excluded', (_name, schema, problem) => {
     expect(headerParamsOf(schema as never)).toEqual({ kind: 'excluded', problem });

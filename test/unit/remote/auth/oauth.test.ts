@@ -92,8 +92,8 @@ describe('an OAuth client', () => {
   });
 
   it.each([
-    ['the issuer differs', { serverMetadata: { issuer: 'https://other.example' } }, 'name another issuer'],
-    ['the resource differs', { resourceMetadata: { resource: '{mcp}/other' } }, 'name another resource'],
+    ['the issuer differs', { serverMetadata: { issuer: 'https://other.example' } }, 'names another issuer'],
+    ['the resource differs', { resourceMetadata: { resource: '{mcp}/other' } }, 'names another resource'],
     [
       'the resource is on another origin',
       { resourceMetadata: { resource: 'https://other.example/rpc' } },
@@ -124,7 +124,7 @@ describe('an OAuth client', () => {
       { serverMetadata: { token_endpoint: 'https://192.168.1.1/token' } },
       'the address of the server is not allowed',
     ],
-    ['the metadata are no JSON', { challenge: 'Bearer resource_metadata="{mcp}/rpc"' }, 'not where they should be'],
+    ['the metadata are no JSON', { challenge: 'Bearer resource_metadata="{mcp}/rpc"' }, 'of the server was not found'],
   ])('MCP-77: no secret is sent when %s', async (_name, options, text) => {
     const world = await protectedServer(options);
     const { transport, logged } = caller(world);
@@ -148,7 +148,7 @@ describe('an OAuth client', () => {
     const servers = { reports: mcpServer({ url: 'https://reports.example/rpc', auth }) };
     const reply = await createTransports(servers, transportDeps(http)).get('reports').get(handle);
     expect(problem(reply)).toBe(
-      'CONFIG_INVALID: no token can be had: the metadata of the server must be at an https URL',
+      'CONFIG_INVALID: cannot get an access token: the metadata of the server must be at an https URL',
     );
     expect(requests).toEqual(['/rpc']);
   });
@@ -175,7 +175,9 @@ describe('an OAuth client', () => {
     clock.atMs += 61_000;
     expect(problem(await transport.get(handle))).toMatch(/status 401 \(invalid_client\)$/);
     const said = problem(await transport.get(handle));
-    expect(said).toBe('CONFIG_INVALID: no token can be had: the server names another authorization server than before');
+    expect(said).toBe(
+      'CONFIG_INVALID: cannot get an access token: the server names another authorization server than before',
+    );
     expect(other.forms).toEqual([]);
   });
 
@@ -355,7 +357,7 @@ describe('an OAuth client', () => {
     const world = await protectedServer();
     const { transport, logged } = caller(world, { privateKey: { key: 'canary-key', algorithm: 'ES256' } });
     const said = problem(await transport.get(handle));
-    expect(said).toMatch(/^CONFIG_INVALID: no token can be had: the private key must be PKCS #8/);
+    expect(said).toMatch(/^CONFIG_INVALID: cannot get an access token: the private key must be PKCS #8/);
     expect(JSON.stringify([said, logged])).not.toContain('canary');
   });
 
@@ -370,7 +372,7 @@ describe('an OAuth client', () => {
     ['invalid_scope', 400, { error: 'invalid_scope' }, 'CONFIG_INVALID', 'status 400 (invalid_scope)'],
     ['a redirect', 302, {}, 'CONFIG_INVALID', 'status 302'],
     ['429', 429, {}, 'REMOTE_UNREACHABLE', 'status 429'],
-    ['no token', 200, { token_type: 'Bearer' }, 'REMOTE_UNREACHABLE', 'gave no access token'],
+    ['no token', 200, { token_type: 'Bearer' }, 'REMOTE_UNREACHABLE', 'returned no access token'],
     [
       'a token with a line end',
       200,
@@ -383,7 +385,7 @@ describe('an OAuth client', () => {
       200,
       { access_token: 'a', token_type: 'DPoP' },
       'CONFIG_INVALID',
-      'another type than Bearer',
+      'a type other than Bearer',
     ],
   ])('an authorization server that answers with %s', async (_name, status, body, code, text) => {
     const world = await protectedServer({

@@ -75,7 +75,7 @@ it('without credentials nothing is sent, and the attempt may be repeated', async
   const request = { kind: 'tool', tool: 'x', arguments: {} } as const;
   expect(await callerOf(server.url, missing).start({ request, idempotencyKey: 'k' })).toEqual({
     kind: 'retry',
-    error: { code: 'REMOTE_UNREACHABLE', message: 'there are no AWS credentials (CredentialsProviderError)' },
+    error: { code: 'REMOTE_UNREACHABLE', message: 'cannot get AWS credentials (CredentialsProviderError)' },
   });
   expect(server.received).toEqual([]);
 });
