@@ -41,6 +41,8 @@ export type {
   TypedOutcome,
 } from './workflow/context.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
+export type { DeclaredOutcome } from './workflow/outcome.js';
+export type { JsonShaped, ServerName, ServerText, ServerType, ServerTypes, TaskType } from './workflow/server-types.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
 
 // Answering what remote tasks ask.
