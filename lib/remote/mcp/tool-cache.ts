@@ -1,16 +1,13 @@
 import { cutUtf8 } from '../../base/json.js';
-import { sideRequestTimeoutMs, toolListAgeMs } from '../../base/limits.js';
+import { toolListAgeMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { Answered, RemoteEndpoint, WireCall } from '../endpoint/endpoint.js';
+import type { Answered, RemoteEndpoint } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
-import { violationError } from '../rpc/remote-error.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { StartReply } from '../transport.js';
-import { unready, type JobStart, type Unready } from './dialect.js';
-import { readToolPage, type ListedTool } from './tool-list.js';
-
-/** Pages of a list of tools that are read. */
-const toolListPagesMax = 20;
+import type { JobStart, Unready } from './dialect.js';
+import type { ListedTool } from './tool-list.js';
+import { readToolPages, type ListCall } from './tool-pages.js';
 
 export interface ListedTools {
   readonly kind: 'listed';
@@ -20,7 +17,6 @@ export interface ListedTools {
   readonly isCut: boolean;
 }
 
-type ListCall = (cursor?: string) => WireCall;
 /** Whether the answer is about the session of the call. */
 type IsLost = (answered: Answered) => boolean;
 
@@ -81,27 +77,19 @@ export class ToolCache {
     return this.#endpoint.converse<ListedTools | Unlisted>(
       'tools/list',
       async (send) => {
-        const byName = new Map<string, ListedTool>();
-        let cursor: string | undefined;
-        let ageMs = toolListAgeMs;
-        for (let page = 1; page <= toolListPagesMax; page++) {
-          const answered = await send(listCall(cursor), { timeoutMs: sideRequestTimeoutMs });
-          const { exchange } = answered;
-          if (exchange.kind !== 'result') return { ...unready(exchange), isLost: isLost(answered) };
-          const read = readToolPage(exchange.result);
-          if (read === undefined)
-            return { kind: 'unready', permanent: true, error: violationError('the list of tools is none') };
-          for (const tool of read.tools) byName.set(tool.name, tool);
-          ageMs = Math.min(ageMs, read.ttlMs ?? ageMs);
-          cursor = read.nextCursor;
-          if (cursor === undefined) break;
+        const read = await readToolPages(listCall, send);
+        if (read.kind === 'unready') {
+          const { answered, ...rest } = read;
+          return { ...rest, isLost: isLost(answered) };
         }
+        const byName = new Map(read.pages.flatMap(({ tools }) => tools).map((tool) => [tool.name, tool]));
+        const ageMs = Math.min(toolListAgeMs, ...read.pages.map(({ ttlMs = toolListAgeMs }) => ttlMs));
         this.#warnOfExcluded(byName);
         return {
           kind: 'listed',
           byName,
           freshUntilMs: this.#deps.clock.nowMs() + ageMs,
-          isCut: cursor !== undefined,
+          isCut: read.isCut,
         };
       },
       untilMs,
