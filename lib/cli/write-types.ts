@@ -29,10 +29,12 @@ export async function writeTypes(names: readonly string[], flags: TypesFlags): P
   const configured = await configuredServers(flags.config, names);
   const asked = new Set(names.length === 0 ? configured.keys() : names);
   const servers = await Promise.all(
-    [...configured].map(async ([name, config]) => ({
-      name,
-      offers: asked.has(name) ? await offersOf(name, config) : undefined,
-    })),
+    [...configured]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(async ([name, config]) => ({
+        name,
+        offers: asked.has(name) ? await offersOf(name, config) : undefined,
+      })),
   );
   const known = servers.map(({ name, offers }) => ({
     name,

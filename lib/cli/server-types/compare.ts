@@ -38,7 +38,8 @@ function entriesIn(text: string): ReadonlyMap<string, readonly string[]> {
     } else if (indent.length === 6) kind = name === 'tools' ? 'tool' : 'skill';
     else if (indent.length === 8) entries.set(`${server}: ${kind} ${name}`, lines);
     // The end of an entry: what follows belongs to the next one.
-    if (/^( {4}| {6}| {8})(\};|.*: \{\};)$/.test(line) || indent.length === 4 || indent.length === 6) lines = [];
+    const isHead = indent.length === 4 || indent.length === 6 || line.startsWith('  interface ');
+    if (isHead || /^( {4}| {6}| {8})(\};|.*: \{\};)$/.test(line)) lines = [];
   }
   return entries;
 }

@@ -16,12 +16,12 @@ export interface ServerOffers {
   readonly offers: Exclude<Offers, { kind: 'unknown' }> | undefined;
 }
 
-/** @param command The one that writes this file, for the reader. */
+/**
+ * @param servers In the order of the file
+ * @param command The one that writes the file, for its reader
+ */
 export function renderTypes(servers: readonly ServerOffers[], command: string): string {
-  const body = [...servers]
-    .sort((a, b) => order(a.name, b.name))
-    .map(serverMember)
-    .join('');
+  const body = servers.map(serverMember).join('');
   // Comments do not count: an import that nothing needs is an error for some.
   const isNeeded = body.split('\n').some((line) => !line.includes('/** ') && /\bJsonValue\b/.test(line));
   return `// Written by \`${command}\`, from what the servers of the app say of themselves: names and descriptions are theirs.
@@ -62,7 +62,7 @@ function members(offers: readonly Offer[]): string {
       .map((offer) => [offer.name, offer]),
   );
   let text = '';
-  for (const [, offer] of [...byName].sort(([a], [b]) => order(a, b)).slice(0, offersMax)) {
+  for (const [, offer] of [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, offersMax)) {
     const member = offerMember(offer);
     text += text.length + member.length <= serverMaxChars ? member : uncheckedMember(offer);
   }
@@ -91,9 +91,4 @@ function part(name: 'arguments' | 'output', type: SchemaType | undefined): strin
 
 function uncheckedMember({ name }: Offer): string {
   return `        /** Not checked: the server has too many of them. */\n        ${nameText(name)}: {};\n`;
-}
-
-/** By code units, wherever it runs. */
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
