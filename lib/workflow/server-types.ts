@@ -56,12 +56,18 @@ type OffersOf<Server extends string, Of extends Kind> =
 type OfferName<Server extends string, Of extends Kind, Name extends string> =
   IsOpen<Server> extends true ? Name : string & keyof OffersOf<Server, Of>;
 
+type IsOffered<Server extends string, Of extends Kind, Name extends string> =
+  IsOpen<Server> extends true ? true : OffersOf<Server, Of> extends Readonly<Record<Name, unknown>> ? true : false;
+
 type ArgumentsOf<Server extends string, Of extends Kind, Name extends string, Given> =
   OffersOf<Server, Of> extends Readonly<Record<Name, { readonly arguments: infer Wanted }>>
     ? Nothing extends Wanted
       ? { readonly arguments?: Wanted }
       : { readonly arguments: Wanted }
-    : { readonly arguments?: Given & (Of extends 'tools' ? JsonObjectShaped<Given> : JsonShaped<Given>) };
+    : IsOffered<Server, Of, Name> extends true
+      ? { readonly arguments?: Given & (Of extends 'tools' ? JsonObjectShaped<Given> : JsonShaped<Given>) }
+      : // An error would name it beside the arguments that are wanted.
+        { readonly arguments?: [Name] extends [never] ? never : unknown };
 
 /**
  * `Value` where JSON can hold it, and a type that it does not fit where JSON cannot. Unlike `JsonValue` it takes an

@@ -211,12 +211,20 @@ declare module 'outwait' {
 describe('outwait types: what does not work', () => {
   it.each([
     ['a server that is not there', async () => `mcpServer({ url: 'http://127.0.0.1:${await closedPort()}/' })`],
-    ['an agent without a card', async () => a2a((_, response) => { json(response, {}, 404); })],
+    [
+      'an agent without a card',
+      async () =>
+        a2a((_, response) => {
+          json(response, {}, 404);
+        }),
+    ],
     [
       'a list that does not come',
       async () =>
-        mcp((request, response) => { request.body.method === 'tools/list' ? json(response, {}, 500) : tools([])(request, response); },
-        ),
+        mcp((request, response) => {
+          if (request.body.method === 'tools/list') json(response, {}, 500);
+          else tools([])(request, response);
+        }),
     ],
   ])('leaves the file alone for %s, and names the server', async (_, place) => {
     const { code, err } = await types(`shop: ${await place()}`);
@@ -244,7 +252,9 @@ describe('outwait types --check', () => {
   /** The file is written for `before`, and checked against `after`. */
   async function checked(before: readonly JsonValue[], after: readonly JsonValue[]): Promise<Result> {
     let now = before;
-    const shop = `shop: ${await mcp((request, response) => { tools(now)(request, response); })}`;
+    const shop = `shop: ${await mcp((request, response) => {
+      tools(now)(request, response);
+    })}`;
     await types(shop);
     const text = await written();
     now = after;
