@@ -6,7 +6,7 @@ import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
-import type { MessageOf, OutcomeOf, ServerName, ServerText, SkillOf, ToolOf } from './server-types.js';
+import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
 export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './outcome.js';
@@ -88,8 +88,9 @@ export type A2aSkillCall = RemoteCallOptions & {
   readonly message?: never;
 };
 /** Sends an A2A agent a message with parts of the author's own, in the names of A2A 1.0. */
-export type A2aMessageCall = RemoteCallOptions & MessagePart;
-interface MessagePart {
+export type A2aMessageCall = RemoteCallOptions & A2aMessage;
+/** The part of a call that holds a message. */
+export interface A2aMessage {
   readonly message: { readonly parts: readonly JsonObject[] };
   readonly tool?: never;
   readonly skill?: never;
@@ -97,7 +98,7 @@ interface MessagePart {
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
 
 /** `Options` with types for what is inferred of a call: its server, and what its schema makes of the result. */
-type Inferring<Options, Server extends string, Data> = Omit<Options, 'server' | 'output'> & {
+export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'server' | 'output'> & {
   /** Name of the server in the app's configuration. */
   readonly server: ServerName<Server>;
   /** Types and parses `outcome.data`, see `RemoteWaitOptions`. */
@@ -207,16 +208,16 @@ export interface WorkflowContext {
     Given = JsonObject,
     Data = never,
   >(
-    call: Inferring<RemoteCallOptions, Server, Data> &
-      (ToolOf<Server, Tool, Given> | SkillOf<Server, Skill, Given> | MessageOf<Server, MessagePart>),
-  ): Promise<OutcomeOf<Server, Tool, Data>>;
+    call: ServerCall<RemoteCallOptions, Server, Data> &
+      (ToolCall<Server, Tool, Given> | SkillCall<Server, Skill, Given> | MessageCall<Server, A2aMessage>),
+  ): Promise<CallOutcome<Server, Tool, Data>>;
   /**
    * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
    * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
    * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
    */
   attachRemoteTask<Server extends ServerText, Data = never>(
-    call: Inferring<AttachCall, Server, Data>,
+    call: ServerCall<AttachCall, Server, Data>,
   ): Promise<[Data] extends [never] ? RemoteOutcome : TypedOutcome<Data>>;
 
   /**

@@ -35,7 +35,8 @@ export interface DeclaredOutcome<Data> extends RemoteOutcome {
   readonly [declared]?: Data;
 }
 
-type DataOf<Outcome> = Outcome extends { readonly [declared]?: infer Data }
+/** What `dataOf` gives of an outcome. */
+export type DataOf<Outcome> = Outcome extends { readonly [declared]?: infer Data }
   ? unknown extends Data
     ? JsonValue
     : Exclude<Data, undefined>

@@ -27,10 +27,11 @@ export interface TaskType {
   readonly output?: unknown;
 }
 
-type Kind = 'tools' | 'skills';
-// What fits it has no property that must be there.
+/** What a server offers. */
+export type OfferKind = 'tools' | 'skills';
+/** What fits it has no property that must be there. */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
-type Nothing = {};
+export type Nothing = {};
 
 /** What the name of a server is inferred from: an editor completes it, and `ServerName` decides. */
 // eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents
@@ -45,21 +46,27 @@ export type ServerName<Name extends string> = string extends Name
       ? Name
       : keyof ServerTypes;
 
-type TypeOf<Server extends string> = Server extends keyof ServerTypes ? ServerTypes[Server] : unknown;
+/** What is known of a server; `unknown` of one that is not in `ServerTypes`. */
+export type ServerTypeOf<Server extends string> = Server extends keyof ServerTypes ? ServerTypes[Server] : unknown;
 
-type IsOpen<Server extends string> =
-  TypeOf<Server> extends Readonly<Record<'tools', unknown>> | Readonly<Record<'skills', unknown>> ? false : true;
+/** True of a server whose tools and skills are not known. */
+export type IsOpen<Server extends string> =
+  ServerTypeOf<Server> extends Readonly<Record<'tools', unknown>> | Readonly<Record<'skills', unknown>> ? false : true;
 
-type OffersOf<Server extends string, Of extends Kind> =
-  TypeOf<Server> extends Readonly<Record<Of, infer Offers>> ? Offers : unknown;
+/** The tools, or the skills, of a server. */
+export type OffersOf<Server extends string, Of extends OfferKind> =
+  ServerTypeOf<Server> extends Readonly<Record<Of, infer Offers>> ? Offers : unknown;
 
-type OfferName<Server extends string, Of extends Kind, Name extends string> =
+/** What a call of a server may name. */
+export type OfferName<Server extends string, Of extends OfferKind, Name extends string> =
   IsOpen<Server> extends true ? Name : string & keyof OffersOf<Server, Of>;
 
-type IsOffered<Server extends string, Of extends Kind, Name extends string> =
+/** True of what a server offers, and of anything where that is not known. */
+export type IsOffered<Server extends string, Of extends OfferKind, Name extends string> =
   IsOpen<Server> extends true ? true : OffersOf<Server, Of> extends Readonly<Record<Name, unknown>> ? true : false;
 
-type ArgumentsOf<Server extends string, Of extends Kind, Name extends string, Given> =
+/** The part of a call that holds the arguments: those that the server says it takes, else what JSON can hold. */
+export type ArgumentsOf<Server extends string, Of extends OfferKind, Name extends string, Given> =
   OffersOf<Server, Of> extends Readonly<Record<Name, { readonly arguments: infer Wanted }>>
     ? Nothing extends Wanted
       ? { readonly arguments?: Wanted }
@@ -79,30 +86,31 @@ export type JsonShaped<Value> = Value extends JsonValue | undefined
     ? never
     : { readonly [Name in keyof Value]: JsonShaped<Value[Name]> };
 
-type JsonObjectShaped<Value> = Value extends string | number | boolean | null | readonly unknown[]
+/** The same for what has to be an object. */
+export type JsonObjectShaped<Value> = Value extends string | number | boolean | null | readonly unknown[]
   ? never
   : JsonShaped<Value>;
 
 /** The part of a call that names a tool. */
-export type ToolOf<Server extends string, Tool extends string, Given> = {
+export type ToolCall<Server extends string, Tool extends string, Given> = {
   readonly tool: OfferName<Server, 'tools', Tool>;
   readonly skill?: never;
   readonly message?: never;
 } & ArgumentsOf<Server, 'tools', Tool, Given>;
 
 /** The part of a call that names a skill. */
-export type SkillOf<Server extends string, Skill extends string, Given> = {
+export type SkillCall<Server extends string, Skill extends string, Given> = {
   readonly skill: OfferName<Server, 'skills', Skill>;
   readonly tool?: never;
   readonly message?: never;
 } & ArgumentsOf<Server, 'skills', Skill, Given>;
 
 /** What holds a message, where the server takes one: a server with tools takes none. */
-export type MessageOf<Server extends string, Message> =
-  TypeOf<Server> extends Readonly<Record<'tools', unknown>> ? never : Message;
+export type MessageCall<Server extends string, Message> =
+  ServerTypeOf<Server> extends Readonly<Record<'tools', unknown>> ? never : Message;
 
 /** The outcome of a call. `Data`: what its schema makes of the result, `never` without one. `Tool`: `never` for an agent. */
-export type OutcomeOf<Server extends string, Tool extends string, Data> = [Data] extends [never]
+export type CallOutcome<Server extends string, Tool extends string, Data> = [Data] extends [never]
   ? OffersOf<Server, 'tools'> extends Readonly<Record<Tool, { readonly output: infer Output }>>
     ? DeclaredOutcome<Output>
     : RemoteOutcome

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,7 +70,7 @@ const head = `
   declare const someServer: string;
   declare const anyCall: RemoteCall;
   const rows = z.object({ rows: z.number() });
-  const itIs = <Wanted>(value: Wanted): Wanted => value;
+  function itIs<Wanted>(value: Wanted): Wanted { return value; }
   export type Used = [RemoteOutcome, TypedOutcome<1>, RemoteCall];
   void [dataOf, z, ctx, month, order, someServer, anyCall, rows, itIs];
 `;
@@ -161,12 +162,13 @@ let folder = '';
 let problems: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(root, 'test/package/types/.tmp-'));
+  folder = await mkdtemp(join(tmpdir(), 'outwait-server-types-'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const statements = new Map([
     ...Object.entries(right).map(([title, statement]) => [`right ${title}`, statement] as const),
     ...Object.entries(wrong).map(([title, [statement]]) => [`wrong ${title}`, statement] as const),
   ]);
-  const fileOf = (title: string): string => join(folder, `${title.replaceAll(' ', '-')}.ts`);
+  const fileOf = (title: string): string => join(folder, `${title.replaceAll(' ', '-')}.mts`);
   await writeFile(fileOf('servers'), servers);
   for (const [title, statement] of statements) await writeFile(fileOf(title), `${head}\n${statement}\n`);
   const titles = ['servers', ...statements.keys()];
