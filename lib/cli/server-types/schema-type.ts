@@ -145,7 +145,7 @@ function pieceByType(type: JsonValue, schema: JsonObject, walk: Walk): Piece {
   }
 }
 
-function arrayPiece({ items, prefixItems, minItems }: JsonObject, walk: Walk): Piece {
+function arrayPiece({ items, prefixItems, minItems, maxItems }: JsonObject, walk: Walk): Piece {
   const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
   const rest = Array.isArray(items) ? undefined : items;
   const each = grouped(pieceOf(rest, walk), ['array', 'and', 'or']);
@@ -155,7 +155,8 @@ function arrayPiece({ items, prefixItems, minItems }: JsonObject, walk: Walk): P
     const piece = pieceOf(part, walk);
     return index < least ? piece.text : `${grouped(piece, ['array', 'and', 'or'])}?`;
   });
-  const more = rest === false ? [] : [`...${each}[]`];
+  const isFull = rest === false || (typeof maxItems === 'number' && maxItems <= first.length);
+  const more = isFull ? [] : [`...${each}[]`];
   return { text: `readonly [${[...elements, ...more].join(', ')}]`, level: 'array', isAnything: false };
 }
 

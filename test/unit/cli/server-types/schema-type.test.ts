@@ -44,6 +44,7 @@ it.each<[string, JsonValue, string]>([
     { prefixItems: [{ type: 'string' }, { type: 'number' }], items: false, minItems: 1 },
     'readonly [string, number?]',
   ],
+  ['first elements and no others', { prefixItems: [{}], minItems: 1, maxItems: 1 }, 'readonly [unknown]'],
   ['the same in an older draft', { items: [{ type: 'string' }] }, 'readonly [string?, ...unknown[]]'],
   [
     'members, sorted, with what is said of them',
