@@ -52,21 +52,27 @@ export async function writeTypes(names: readonly string[], flags: TypesFlags): P
 
 async function offersOf(name: string, config: ServerConfig): Promise<Offers> {
   const http = new GuardedHttpClient({ allowLoopback: true });
-  const tap = new WireTap(http, system.clock, placesOf(config), () => undefined);
+  // An agent may name its skill by a key of its URL, and is called by that name.
+  const names = new WireTap(http, system.clock, [], () => undefined);
+  const texts = new WireTap(names, system.clock, placesOf(config), () => undefined);
   const readSecret = (secretName: string): string | undefined => process.env[secretName];
   try {
-    return cleaned(await readOffers(name, config, { ...system, http: tap, readSecret, log: silentLog }), (text) =>
-      tap.clean(text),
-    );
+    const offers = await readOffers(name, config, { ...system, http: texts, readSecret, log: silentLog });
+    return cleaned(offers, names, texts);
   } finally {
     await http.close();
   }
 }
 
 /** The file is kept with the code: what a server gives back of its credentials must not be in it. */
-function cleaned(offers: Offers, clean: (text: string) => string): Offers {
-  if (offers.kind === 'unknown') return { ...offers, problem: clean(offers.problem) };
-  return { ...offers, offers: offers.offers?.map((offer) => cleanedPart(offer, clean) as Offer) } as Offers;
+function cleaned(offers: Offers, names: WireTap, texts: WireTap): Offers {
+  if (offers.kind === 'unknown') return { ...offers, problem: texts.clean(offers.problem) };
+  const clean = ({ name, ...rest }: Offer): Offer => ({
+    ...(cleanedPart(rest, (text) => texts.clean(text)) as Omit<Offer, 'name'>),
+    name: names.clean(name),
+  });
+  const list = offers.offers?.map(clean);
+  return offers.kind === 'tools' ? { ...offers, offers: list ?? [] } : { kind: 'skills', offers: list };
 }
 
 function cleanedPart(part: unknown, clean: (text: string) => string): unknown {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../lib/base/json.js';
 import { closeAll, closedPort, json, result, serve, type Answer } from '../remote/loopback.js';
+import { recordingOf, serveAnimal, type ZooAnimal } from '../../system/zoo/animal.js';
+import { zoo } from '../../system/zoo/zoo.js';
 import { run, type Result } from './in-process.js';
 
 let folder = '';
@@ -74,6 +76,26 @@ const agent =
 const mcp = async (answer: Answer): Promise<string> => `mcpServer({ url: '${(await serve(answer)).url}' })`;
 const a2a = async (answer: Answer): Promise<string> =>
   `a2aAgent({ card: '${new URL((await serve(answer)).url).origin}' })`;
+
+/** The tools or skills of the one server of a file. */
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/^ {8}("(?:[^"\\]|\\.)*"|[\w$]+): \{/gm)].map(([, name = '']) =>
+    name.startsWith('"') ? (JSON.parse(name) as string) : name,
+  );
+
+/** The skills of the recorded card, or the tools that were listed. */
+function offeredBy(animal: ZooAnimal): readonly string[] {
+  const bodies = recordingOf(animal).look.map(
+    ({ reply }) => JSON.parse(/\{.*\}/s.exec(reply?.body ?? '')?.[0] ?? '{}') as Offer,
+  );
+  const skills = bodies[0]?.skills?.map(({ id }) => id) ?? [];
+  return [...skills, ...bodies.flatMap(({ result: page }) => page?.tools ?? []).map(({ name }) => name)].sort();
+}
+
+interface Offer {
+  readonly skills?: readonly { readonly id: string }[];
+  readonly result?: { readonly tools?: readonly { readonly name: string }[] };
+}
 
 describe('outwait types: the file', () => {
   it('has the tools and the skills of all servers, in the order of their names', async () => {
@@ -183,12 +205,14 @@ declare module 'outwait' {
   it('sends the credentials of the configuration, and holds none of them', async () => {
     const { url, received } = await serve((request, response) => {
       const { authorization = '' } = request.headers;
-      tools([tool('x', { description: `hello ${authorization}`, inputSchema: object({ [authorization]: {} }) })])(
-        request,
-        response,
-      );
+      tools([
+        tool(`x ${authorization}`, {
+          description: `${authorization} canary-2`,
+          inputSchema: object({ [authorization]: {} }),
+        }),
+      ])(request, response);
     });
-    const { code, out } = await types(`shop: mcpServer({ url: '${url}', auth: { bearer: 'canary-1' } })`);
+    const { code, out } = await types(`shop: mcpServer({ url: '${url}?key=canary-2', auth: { bearer: 'canary-1' } })`);
     expect(code).toBe(0);
     expect(received.at(-1)?.headers.authorization).toBe('Bearer canary-1');
     expect((await written()) + out).not.toContain('canary');
@@ -199,6 +223,14 @@ declare module 'outwait' {
     expect((await types(`shop: ${await mcp(tools([tool('x')]))}`, '--out', out)).code).toBe(0);
     expect(await written('other.ts')).toContain('shop: {');
     expect(await isThere()).toBe(false);
+  });
+
+  it.each(zoo)('has what $name offers, and starts nothing', async (animal) => {
+    const server = await serveAnimal(animal);
+    const { code, err } = await types(`shop: ${JSON.stringify(animal.entry(server.origin))}`);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(namesIn(await written())).toEqual(offeredBy(animal));
+    expect(server.starts()).toBe(0);
   });
 
   it('calls nothing', async () => {
