@@ -106,7 +106,7 @@ it.each<[string, JsonValue, string]>([
   ],
   ['more literals than are read', { type: 'string', enum: Array.from({ length: 300 }, (_, n) => `v${n}`) }, 'string'],
   ['a literal that is too long', { enum: ['x'.repeat(300)] }, 'string'],
-])('%s is a type', (_, schema, type) => {
+])('the type of %s', (_, schema, type) => {
   expect(given(schema)).toBe(type);
 });
 
@@ -123,7 +123,7 @@ it.each<[string, JsonValue]>([
   ['keywords of a generator', { tsType: 'evil()', properties: { a: { enum: ['x'], tsEnumNames: ['evil()'] } } }],
   ['a type', { type: 'string; evil()' }],
   ['a reference', { $ref: '*/ evil() /*' }],
-])('%s stays inside of its quotes', (_, schema) => {
+])('kept inside of its quotes: %s', (_, schema) => {
   const { text } = schemaType(schema, { of: 'arguments', indent: 0 });
   const bare = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').replaceAll(/\/\*.*?\*\//g, '');
   expect(bare).not.toMatch(/evil|@ts-|\*\//);
