@@ -86,7 +86,7 @@ export type JsonShaped<Value> = Value extends JsonValue | undefined
     ? never
     : { readonly [Name in keyof Value]: JsonShaped<Value[Name]> };
 
-/** The same for what has to be an object. */
+/** `JsonShaped` for what has to be an object. */
 export type JsonObjectShaped<Value> = Value extends string | number | boolean | null | readonly unknown[]
   ? never
   : JsonShaped<Value>;

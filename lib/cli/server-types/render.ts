@@ -81,7 +81,7 @@ function offerMember({ name, description, inputSchema, outputSchema }: Offer): s
   ].join('');
 }
 
-/** Of a type that says nothing only the reason is left, so that the call takes what JSON can hold. */
+/** Leaves only the reason of a type that says nothing, so that the call takes what JSON can hold. */
 function part(name: 'arguments' | 'output', type: SchemaType | undefined): string {
   if (type === undefined) return '';
   if (!type.isAnything) return `          ${name}: ${type.text};\n`;

@@ -184,7 +184,7 @@ function objectPiece(schema: JsonObject, walk: Walk): Piece {
 function mapPiece(schema: JsonObject, isNamed: boolean, walk: Walk): Piece {
   const { additionalProperties: more, patternProperties } = schema;
   const isClosed = patternProperties === undefined && (more === false || (more === undefined && isNamed));
-  // Only of arguments as a whole is it of use that nothing else is taken.
+  // Says that a tool takes no arguments; deeper inside it would only get in the way of other parts.
   if (isClosed && walk.of === 'arguments' && walk.depth === 1) return one('Record<string, never>');
   const each = more === undefined || isClosed || patternProperties !== undefined ? anything(walk) : pieceOf(more, walk);
   return one(`{ [name: string]: ${each.text} }`);
@@ -208,7 +208,7 @@ function intersection(pieces: readonly Piece[], walk: Walk): Piece {
   const all = pieces.filter(({ isAnything }) => !isAnything);
   const some = all.filter(({ text }) => text !== bare && text !== 'Record<string, never>');
   const said = some.length > 0 ? some : all;
-  // One that says why comes first.
+  // A piece that says why comes first.
   if (said.length === 0) return pieces.find(({ text }) => text.includes('/*')) ?? anything(walk);
   return joined(said, 'and');
 }
