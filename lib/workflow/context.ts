@@ -197,6 +197,7 @@ export interface WorkflowContext {
 
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
+   * Server, tool or skill, and arguments are checked against `ServerTypes`, once `outwait types` has written it.
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
