@@ -15,6 +15,7 @@ import { addReplayCommand } from './cli/commands/replay.js';
 import { addRunCommands } from './cli/commands/runs.js';
 import { addServersCommand } from './cli/commands/servers.js';
 import { addTryCommand } from './cli/commands/try.js';
+import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
 import { addScheduleCommands } from './cli/commands/schedules.js';
 
@@ -40,6 +41,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRedriveCommand(program);
   addDoctorCommand(program);
   addTryCommand(program);
+  addTypesCommand(program);
   addInitCommand(program, version);
   addLintCommand(program);
   try {

@@ -41,7 +41,12 @@ export type {
   TypedOutcome,
 } from './workflow/context.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
+export type { DataOf, DeclaredOutcome } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
+
+// What the compiler knows of the app's servers, and how it checks calls against that.
+export type * from './workflow/server-types.js';
+export type { A2aMessage, ServerCall } from './workflow/context.js';
 
 // Answering what remote tasks ask.
 export { answerWith, askPerson } from './workflow/input.js';

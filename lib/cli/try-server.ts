@@ -1,8 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { isEngineError } from '../base/errors.js';
 import { silentLog } from '../base/log.js';
 import { type Duration, durationToMs } from '../base/time.js';
 import { system } from '../process/system.js';
@@ -13,8 +9,8 @@ import { cleaned, entryLine } from '../remote/try/findings.js';
 import { lookAt, lookAtUrl } from '../remote/try/look.js';
 import { WireTap, type WireEvent } from '../remote/try/wire-tap.js';
 import { createTransports } from '../remote/wiring/transports.js';
-import type { ServerConfig } from '../workflow/app.js';
 import { CliError, exitCodes } from './cli-error.js';
+import { configuredServers, placesOf } from './configured-servers.js';
 import { formatCall, formatLook, formatNews, formatWireEvent } from './format-try.js';
 import { print } from './output.js';
 import { printableLines } from './printable.js';
@@ -37,11 +33,11 @@ export interface Trial {
 /** Looks at a server, and makes one real call if it is given one. Prints what comes of it and sets the exit code. */
 export async function tryServer({ target, isUrl, request }: Trial, flags: TryFlags): Promise<void> {
   const name = isUrl ? 'server' : target;
-  const config = isUrl ? undefined : await configuredServer(target, flags.config);
+  const config = isUrl ? undefined : (await configuredServers(flags.config, [target])).get(target);
   const http = new GuardedHttpClient({ allowLoopback: true });
   const wire: WireEvent[] = [];
   let shows = false;
-  const tap = new WireTap(http, system.clock, placesOf(config, target), (event) => {
+  const tap = new WireTap(http, system.clock, config === undefined ? [target] : placesOf(config), (event) => {
     if (!shows) return;
     wire.push(event);
     say(flags, formatWireEvent(event));
@@ -76,33 +72,6 @@ export async function tryServer({ target, isUrl, request }: Trial, flags: TryFla
   } finally {
     await http.close();
   }
-}
-
-/** @throws CliError for a configuration that cannot be loaded, or has no such server */
-async function configuredServer(name: string, configFile: string): Promise<ServerConfig> {
-  const { loadApp } = await import('../aws/load-app.js');
-  const folder = await mkdtemp(join(tmpdir(), 'outwait-try-'));
-  try {
-    const { servers } = await loadApp(configFile, folder);
-    const config = Object.hasOwn(servers, name) ? servers[name] : undefined;
-    if (config !== undefined) return config;
-    const known = Object.keys(servers).sort().join(', ');
-    throw new CliError(
-      `no server is named "${name}"; ${configFile} has ${known === '' ? 'none' : known}. A URL begins with http:// or https://.`,
-      exitCodes.failed,
-    );
-  } catch (error) {
-    if (isEngineError(error)) throw new CliError(error.message, exitCodes.failed);
-    throw error;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function placesOf(config: ServerConfig | undefined, target: string): readonly string[] {
-  if (config === undefined) return [target];
-  if (config.url !== undefined) return [config.url];
-  return 'card' in config && typeof config.card === 'string' ? [config.card] : [];
 }
 
 /** @throws CliError for a call that the server cannot be asked for */

@@ -42,7 +42,7 @@ export interface WarmRunsOptions {
 
 /**
  * Runs that one process remembers between turns, evicted least recently used. Only a cache: the user of a run checks
- * that the log has not grown since, and a run that is not here is read and replayed. Taking a run removes it; only a
+ * that the log has not grown since, and a run that is not here is read and replayed. NewEvents a run removes it; only a
  * turn that ended well puts it back.
  */
 export class WarmRuns {

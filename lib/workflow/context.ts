@@ -5,7 +5,11 @@ import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { Question } from '../history/question.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { RemoteOutcome, TypedOutcome } from './outcome.js';
+import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
 import type { StepContext, StepOptions } from './step-options.js';
+
+export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './outcome.js';
 
 /** What each wait for a remote task takes. */
 export interface RemoteWaitOptions {
@@ -84,38 +88,22 @@ export type A2aSkillCall = RemoteCallOptions & {
   readonly message?: never;
 };
 /** Sends an A2A agent a message with parts of the author's own, in the names of A2A 1.0. */
-export type A2aMessageCall = RemoteCallOptions & {
+export type A2aMessageCall = RemoteCallOptions & A2aMessage;
+/** The part of a call that holds a message. */
+export interface A2aMessage {
   readonly message: { readonly parts: readonly JsonObject[] };
   readonly tool?: never;
   readonly skill?: never;
-};
+}
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
 
-/** How a remote task ended. A result that the tool itself marks as an error is an outcome, not an exception. */
-export interface RemoteOutcome {
-  /** MCP: the tool result object. A2A: the whole task, or the message that came in its place, in the names of 1.0. */
-  readonly result: JsonValue;
-  /** MCP `isError`; always false for A2A. */
-  readonly isError: boolean;
-  readonly server: string;
-  /** Missing when the server answered at once, without a task. */
-  readonly taskId?: string;
-  /** With `isError`: the reply to the start said so already (a quota, arguments that do not fit), and no task ran. */
-  readonly phase?: 'start';
-}
-
-/** The outcome of a call with an `output` schema, of a task that did what it was asked. */
-export interface OutcomeWithData<Data> extends RemoteOutcome {
-  readonly isError: false;
-  /** What the schema made of the structured value of the result, or of its text. */
-  readonly data: Data;
-}
-/** The outcome of a call with an `output` schema, of a tool that says that it failed. */
-export interface ErrorOutcome extends RemoteOutcome {
-  readonly isError: true;
-  readonly data?: undefined;
-}
-export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
+/** `Options` with types for what is inferred of a call: its server, and what its schema makes of the result. */
+export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'server' | 'output'> & {
+  /** Name of the server in the app's configuration. */
+  readonly server: ServerName<Server>;
+  /** Types and parses `outcome.data`, see `RemoteWaitOptions`. */
+  readonly output?: StandardSchemaV1<unknown, Data>;
+};
 
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
@@ -209,26 +197,29 @@ export interface WorkflowContext {
 
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
+   * Server, tool or skill, and arguments are checked against `ServerTypes`, once `outwait types` has written it.
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
    */
-  callRemoteTask<Data>(
-    call: (A2aSkillCall | A2aMessageCall) & { readonly output: StandardSchemaV1<unknown, Data> },
-  ): Promise<OutcomeWithData<Data>>;
-  callRemoteTask<Data>(
-    call: RemoteCall & { readonly output: StandardSchemaV1<unknown, Data> },
-  ): Promise<TypedOutcome<Data>>;
-  callRemoteTask(call: RemoteCall): Promise<RemoteOutcome>;
+  callRemoteTask<
+    Server extends ServerText,
+    Tool extends string = never,
+    Skill extends string = never,
+    Given = JsonObject,
+    Data = never,
+  >(
+    call: ServerCall<RemoteCallOptions, Server, Data> &
+      (ToolCall<Server, Tool, Given> | SkillCall<Server, Skill, Given> | MessageCall<Server, A2aMessage>),
+  ): Promise<CallOutcome<Server, Tool, Data>>;
   /**
    * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
    * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
    * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
    */
-  attachRemoteTask<Data>(
-    call: AttachCall & { readonly output: StandardSchemaV1<unknown, Data> },
-  ): Promise<TypedOutcome<Data>>;
-  attachRemoteTask(call: AttachCall): Promise<RemoteOutcome>;
+  attachRemoteTask<Server extends ServerText, Data = never>(
+    call: ServerCall<AttachCall, Server, Data>,
+  ): Promise<[Data] extends [never] ? RemoteOutcome : TypedOutcome<Data>>;
 
   /**
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this

@@ -1,19 +1,15 @@
 import { cutUtf8 } from '../../base/json.js';
-import { sideRequestTimeoutMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { Answered, RemoteEndpoint, WireCall } from '../endpoint/endpoint.js';
+import type { Answered, RemoteEndpoint } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
-import { violationError } from '../rpc/remote-error.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { StartReply } from '../transport.js';
-import { unready, type JobStart, type Unready } from './dialect.js';
-import { readToolPage, type ListedTool } from './tool-list.js';
+import type { JobStart, Unready } from './dialect.js';
+import type { ListedTool } from './tool-list.js';
+import { readToolPages, type ListCall } from './tool-pages.js';
 
 /** How long a list of tools is believed of a server that gives it no age. */
 const toolListAgeMs = 300_000;
-
-/** Maximum number of pages of a tool list that are read. */
-const toolListPagesMax = 20;
 
 export interface ListedTools {
   readonly kind: 'listed';
@@ -23,7 +19,6 @@ export interface ListedTools {
   readonly isCut: boolean;
 }
 
-type ListCall = (cursor?: string) => WireCall;
 /** Whether the answer says that the session of the call is lost. */
 type IsLost = (answered: Answered) => boolean;
 
@@ -84,31 +79,19 @@ export class ToolCache {
     return this.#endpoint.converse<ListedTools | Unlisted>(
       'tools/list',
       async (send) => {
-        const byName = new Map<string, ListedTool>();
-        let cursor: string | undefined;
-        let ageMs = toolListAgeMs;
-        for (let page = 1; page <= toolListPagesMax; page++) {
-          const answered = await send(listCall(cursor), { timeoutMs: sideRequestTimeoutMs });
-          const { exchange } = answered;
-          if (exchange.kind !== 'result') return { ...unready(exchange), isLost: isLost(answered) };
-          const read = readToolPage(exchange.result);
-          if (read === undefined)
-            return {
-              kind: 'unready',
-              permanent: true,
-              error: violationError('tools/list did not return a list of tools'),
-            };
-          for (const tool of read.tools) byName.set(tool.name, tool);
-          ageMs = Math.min(ageMs, read.ttlMs ?? ageMs);
-          cursor = read.nextCursor;
-          if (cursor === undefined) break;
+        const read = await readToolPages(listCall, send);
+        if (read.kind === 'unready') {
+          const { answered, ...rest } = read;
+          return { ...rest, isLost: isLost(answered) };
         }
+        const byName = new Map(read.pages.flatMap(({ tools }) => tools).map((tool) => [tool.name, tool]));
+        const ageMs = Math.min(toolListAgeMs, ...read.pages.map(({ ttlMs = toolListAgeMs }) => ttlMs));
         this.#warnOfExcluded(byName);
         return {
           kind: 'listed',
           byName,
           freshUntilMs: this.#deps.clock.nowMs() + ageMs,
-          isCut: cursor !== undefined,
+          isCut: read.isCut,
         };
       },
       untilMs,

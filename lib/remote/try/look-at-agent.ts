@@ -1,18 +1,8 @@
 import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import {
-  anyHost,
-  cardOfUrl,
-  cardRuleOf,
-  cardUrlOf,
-  preferredInterface,
-  readAgentCard,
-  type AgentCard,
-  type CardRule,
-} from '../a2a/agent-card.js';
+import { anyHost, preferredInterface, readAgentCard, type AgentCard } from '../a2a/agent-card.js';
 import { callFor } from '../a2a/call.js';
-import { fetchCard } from '../a2a/fetch-card.js';
 import type { A2aInterface } from '../a2a/interface.js';
 import { contextIdOf } from '../a2a/message-id.js';
 import type { A2aOperation } from '../a2a/operation.js';
@@ -31,6 +21,7 @@ import {
   type Option,
   type ServerLook,
 } from './findings.js';
+import { cardOf, type FoundCard, type NoCard } from './find-card.js';
 
 /** Reads the card of an agent, and asks the agent for a task and for a list that are not there. Starts nothing. */
 export async function lookAtAgent(name: string, config: A2aAgentConfig, deps: TransportDeps): Promise<ServerLook> {
@@ -44,34 +35,6 @@ export async function lookAtAgent(name: string, config: A2aAgentConfig, deps: Tr
     };
   });
   return look;
-}
-
-interface FoundCard {
-  readonly raw: JsonObject;
-  readonly card: AgentCard;
-}
-
-interface NoCard {
-  readonly problem: string;
-  readonly status?: number;
-}
-
-async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | NoCard> {
-  if (config.url !== undefined) return { raw: {}, card: cardOfUrl(config.url, config.tenant) };
-  if (typeof config.card !== 'string') return readable(config.card, anyHost);
-  const url = cardUrlOf(config.card);
-  const read = await fetchCard(url, undefined, send);
-  if (read.kind === 'card') return readable(read.card, cardRuleOf(url, config.allowedHosts));
-  if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
-  const { error } = startReplyOf(read.failure);
-  const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
-  return { problem: error.message, ...defined({ status: status === undefined ? undefined : Number(status) }) };
-}
-
-function readable(raw: JsonValue, rule: CardRule): FoundCard | NoCard {
-  const card = readAgentCard(raw, rule);
-  if (card === undefined || !isJsonObject(raw)) return { problem: 'the agent card has no interfaces' };
-  return { raw, card };
 }
 
 function withoutCard(config: A2aAgentConfig, { problem, status }: NoCard): ServerLook {

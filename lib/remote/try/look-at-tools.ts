@@ -1,12 +1,7 @@
-import { requestTimeoutMs } from '../../base/limits.js';
 import type { McpServerConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type WireCall } from '../endpoint/endpoint.js';
-import { LegacySessions } from '../mcp/legacy-sessions.js';
-import { RevisionFinder } from '../mcp/revision.js';
+import type { RemoteEndpoint, WireCall } from '../endpoint/endpoint.js';
 import { ToolCache } from '../mcp/tool-cache.js';
 import type { ListedTool } from '../mcp/tool-list.js';
-import { toolsList as legacyToolsList } from '../mcp/wire-2025-11-25.js';
-import { mcpWire, toolsList } from '../mcp/wire-2026-07-28.js';
 import type { StoredError } from '../../base/errors.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import {
@@ -20,20 +15,15 @@ import {
   type ServerLook,
 } from './findings.js';
 import { guessedJobs, namedTools } from './guess-jobs.js';
+import { openTools } from './open-tools.js';
 
 /** Asks a server which revision of MCP it speaks, and for its tools. Calls none of them. */
 export async function lookAtTools(name: string, config: McpServerConfig, deps: TransportDeps): Promise<ServerLook> {
-  const endpoint = new RemoteEndpoint(name, config, deps);
-  const sessions = new LegacySessions(endpoint);
-  const untilMs = deps.clock.nowMs() + 2 * requestTimeoutMs;
-  const found = await new RevisionFinder(endpoint, sessions, deps, config).find(untilMs);
-  if (found.kind === 'unready') return closed(config, found.error);
-  const isLegacy = found.revision !== mcpWire;
-  const session = isLegacy ? await sessions.current(untilMs) : undefined;
-  if (session?.kind === 'unready') return closed(config, session.error);
+  const opened = await openTools(name, config, deps);
+  if (opened.kind === 'unready') return closed(config, opened.error);
+  const { endpoint, found, session, listCall, untilMs } = opened;
+  const isLegacy = session !== undefined;
   const cache = new ToolCache(endpoint, deps);
-  const listCall = (cursor?: string): WireCall =>
-    session === undefined ? toolsList(cursor) : legacyToolsList(session, cursor);
   const tools = await cache.fresh(listCall, untilMs);
   const hasTasks = session === undefined ? found.tasks !== false : session.tasks;
   const named = tools.kind === 'listed' ? [...tools.byName.values()] : [];
@@ -46,7 +36,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
     callable: tools.kind === 'listed',
     config,
     facts: [
-      { name: 'speaks', text: `MCP ${revision}${agreed}${isLegacy ? sessionText(session?.id) : ''}` },
+      { name: 'speaks', text: `MCP ${revision}${agreed}${isLegacy ? sessionText(session.id) : ''}` },
       {
         name: 'auth',
         text: `${authSet(config)}; asked for: ${config.auth === undefined ? 'nothing' : 'nothing more'}`,

@@ -1,6 +1,8 @@
 import { testsIn, type Mutant } from './mutant.js';
 
 const command = 'test/unit/cli/try.test.ts';
+const types = 'test/unit/cli/types.test.ts';
+const schemaType = 'test/unit/cli/server-types/schema-type.test.ts';
 
 export const tryingMutants: readonly Mutant[] = [
   {
@@ -73,5 +75,50 @@ export const tryingMutants: readonly Mutant[] = [
     file: 'lib/remote/rpc/exchange.ts',
     edits: [{ find: 'return isReply(read) || isJsonReply(head) ? read', replace: 'return isJsonReply(head) ? read' }],
     caughtBy: testsIn('test/system/zoo/zoo.test.ts', 'servers of others, as they were recorded F60-F66, F70, F72: '),
+  },
+  {
+    name: 'types-comment-ends',
+    rule: 'a description of a server does not end its comment',
+    file: 'lib/cli/server-types/text.ts',
+    edits: [{ find: ".replaceAll('*/', '* /')", replace: '' }],
+    caughtBy: testsIn(schemaType, 'kept inside of its quotes: a description'),
+  },
+  {
+    name: 'types-follow-loops',
+    rule: 'a schema that refers to itself is followed once',
+    file: 'lib/cli/server-types/schema-type.ts',
+    edits: [{ find: 'if (walk.open.has(ref))', replace: 'if (walk.open.has(ref) && walk.depth > 10)' }],
+    caughtBy: testsIn(schemaType, 'the type of a reference that comes back to itself, once'),
+  },
+  {
+    name: 'types-without-bound',
+    rule: 'a schema that grows with each reference is any value',
+    file: 'lib/cli/server-types/schema-type.ts',
+    edits: [
+      { find: 'const partsMax = 2_000;', replace: 'const partsMax = 20_000;' },
+      { find: 'text.length <= typeMaxChars', replace: 'text.length > 0' },
+    ],
+    caughtBy: testsIn(schemaType, 'the type of more members than are read'),
+  },
+  {
+    name: 'types-first-page',
+    rule: 'the pages of a list of tools are followed',
+    file: 'lib/remote/mcp/tool-pages.ts',
+    edits: [{ find: 'while (cursor !== undefined && ', replace: 'while (cursor === null && ' }],
+    caughtBy: testsIn(types, 'outwait types: the file has the tools and the skills of all servers'),
+  },
+  {
+    name: 'types-hold-credentials',
+    rule: 'what a server gives back of its credentials is not in the file',
+    file: 'lib/cli/write-types.ts',
+    edits: [{ find: 'name: names.clean(name),', replace: 'name,' }],
+    caughtBy: testsIn(types, 'outwait types: the file sends the credentials'),
+  },
+  {
+    name: 'types-of-job-start',
+    rule: 'the result of a job is not that of the tool that starts it',
+    file: 'lib/remote/try/offers.ts',
+    edits: [{ find: '{ ...offer, outputSchema: undefined }', replace: 'offer' }],
+    caughtBy: testsIn(types, 'outwait types: the file leaves out what a tool gives that starts a job'),
   },
 ];
