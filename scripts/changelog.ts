@@ -1,4 +1,4 @@
-/** What keeps a changelog from being that of a release of `version`; undefined when nothing does. */
+/** Returns why a changelog is not that of a release of `version`, or undefined if it is. */
 export function changelogProblem(changelog: string, version: string): string | undefined {
   const heading = changelog.split('\n').find((line) => line.startsWith(`## [${version}]`));
   if (heading === undefined) return `CHANGELOG.md has no "## [${version}]"`;
