@@ -116,9 +116,9 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect(await isNow()).toBe('paused');
     await requestControl(run.app.deps, run.runId, 'resume');
     await run.app.settleDown();
-    // The resume is kept, like all else.
+    // The resume is kept, like every other request.
     expect(await isNow()).toBe('blockedpaused');
-    // By now it is looked at each hour.
+    // By now the run is retried once an hour.
     await run.app.pass({ hours: 4 });
     run.app.deploy(anApp(sleeper));
     await requestControl(run.app.deps, run.runId, 'retryNow');
@@ -152,7 +152,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
       ),
     );
     await app.pass({ hours: 5 });
-    // Sweep and delayed wake may both bring it back in one instant.
+    // The sweep and the delayed wake may both bring it back at the same instant.
     expect([...new Set(seen)]).toEqual([1, 2, 3, 5, 9, 17, 33, 65, 125, 185, 245]);
     expect((await app.show(runId)).blocked?.details).toMatchObject({ sinceMs: startMs + 60_000 });
   });

@@ -19,7 +19,7 @@ function anApp() {
   return { app, start };
 }
 
-/** The same table under code whose schema has changed. */
+/** Deploys code with a changed schema over the same table. */
 function deploySchema(app: TestApp, input: z.ZodType): void {
   app.deploy(defineApp({ workflows: [defineWorkflow({ name: 'order', input, run: async () => null })] }));
 }
@@ -176,7 +176,7 @@ it('F24 a tick of a schedule is found whatever it has sent, after a deploy that 
   const app = createTestApp(nightly(1));
   const { store } = app.deps;
   const saveSchedule = store.schedules.save.bind(store.schedules);
-  // The process dies between the start and the word on it.
+  // The process dies between the start and the write that records it.
   store.schedules.save = async (name, state) => {
     if (state.runId !== undefined) throw new Error('died');
     return saveSchedule(name, state);

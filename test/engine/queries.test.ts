@@ -112,7 +112,7 @@ describe('a query', () => {
       for (let n = 0; n < 3; n++) {
         await ctx.sleep({ minutes: 1 });
         reached = n;
-        // Code that takes long between two waits.
+        // The code takes long between two waits.
         if (n === 0) deployed.app?.clock.moveTo(deployed.app.clock.nowMs() + slow);
       }
     });
@@ -125,7 +125,7 @@ describe('a query', () => {
     expect(await app.query(run.runId, 'done').catch((error: unknown) => (error as { code: string }).code)).toBe(
       expected,
     );
-    // What comes after the limit is not replayed.
+    // Waits after the limit are not replayed.
     expect(reached).toBe(expected === 'answered' ? 1 : 0);
     slow = 0;
     expect(await app.history(run.runId)).toEqual(before);

@@ -18,7 +18,7 @@ const costCentre = {
 };
 const approval = { message: 'Release 412 rows?', schema: { type: 'object', properties: { ok: { type: 'boolean' } } } };
 
-/** Schemas each of which refers to the next one twice. */
+/** Returns schemas each of which refers to the next one twice. */
 function doubling(count: number): Readonly<Record<string, JsonObject>> {
   const schemas = Array.from({ length: count }, (_, n) => {
     const next = { $ref: `#/$defs/${n + 1}` };

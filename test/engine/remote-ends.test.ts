@@ -12,7 +12,7 @@ const exportCall: RemoteCall = {
   timeout: { hours: 6 },
 };
 
-/** What a workflow sees of the end of one call. */
+/** Returns what a workflow sees of the end of one call. */
 const flow = aFlow(async (ctx) => {
   try {
     return await ctx.callRemoteTask(exportCall);

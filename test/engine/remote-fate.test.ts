@@ -20,7 +20,7 @@ function finding(task: ScriptedTask): ScriptedServer {
   return new ScriptedServer({ protocol: 'mcp', dedupes: false, finds: true, task: () => task });
 }
 
-/** A server that says of itself what the configuration does not. */
+/** A server that reports traits that the configuration does not set. */
 class TalkingServer extends WatchedServer {
   asked = 0;
   readonly #says: () => Promise<ServerTraits>;

@@ -59,7 +59,7 @@ describe('a signal (EN-7)', () => {
       });
       const { app, runId } = await started(flow);
       if (waits) await app.settleDown();
-      // Their keys sort otherwise.
+      // Their keys sort in another order.
       for (const [n, key] of ['f', 'b', 'e', 'a', 'd', 'c'].entries()) await app.signal(runId, 'n', n, key);
       expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: [0, 1, 2, 3, 4, 5] });
     },
@@ -181,7 +181,7 @@ describe('a signal (EN-7)', () => {
       await requestStop(app.deps, { runId, kind: 'terminate' });
       await app.settleDown();
       expect(await app.show(runId)).toMatchObject({ status: 'terminated', unreadSignals: names });
-      // Nor does one of them bring the run back.
+      // None of them brings the run back either.
       const shards = await Promise.all(
         Array.from({ length: 16 }, (_, shard) => app.deps.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 10)),
       );

@@ -26,11 +26,11 @@ describe('a run that its process remembers', () => {
     expect(await scene.log()).toHaveLength(4_999);
 
     await scene.settle('2499', 'one');
-    // Its head, no newer commit, the token.
+    // Reads its head, no newer commit, and the token.
     expect(await scene.turn(scene.a, { waitId: '2499' })).toMatchObject({ reads: 3, items: 2 });
 
     await scene.settle('2500', 'two');
-    // Another process: the head, a commit for each step and each change of a token, two tokens.
+    // In another process: the head, a commit for each step and each change of a token, two tokens.
     expect(await scene.turn(scene.b, { waitId: '2500' })).toMatchObject({ reads: 1, items: 2_505 });
   });
 
@@ -88,11 +88,11 @@ describe('a run that its process remembers', () => {
     );
     await scene.start();
     for (const payload of ['1', '2', '3']) {
-      // Its head, no newer commit, the signal: not those before it.
+      // Reads its head, no newer commit, and the signal, but none of the signals before it.
       expect(await scene.turn(scene.a, { inboxId: await scene.signal(payload) })).toMatchObject({ reads: 3, items: 2 });
     }
     await scene.signal('4');
-    // The head counts one more than it was told of.
+    // The head counts one more signal than it was notified of.
     expect(await scene.turn(scene.a, { inboxId: await scene.signal('5') })).toMatchObject({ reads: 4, items: 7 });
     await scene.turn(scene.a, { inboxId: await scene.signal('6') });
     expect(await scene.outcome()).toEqual({ status: 'completed', result: ['1', '2', '3', '4', '5', '6'] });
@@ -133,7 +133,7 @@ describe('a run that its process remembers', () => {
       items.push(scene.table.take().items);
     }
     expect((await scene.a.store.heads.read(runId))?.status).toBe('running');
-    // The head alone each time.
+    // Only the head is read each time.
     expect(items).toEqual([1, 1, 1]);
   });
 

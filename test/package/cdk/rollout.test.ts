@@ -31,7 +31,7 @@ function all(type: string, from = template): readonly (readonly [string, Resourc
   return Object.entries(from.findResources(type) as Record<string, Resource>);
 }
 
-/** The one of this type whose logical id begins so. */
+/** Returns the only resource of this type whose logical id begins like this. */
 function one(type: string, id: string, from = template): readonly [string, Resource] {
   const [found, ...others] = all(type, from).filter(([logicalId]) => new RegExp(`^${id}[0-9A-F]{8}`).test(logicalId));
   expect([found, others]).toEqual([expect.anything(), []]);
@@ -86,7 +86,7 @@ describe('a rollout', () => {
     expect(turnOf({ functions: { turn: { maxConcurrency: 50, reservedConcurrency: 50 } } })).toBe(versionOf('Turn'));
     expect(turnOf({ functions: { turn: { memoryMb: 2_048 } } })).not.toBe(versionOf('Turn'));
     expect(turnOf({ environment: { REPORTS_URL: 'x' } })).not.toBe(versionOf('Turn'));
-    // That of another function is not touched.
+    // The version of another function does not change.
     const larger = synthesize({ rollout: canary, functions: { turn: { memoryMb: 2_048 } } }).template;
     expect(versionOf('Poll', larger)).toBe(versionOf('Poll'));
   });
@@ -217,7 +217,7 @@ describe('CodeDeploy', () => {
     for (const [, { UpdatePolicy }] of all('AWS::Lambda::Alias', atOnce)) expect(UpdatePolicy).toBeUndefined();
     expect(all('AWS::CodeDeploy::Application', atOnce)).toEqual([]);
     expect(all('AWS::CloudWatch::Alarm', atOnce)).toHaveLength(all('AWS::CloudWatch::Alarm', plain).length);
-    // A rollout after it finds the same aliases.
+    // A later rollout finds the same aliases.
     expect(all('AWS::Lambda::Alias', atOnce).map(([id]) => id)).toEqual(names.map(aliasOf));
   });
 });
@@ -261,7 +261,7 @@ describe('the alarms that roll back', () => {
         Period: 60,
         Stat: 'Sum',
       })),
-      // The sweep throws what it cannot do.
+      // The sweep throws for what it cannot do.
       ...(['Api', 'Turn', 'Poll', 'Step'] as const).map((name) => ({
         Metric: {
           Namespace: 'Outwait',
@@ -341,7 +341,7 @@ describe('the setting', () => {
     [{ kind: 'canary', percent: 2.5, minutes: 5 }, 'rollout.percent must be a whole number from 1 to 99, got 2.5'],
     [{ kind: 'canary', percent: 5, minutes: 2_881 }, 'rollout.minutes must be a whole number from 1 to 2880, got 2881'],
     [{ kind: 'canary', percent: 5, minutes: 0 }, 'rollout.minutes must be a whole number from 1 to 2880, got 0'],
-    // Nine shifts after the first one.
+    // Nine shifts follow the first one.
     [
       { kind: 'linear', percent: 10, everyMinutes: 321 },
       'rollout.everyMinutes must be a whole number from 1 to 320, got 321',

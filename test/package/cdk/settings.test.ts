@@ -230,7 +230,7 @@ describe('the settings of a stack', () => {
     for (const { Properties } of routes.filter((route) => !open.includes(route))) {
       expect(Properties).toMatchObject(expected);
     }
-    // There is then no token to lose, and the function is told.
+    // The stack then has no management token, and the function knows it from its environment.
     template.resourceCountIs('AWS::SecretsManager::Secret', 1);
     template.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 29,

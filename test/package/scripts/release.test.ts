@@ -27,7 +27,7 @@ const release = (...flags: string[]) =>
   run(join(root, 'node_modules/.bin/tsx'), join(root, 'scripts/release.ts'), ...flags);
 const git = (...args: string[]) => run('git', '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args);
 
-/** A repository whose scripts note that they ran. */
+/** Creates a repository whose scripts record that they ran. */
 async function aRepository(options: { readonly changelog?: string; readonly check?: string } = {}): Promise<void> {
   const { changelog = '## [1.2.3] - 2026-11-29', check = 'echo check >> ran.txt' } = options;
   await mkdir(join(folder, 'test/replay/histories/1.2.3'), { recursive: true });

@@ -157,7 +157,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner of a delayed run'),
   },
 
-  // ----- markers that an end may count on -----
+  // ----- markers that an end may rely on -----
   {
     name: 'marker-of-another-owner',
     rule: 'an end does not count on a marker that the turn which took it in may still remove',
@@ -173,7 +173,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: rules('standing-markers', 'marker of its own'),
   },
 
-  // ----- what is under way when a run is blocked -----
+  // ----- what is in progress when a run is blocked -----
   {
     name: 'step-left-alone',
     rule: 'what a step under way gives is in the log before its run is said to be blocked',
@@ -236,7 +236,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: testsIn(bodies, 'F84 an event stream full of '),
   },
 
-  // ----- what is heard of a run -----
+  // ----- what is reported of a run -----
   {
     name: 'untaken-signals-hidden',
     rule: 'an accepted signal that no turn has taken in is listed as unread',

@@ -1,6 +1,6 @@
-/** One exact edit of a source file. `find` may be broken into other lines than the file is. */
+/** One exact edit of a source file. The lines of `find` may be broken differently than in the file. */
 export interface Edit {
-  /** Occurs exactly once in the file. */
+  /** Text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
 }
@@ -8,9 +8,9 @@ export interface Edit {
 /** The engine without one of its rules, and the test that must notice. */
 export interface Mutant {
   readonly name: string;
-  /** What is taken away, in the words of the design. */
+  /** The rule that is taken out, in the words of the design. */
   readonly rule: string;
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
   readonly edits: readonly Edit[];
   readonly caughtBy:

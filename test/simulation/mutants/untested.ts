@@ -115,7 +115,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
 
-  // ----- what nobody waits for -----
+  // ----- work that is no longer waited for -----
   {
     name: 'abandoned-child-stopped',
     rule: 'a child that is to be abandoned begins though its parent is gone',
@@ -1040,7 +1040,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('answering', 'answer that did not get through'),
   },
 
-  // ----- tasks that nobody waits for -----
+  // ----- tasks that are no longer waited for -----
   {
     name: 'policies-mixed',
     rule: 'each end has its own policy',
@@ -1294,7 +1294,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
 
-  // ----- what no test had ever met -----
+  // ----- cases that no test had covered -----
   {
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
@@ -1574,7 +1574,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 
-  // ----- found by taking away clauses at random -----
+  // ----- found by removing clauses at random -----
   {
     name: 'result-of-no-wait',
     rule: 'a result in hand that another owner has recorded is dropped',
