@@ -213,9 +213,9 @@ export interface WorldOptions {
   readonly skewMaxMs?: number;
   /** Runs that the sweep starts by the clock. */
   readonly schedules?: readonly ScheduleConfig[];
-  /** Selects items that are missing: no reader finds them. */
+  /** Returns whether an item is missing; no reader finds it then. */
   readonly isGone?: (item: Item) => boolean;
-  /** Selects the partition of the due index that cannot be read at a second. */
+  /** Returns whether a partition of the due index cannot be read at a second. */
   readonly indexFails?: (partition: string, seconds: number) => boolean;
   /** For how many seconds after its start the server reports a task as unknown. */
   readonly missingForS?: number;

@@ -156,7 +156,7 @@ describe('keys of payloads', () => {
     const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
     const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
     expect(sealed).toMatch(/^2e:k1:/);
-    // The key of KMS seals from then on; nobody asks for it to read what is older.
+    // The KMS key seals from then on, and is not needed to read older payloads.
     const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
     expect(await both?.open(sealed, 'run 1')).toBe('text');
   });

@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const clock = { atMs: 0, nowMs: () => clock.atMs };
 
-/** A bus whose requests are not repeated by the SDK, unless it says so. */
+/** Creates a bus whose requests the SDK does not repeat unless a test says so. */
 function aBus({ maxAttempts = 1, requestTimeoutMs = 2_000, answerTimeoutMs = 8_000 } = {}): {
   bus: EventBridgeBus;
   delaysMs: number[];

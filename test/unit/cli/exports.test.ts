@@ -8,7 +8,7 @@ import { run } from './in-process.js';
 
 const idOf = (n: number): string => String(n).padStart(32, '0');
 
-/** A run that waits for the signal "say". */
+/** Returns the history of a run that waits for the signal "say". */
 const historyOf = (runId: string, version = '1') => ({
   format: 1,
   runId,
@@ -21,7 +21,7 @@ const historyOf = (runId: string, version = '1') => ({
   ],
 });
 
-/** An engine that answers as told and remembers what it was asked. */
+/** An engine that answers as the test says and records its requests. */
 let server: Server;
 let url: string;
 let folder: string;

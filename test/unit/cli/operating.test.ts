@@ -28,7 +28,7 @@ const noisy = defineWorkflow({
   run: () => Promise.reject(new Error('red \u001b[31m, title \u009d0;x\u0007,\nleft \u202e')),
 });
 
-/** A long step that fails once and then goes on until it is told to end. */
+/** A long step that fails once and then continues until it is told to end. */
 let finish: () => void = () => undefined;
 const works = defineWorkflow({
   name: 'works',

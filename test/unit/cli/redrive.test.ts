@@ -61,7 +61,7 @@ async function bodiesIn(url: string): Promise<readonly string[]> {
   }
 }
 
-/** Hidden from receivers or not. */
+/** Counts the messages, hidden or not. */
 async function countIn(url: string): Promise<number> {
   const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }));
   return (
@@ -131,7 +131,7 @@ describe('outwait redrive', () => {
         VisibilityTimeout: 30,
       }),
     );
-    // The group is locked by the first message: what was moved is in the queue behind it.
+    // The first message locks the group, so the moved messages are in the queue behind it.
     expect(Messages).toEqual([]);
     const { Attributes } = await client.send(
       new GetQueueAttributesCommand({ QueueUrl: turn.url, AttributeNames: ['All'] }),

@@ -5,7 +5,7 @@ import { run } from './in-process.js';
 
 const runId = 'ab'.repeat(16);
 
-/** An engine that answers as told and remembers what it was asked. */
+/** An engine that answers as the test says and records its requests. */
 let server: Server;
 let url: string;
 let asked: string[] = [];

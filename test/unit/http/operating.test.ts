@@ -313,7 +313,7 @@ describe('GET /runs, filtered', () => {
     }
     let pages = 0;
     const listRuns = client.world.deps.store.lists.runs.bind(client.world.deps.store.lists);
-    // Of one row each.
+    // Pages have one row each.
     client.world.deps.store.lists.runs = (status, _limit, before) => {
       pages += 1;
       return listRuns(status, 1, before);

@@ -4,7 +4,7 @@ import type { RouteOptions } from '../../../lib/http/routes.js';
 import { aClient, startedRun } from './client.js';
 import { aWorld } from './world.js';
 
-/** A client of an API whose metrics are kept as the lines that they are written in. */
+/** Creates a client of an API whose metrics are kept as the lines that they are written in. */
 function aCountedClient(options: RouteOptions = {}) {
   const lines: string[] = [];
   const world = aWorld();

@@ -34,7 +34,7 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-/** Runs the command and gives the exit code that it sets. */
+/** Runs the command and returns the exit code that it sets. */
 async function lint(...args: string[]): Promise<NodeJS.Process['exitCode']> {
   process.exitCode = undefined;
   const program = new Command('outwait').exitOverride().configureOutput({ writeErr: () => undefined });

@@ -19,7 +19,7 @@ describe('a turn message', () => {
   );
 });
 
-/** `message` with one field after the other replaced by what it must not be; undefined leaves it out. */
+/** Returns `message` with one field after the other replaced by an invalid value; undefined leaves it out. */
 function spoilt(message: object, wrong: Readonly<Record<string, readonly unknown[]>>): readonly string[] {
   return Object.entries(wrong).flatMap(([name, values]) =>
     values.map((value) => JSON.stringify({ ...message, [name]: value })),

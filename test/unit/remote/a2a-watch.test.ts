@@ -10,7 +10,7 @@ const rest = (origin: string) => [{ url: `${origin}/rest`, protocolBinding: 'HTT
 const old = (origin: string) => [{ url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }];
 const streaming = { capabilities: { streaming: true } };
 
-/** Sends events of a stream, each wrapped as the binding of the request wants it. */
+/** Sends events of a stream, each in the format of the request's binding. */
 function stream(
   response: ServerResponse,
   request: Received,

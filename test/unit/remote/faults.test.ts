@@ -45,7 +45,7 @@ const a2a: Protocol = {
   handle: { server: 'remote', protocol: 'a2a', wire: '1.0', taskId: 't1' },
 };
 
-/** A transport with credentials, and everything that it logs. */
+/** Creates a transport with credentials, and collects everything that it logs. */
 function transportTo(protocol: Protocol, url: string, totalMs = 10_000) {
   const logged: unknown[] = [];
   const note = (event: string, fields?: object): void => void logged.push({ event, ...fields });
@@ -229,7 +229,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
       const { transport } = transportTo(protocol, server.url);
       expect(await transport.start(start(protocol))).toMatchObject({ kind, error: { code } });
       expect((await transport.get(protocol.handle)).kind).toMatch(/^(unreadable|missing)$/);
-      // One request each: nothing is repeated behind the back of the engine.
+      // One request each: nothing is repeated without the engine's knowledge.
       expect(server.received).toHaveLength(2);
     },
   );

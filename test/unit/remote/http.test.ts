@@ -14,7 +14,7 @@ const request = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => (
   ...more,
 });
 
-/** A TCP server that does with each connection what it is told. */
+/** Starts a TCP server that handles each connection as the test says. */
 async function rawServer(onConnection: (socket: Socket) => void): Promise<{ port: number; close: () => void }> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

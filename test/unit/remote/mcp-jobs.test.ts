@@ -41,7 +41,7 @@ function toolsOf(scripts: Scripts): Script {
   };
 }
 
-/** The calls of tools so far. */
+/** Returns the calls of tools so far. */
 const callsOf = ({ server }: Peer) =>
   server.received
     .filter(({ body }) => body.method === 'tools/call')

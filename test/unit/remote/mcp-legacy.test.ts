@@ -28,7 +28,7 @@ const old = { protocolVersion: '2025-11-25' } as const;
 const legacyPeer = (scripts: Readonly<Record<string, Script | readonly Script[]>>) =>
   aPeer({ ...hello, ...scripts }, old);
 
-/** A server that keeps sessions: it knows the last one that it gave, and refuses every other. */
+/** Answers as a server with sessions: it knows the last one that it created, and refuses every other. */
 function keepingSessions(lost: (request: Received, response: ServerResponse) => void, answers: Record<string, object>) {
   let count = 0;
   const known = () => `s-${count}`;
@@ -193,7 +193,7 @@ describe('a start over 2025-11-25', () => {
       },
     });
     expect((await transport.start(startOf('simulate'))).kind).toBe('started');
-    // Not answered: a response of ours to it would be another request.
+    // Not answered, since a response of ours would be another request.
     expect(server.received).toHaveLength(4);
   });
 
@@ -338,7 +338,7 @@ describe('a lost session', () => {
     const handle = { ...legacyHandle, session: 'gone' };
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toEqual(['tasks/get', 'initialize', 'notifications/initialized', 'tasks/get']);
-    // It is not asked under the lost session again.
+    // It is not asked again under the lost session.
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toHaveLength(5);
   });

@@ -21,7 +21,7 @@ import {
 
 afterEach(closeAll);
 
-/** A transport, and the limits of each request that it sends, by method. */
+/** Creates a transport, and records the limits of each request that it sends, by method. */
 async function watched(
   answer: Answer,
   transportOf: (url: string, http: HttpClient) => RemoteTaskTransport,

@@ -10,7 +10,7 @@ const handle = { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId:
 const transportsFor = (servers: Record<string, ServerConfig>, readSecret?: (name: string) => string | undefined) =>
   createTransports(servers, transportDeps(httpClient(), readSecret === undefined ? {} : { readSecret }));
 
-/** A server that lets every task work on. */
+/** Starts a server on which every task continues to work. */
 const working = () =>
   serve((request, response) => {
     result(response, request, { taskId: 't1', status: 'working' });

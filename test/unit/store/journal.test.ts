@@ -219,7 +219,7 @@ describe('a journaled table', () => {
   });
 });
 
-/** A file whose writes wait until they are let through, or fail. */
+/** Creates a file whose writes wait until the test lets them finish or fail. */
 function slowFile() {
   const flushes: { text: string; finish: () => void; fail: (error: Error) => void }[] = [];
   const datasync = () =>

@@ -29,7 +29,7 @@ const clock = {
   nowMs: () => clock.atMs,
 };
 
-/** A process of its own: nothing is remembered from another. */
+/** Creates the keyring of a separate process, which remembers nothing of another. */
 function keyring(keyId = 'alias/payloads'): PayloadKeyring {
   return wrappingKeyring(kmsKeyService({ keyId, endpoint: kms.endpoint }), clock);
 }

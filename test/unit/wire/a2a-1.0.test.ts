@@ -472,7 +472,7 @@ describe('what came in place of a result', () => {
   it.each([
     [error(200, -32001), 'missing'],
     [error(404, -32001), 'missing'],
-    // As gateways say it: of a credential, a limit, a failure of their own, not of the task.
+    // Errors as gateways send them: of a credential, a limit or a failure of their own, not of the task.
     [error(401, -32001), 'unreadable'],
     [error(403, -32001), 'unreadable'],
     [error(429, -32001), 'unreadable'],

@@ -38,7 +38,7 @@ describe('the reply to the start of a job', () => {
     ['in the JSON of the first text', text({ job_id: 'j-1' }), {}],
     ['below a path', data({ data: { job: { id: 'j-1' } } }), { id: 'data.job.id' }],
     ['in a list', data({ jobs: [{ id: 'j-1' }] }), { id: 'jobs.0.id' }],
-    // Of a tool that returns a text, some servers put the text into the structured content.
+    // Some servers put the text of a tool that returns a text into the structured content.
     [
       'in a text that stands in the structured content',
       text({ job_id: 'j-1' }, { structuredContent: { result: '{"job_id":"j-1"}' } }),
@@ -132,7 +132,7 @@ describe('the reply to the start of a job', () => {
     expect(submitted(data({ job_id: 'j-1', status: 'done', rows: 1 }), { result: 'rows', resultTool: 'get' })).toEqual(
       atOnce,
     );
-    // Many servers say so of every start.
+    // Many servers report this for every start.
     expect(submitted(data({ job_id: 'j-1', status: 'success' }))).toEqual({ kind: 'started', handle });
   });
 

@@ -20,7 +20,7 @@ describe('Secret', () => {
   });
 });
 
-/** AWS that answers with what it is told, and counts. */
+/** A stand-in of AWS that answers as the test says, and counts. */
 class Aws implements AwsSecrets {
   value: string | undefined = 'first';
   isAway = false;
