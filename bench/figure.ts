@@ -1,6 +1,6 @@
 import { percentile } from './statistics.js';
 
-/** One measured or counted number. */
+/** A measured or counted number. */
 export interface Figure {
   /** Stable name, for programs that read the JSON. */
   readonly name: string;

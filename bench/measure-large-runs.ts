@@ -88,7 +88,7 @@ export async function costOfResuming(table: Table, events: number, memory: Memor
   return driver.measured(() => driver.runDry());
 }
 
-/** One process with one run: runs its turns one after the other, as the queue delivers their messages. */
+/** A process with a single run: runs its turns one after the other, as the queue delivers their messages. */
 class Driver {
   readonly #table: CountingTable;
   readonly #queues: MemoryQueues;

@@ -22,7 +22,7 @@ import type { RemoteStats } from './servers/remote-server.js';
 // received exactly one request to start its task. `--store memory` uses the engine's own store in place of a database
 // process.
 
-/** How long the remote tasks work, and how long the engine stays down. */
+/** Durations: of the remote tasks, and of the time for which the engine is down. */
 const taskMs = 12_000;
 const downMs = 3_000;
 /** Pauses between the steps of the demo, so that there is something to see. */

@@ -12,7 +12,7 @@ const readyMaxMs = 60_000;
 const stopMaxMs = 30_000;
 const memoryReadMs = 200;
 
-/** From the start of one engine process to its end. */
+/** The life of one engine process, from its start to its end. */
 export interface Life {
   readonly number: number;
   /** Milliseconds from its start to its ready line. */

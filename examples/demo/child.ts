@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processOf } from '../../lib/local/process-identity.js';
 
-/** How long a process may take to become ready, and to end when asked to. */
+/** Timeouts for a process to become ready, and to end when asked to. */
 const readyTimeoutMs = 20_000;
 const endTimeoutMs = 5_000;
 

@@ -8,7 +8,7 @@ const functionStats = z.object({ invocations: z.number(), busyMs: z.number() });
 const localStats = z.object({
   functions: z.object({ turn: functionStats, poll: functionStats, schedule: functionStats }),
 });
-/** How often and how long the functions ran in one process of local mode, except for those that answer HTTP. */
+/** Counts and durations of the functions in one process of local mode, except for those that answer HTTP. */
 export type FunctionsStats = z.infer<typeof localStats>['functions'];
 
 /** The management API of a running engine. */

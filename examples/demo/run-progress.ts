@@ -25,7 +25,7 @@ export const externalWaits = z.object({
 });
 
 export interface RunProgress {
-  /** What the run is doing now, in words. */
+  /** The current activity of the run, in words. */
   readonly state: string;
   /** Instant since which it is doing that, if known. */
   readonly sinceMs: number | undefined;
@@ -50,7 +50,7 @@ export function progressOf(
   if (wait.kind === 'step') return { ...running, state: `running the step "${wait.name ?? ''}"` };
   const server = wait.server ?? '';
   const open = external.waits.find(({ waitId }) => waitId === wait.waitId);
-  // The wait is no longer open: its outcome is recorded, and the workflow continues with it in a moment.
+  // The wait is no longer open: its outcome is recorded, and the workflow is about to continue with it.
   if (open === undefined) return { ...running, state: 'running' };
   const { taskId } = open;
   if (taskId === undefined) return { ...running, state: `asking "${server}" to start a task` };

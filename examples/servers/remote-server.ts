@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export interface RemoteServerOptions {
   /** Port on 127.0.0.1. Default: 0, a free one. */
   readonly port?: number;
-  /** How long a task works, in milliseconds. Default: 12 s. */
+  /** Duration of a task, in milliseconds. Default: 12 s. */
   readonly taskMs?: number;
   /** Replaces the wait of `taskMs`: a task ends when this resolves. For tests that end tasks themselves. */
   readonly work?: (signal: AbortSignal) => Promise<void>;
@@ -15,7 +15,7 @@ export interface RemoteServerOptions {
   readonly beforeReply?: (method: string) => 'ok' | 'drop';
 }
 
-/** What a server has received since it was started. Served as JSON at `GET /stats`. */
+/** Requests that a server has received since it was started. Served as JSON at `GET /stats`. */
 export interface RemoteStats {
   /** Every call that requested a task, repeats included, with its idempotency key. */
   readonly startCalls: readonly { readonly key?: string }[];

@@ -118,7 +118,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     await run.app.settleDown();
     // The resume is kept, like every other request.
     expect(await isNow()).toBe('blockedpaused');
-    // By now the run is retried once an hour.
+    // The run is now retried once an hour.
     await run.app.pass({ hours: 4 });
     run.app.deploy(anApp(sleeper));
     await requestControl(run.app.deps, run.runId, 'retryNow');

@@ -27,7 +27,7 @@ const autumnOnLordHowe: Day = ['Australia/Lord_Howe', '2026-04-04T13:00Z', '2026
 // The change is at midnight: the day begins at 01:00, or has 00:00 to 01:00 twice.
 const springInHavana: Day = ['America/Havana', '2026-03-08T05:00Z', '2026-03-09T04:00Z'];
 const autumnInHavana: Day = ['America/Havana', '2026-11-01T04:00Z', '2026-11-02T05:00Z'];
-// The change at midnight gives the day before a second 23:00.
+// The change at midnight repeats 23:00 of the day before.
 const springInBeirut: Day = ['Asia/Beirut', '2026-03-28T22:00Z', '2026-03-29T21:00Z'];
 const autumnInBeirut: Day = ['Asia/Beirut', '2026-10-23T21:00Z', '2026-10-24T22:00Z'];
 

@@ -189,7 +189,7 @@ describe('a server that hangs', () => {
       Promise.all(runIds.map(async (runId) => (await app.show(runId)).endedAtMs));
     await work(app, 16, async () => (await ended()).every((endedAtMs) => endedAtMs !== undefined));
     const lastMs = Math.max(...(await ended()).map((endedAtMs) => (endedAtMs ?? Infinity) - startMs));
-    // If 16 turns each hung for 30 s, the last of them would begin after three minutes.
+    // The last of 16 turns would begin after three minutes if each hung for 30 s.
     expect(lastMs).toBeLessThanOrEqual(10_000);
     expect(reports.hung).toBe(8);
     const twoMinutes = startMs + 120_000;

@@ -276,8 +276,8 @@ it.each(cases)(
     const unknown = ends.flatMap((end, at) => (end.startsWith('not known') ? [at] : []));
     if (kind === 'dedupes') expect(unknown).toEqual([]);
     else {
-      // From the write that records that a start is made to the write that records its task: nothing before, nothing
-      // after.
+      // Starts are ambiguous from the write that records that a start is made to the write that records its task, not
+      // before or after.
       const [first = 0, last = 0] = [unknown[0], unknown.at(-1)];
       const [request, reply] = [calls.indexOf('start.request'), calls.indexOf('start.reply')];
       expect(unknown).toEqual(Array.from({ length: unknown.length }, (_, at) => first + at));

@@ -30,7 +30,7 @@ describe('a run that its process remembers', () => {
     expect(await scene.turn(scene.a, { waitId: '2499' })).toMatchObject({ reads: 3, items: 2 });
 
     await scene.settle('2500', 'two');
-    // In another process: the head, a commit for each step and each change of a token, two tokens.
+    // Another process reads the head, a commit for each step and each change of a token, and two tokens.
     expect(await scene.turn(scene.b, { waitId: '2500' })).toMatchObject({ reads: 1, items: 2_505 });
   });
 
@@ -133,7 +133,7 @@ describe('a run that its process remembers', () => {
       items.push(scene.table.take().items);
     }
     expect((await scene.a.store.heads.read(runId))?.status).toBe('running');
-    // Only the head is read each time.
+    // Reads only the head each time.
     expect(items).toEqual([1, 1, 1]);
   });
 

@@ -45,9 +45,9 @@ function fivePoints(calls: readonly string[], random: () => number): readonly nu
 }
 
 /**
- * One process dies, once in a run, in place of one call to the table, the queues, the remote server or the delay. All
- * programs are tried at up to five of their calls, the first ones at every call. The calls are those of the run without
- * a death, so a call that only a death leads to is not tried here; test/simulation covers those.
+ * Each run has one death of a process, in place of one call to the table, the queues, the remote server or the delay.
+ * All programs are tried at up to five of their calls, the first ones at every call. The calls are those of the run
+ * without a death, so a call that only a death leads to is not tried here; test/simulation covers those.
  */
 describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children, races and scopes', () => {
   const all = fc.sample(cases, { seed, numRuns: count });

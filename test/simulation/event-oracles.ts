@@ -20,7 +20,7 @@ const endTypes: Readonly<Record<RunOutcome['status'], LifecycleEvent['type']>> =
 /** Checks that each published event is in a history by then, and that a repeat is the same. */
 export function checkPublished(event: LifecycleEvent, world: World): void {
   const { eventId, runId, type } = event;
-  // Such an event is in no history: the code did not fit it, and the head records that only afterwards.
+  // No history contains such an event: the code did not fit it, and the head records that only afterwards.
   if (type === 'RunBlocked') return;
   const before = world.published.find((other) => other.eventId === eventId);
   if (before !== undefined && JSON.stringify(before) !== JSON.stringify(event))

@@ -1,8 +1,8 @@
 import { call, orCode, type Scenario } from './scenarios.js';
 
 /**
- * One scenario for each way of waiting. Ends of waits that are awaited together lie farther apart than a crash can move
- * them (a visibility timeout and two sweeps), so that the outcome must be the same wherever a process dies.
+ * Scenarios, one for each way of waiting. Ends of waits that are awaited together lie farther apart than a crash can
+ * move them (a visibility timeout and two sweeps), so that the outcome must be the same wherever a process dies.
  */
 export const everyAwaitScenarios: readonly Scenario[] = [
   {

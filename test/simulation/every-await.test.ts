@@ -65,7 +65,7 @@ async function runWith(scenario: Scenario, dying: ReadonlyMap<number, Death>, ba
 function outcomesOf(world: World): readonly string[] {
   const outcomes = world.runIds().map((runId) => {
     const ending = world.log(runId).find((event) => event.type === 'RunEnding');
-    // The id of the continuing run is random, and which signal it had by then depends on time.
+    // The id of the continuing run is random, and the signals that it has depend on time.
     const outcome = ending?.outcome.status === 'continued' ? 'continued' : ending?.outcome;
     return JSON.stringify([world.items.get(`run#${runId} a`)?.['workflow'], outcome]);
   });

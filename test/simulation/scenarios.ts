@@ -17,7 +17,7 @@ export interface Scenario {
   readonly run: (ctx: WorkflowContext, step: (name: string) => Promise<string>, more: More) => Promise<unknown>;
   /** The workflow of its children. */
   readonly child?: Scenario['run'];
-  /** How long the task of each tool runs, in seconds. Default: for ever. */
+  /** Duration of the task of each tool, in seconds. Default: endless. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
   /** Whether the remote server can be asked for the task of a start. Default: false. */
@@ -25,13 +25,13 @@ export interface Scenario {
   readonly lists?: 'perhaps' | 'never';
   /** Seconds that the server takes to answer a start. */
   readonly startsTakeS?: number;
-  /** How many questions each tool asks before its task exists, and while it runs. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** Whether there is a bus that receives lifecycle events. Default: false. */
   readonly bus?: boolean;
   /** Actions of others, and their times. */
   readonly callers?: (world: World, runId: string) => void;
-  /** How much later than without faults a run may end, beyond two sweeps and a visibility timeout. */
+  /** Seconds by which a run may end later than without faults, beyond two sweeps and a visibility timeout. */
   readonly slackS?: number;
 }
 

@@ -52,7 +52,7 @@ async function endsOf({ to, formerAt, endS }: Shift): Promise<readonly Ended[]> 
   for (let seed = first; seed < first + seeds; seed++) {
     const other = { scenario: former, shareAt: formerAt };
     const options = { seed, other, endS, faultRate: 0.03, faultsEndS: 700, callersAskAgain: true };
-    // How late a run may be is not checked here, since a blocked run is retried less and less often.
+    // Lateness is not checked here, since a blocked run is retried less and less often.
     const { world, runId, endedAtMs = Number.NaN } = await simulate(to, options, Infinity);
     expect(describeWorld(world), `seed ${seed}\n${world.trace.join('\n')}`).toBe('');
     const names = world.log(runId).flatMap((event) => (event.type === 'StepRequested' ? [event.name] : []));
@@ -80,7 +80,7 @@ describe('a run that turns of two versions of its code take on in turn', { timeo
   });
 
   test.each([
-    // So a canary that is rolled back when its own version blocks a run accepts patches, and nothing else.
+    // A canary that is rolled back when its own version blocks a run therefore accepts patches, and nothing else.
     ['with patches not once', patched, 0],
     ['without patches again and again', unpatched, expect.toSatisfy((count: number) => count > 0) as number],
   ])('is blocked by the newer version, which gets a tenth of the turns, %s', async (_, to, byNewer) => {

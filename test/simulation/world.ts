@@ -93,11 +93,11 @@ interface Operation<Value> {
   readonly tag: string;
   readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
-  /** How long the caller waits for the answer after the operation took effect. */
+  /** Time that the caller waits for the answer after the operation took effect. */
   readonly answerMs?: number;
 }
 
-/** One invocation: an operation of a dead invocation never returns. */
+/** An invocation; an operation of a dead one never returns. */
 export interface Process {
   readonly name: string;
   dead: boolean;
@@ -109,7 +109,7 @@ export interface Process {
   /** The run whose turn or long step it runs. */
   readonly runId: string | undefined;
   readonly startedAtMs: EpochMs;
-  /** How far its clock is ahead of the world's. */
+  /** Milliseconds by which its clock is ahead of the world's. */
   readonly skewMs: number;
   /** Instant of the last fault at one of its operations. */
   troubledAtMs: EpochMs;
@@ -154,7 +154,7 @@ export interface WorldOptions {
   /** Probability of a deviation at each operation. */
   readonly faultRate: number;
   readonly workflows: readonly AnyWorkflow[];
-  /** How long the task of each tool runs, in seconds. */
+  /** Duration of the task of each tool, in seconds. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
   /** Seconds that the remote server takes to answer a start, so that workers make its starts. Default: it is prompt. */
@@ -163,7 +163,7 @@ export interface WorldOptions {
   readonly finds?: boolean;
   /** `perhaps`: whether it lists its tasks is not known before it is asked; `never`: it does not list them. */
   readonly lists?: 'perhaps' | 'never';
-  /** How many questions each tool asks before its task exists, and while it runs. Default: none. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. Default: none. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** No fault begins after this many seconds. */
   readonly faultsEndS?: number;
@@ -207,7 +207,10 @@ export interface WorldOptions {
   readonly busIsGoneS?: { readonly from: number; readonly until: number };
   /** Whether turns receive the delivery count of their message. Default: false. */
   readonly countsDeliveries?: boolean;
-  /** How far the clock of an invocation is ahead of the world's, by its process and its instance. Default: 0. */
+  /**
+   * Returns by how much the clock of an invocation is ahead of the world's, by its process and its instance. Default:
+   * 0.
+   */
   readonly skewMsOf?: (process: string, replica: number) => number;
   /** The maximum of these. */
   readonly skewMaxMs?: number;
@@ -217,7 +220,7 @@ export interface WorldOptions {
   readonly isGone?: (item: Item) => boolean;
   /** Returns whether a partition of the due index cannot be read at a second. */
   readonly indexFails?: (partition: string, seconds: number) => boolean;
-  /** For how many seconds after its start the server reports a task as unknown. */
+  /** Seconds after its start for which the server reports a task as unknown. */
   readonly missingForS?: number;
   /** Seconds that the server takes to answer a start. Default: 0.3. */
   readonly answersAfterS?: number;
@@ -276,7 +279,7 @@ export class World {
   readonly app: App;
   /** The other version, if any. */
   readonly otherApp: App | undefined;
-  /** How often a run was newly blocked, by the version of the code that it did not fit. */
+  /** Number of times that a run was newly blocked, by the version of the code that it did not fit. */
   readonly newlyBlocked = { app: 0, otherApp: 0 };
   readonly #versions: () => number;
   readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
@@ -738,7 +741,7 @@ export class World {
           apply: () => this.table.transact(writes),
         }),
       get: (key, attributes) => {
-        // If markers are spread no further, no throw of the dice is spent on a read that tells nothing.
+        // No random number is spent on a read that tells nothing while markers are spread no further.
         if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key, attributes);
         const tag = key.pk === 'due' ? 'get due' : `get ${key.sk}`;
         return this.#operate(process, {

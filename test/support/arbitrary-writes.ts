@@ -72,7 +72,7 @@ function writeOf(
       return {
         kind: 'update',
         key,
-        // In a transaction an update must change something.
+        // An update in a transaction must change something.
         set: { ...set, touched: by },
         remove: remove.filter(free),
         increment: Object.fromEntries(increment.filter(free).map((name) => [name, by])),

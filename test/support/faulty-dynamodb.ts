@@ -17,7 +17,7 @@ export type StoreFault =
   /** 500, not applied. */
   | 'serverError';
 
-/** One HTTP request of the SDK, the first try or a retry. */
+/** An HTTP request of the SDK, the first try or a retry. */
 export interface StoreRequest {
   readonly operation: 'GetItem' | 'PutItem' | 'UpdateItem' | 'Query' | 'TransactWriteItems' | (string & {});
   /** 1 for the first try. */

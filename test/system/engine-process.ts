@@ -28,7 +28,9 @@ export interface EngineProcessOptions {
   readonly endpoint: string;
   readonly tableName: string;
   readonly remote: { readonly protocol: 'mcp' | 'a2a'; readonly url: string; readonly dedupes: boolean };
-  /** When the clock began to run fast. It is the same for each process of a run, so that time never goes back. */
+  /**
+   * Instant at which the clock began to run fast. All processes of a run have the same, so that time never goes back.
+   */
   readonly fastSinceMs: number;
   readonly kill?: {
     readonly moment: 'before' | 'after';

@@ -191,7 +191,7 @@ for (const round of [1, 2]) {
   for (const protocol of protocols)
     for (const deed of deeds) {
       await misbehaveOn('read', protocol, deed);
-      // As answers to a start these two are correct, of a task that ends differently.
+      // These two are correct answers to a start, of a task that ends differently.
       if (round === 1 && deed.name !== 'a forged task' && deed.name !== 'a state from before')
         await misbehaveOn('start', protocol, deed);
     }

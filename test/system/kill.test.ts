@@ -39,7 +39,7 @@ const a2aAgent: Remote = {
 };
 
 /**
- * When a process dies: before or after an operation of its own, or when the server has carried out a request and not
+ * Moment of a death: before or after an operation of the process, or when the server has carried out a request and not
  * answered it.
  */
 type Moment = 'before' | 'after' | 'in flight';
@@ -51,7 +51,7 @@ interface Kill {
   readonly occurrence: number;
 }
 
-/** One run, taken to its end by as many processes as it needed. */
+/** A run, taken to its end by as many processes as it needed. */
 interface Story {
   /** The last operation of each process that died, in order. */
   readonly killedAt: readonly string[];

@@ -12,7 +12,7 @@ import { call, play } from '../simulation/rules/scene.js';
 import { closeAll, httpClient, serve } from '../unit/remote/loopback.js';
 import { createEngineDeps } from './engine-deps.js';
 
-// What a caller of tasks that take minutes must never do (S2-25), each as a test of that name.
+// Mistakes that a caller of tasks that take minutes must never make (S2-25), each as a test of that name.
 
 afterEach(closeAll);
 

@@ -3,7 +3,7 @@ import type { RemoteCall } from '../../lib/workflow/context.js';
 import { dataOf } from '../../lib/workflow/outcome.js';
 import { tokens } from './engine-deps.js';
 
-/** How often a step ran in this process. */
+/** Number of times that a step ran in this process. */
 export const stepRuns = { count: 0 };
 
 const calls: Readonly<Record<'mcp' | 'a2a', RemoteCall>> = {

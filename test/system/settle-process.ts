@@ -15,7 +15,7 @@ export interface SettleProcessOptions {
   readonly endpoint: string;
   readonly tableName: string;
   readonly token: string;
-  /** How often to settle it. */
+  /** Number of times to settle it. */
   readonly times: number;
   readonly nowMs: number;
 }

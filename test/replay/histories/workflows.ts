@@ -8,7 +8,7 @@ export interface Recording {
   readonly workflows: readonly AnyWorkflow[];
   /** The code that the run is recorded with, if it is older. */
   readonly recordedWith?: readonly AnyWorkflow[];
-  /** What the server `remote` does with a call of a tool. */
+  /** Returns the script of the server `remote` for a call of a tool. */
   readonly task?: (tool: string) => ScriptedTask;
   /** Runs the first workflow as far as its history should go. */
   readonly drive: (app: TestApp, runId: string) => Promise<unknown>;

@@ -59,7 +59,7 @@ function workflowOf(
         if (!flow.catches || !isCancel(error)) throw error;
         result = 'caught';
       }
-      // A last request that is refused at once is refused by then.
+      // A last request that is refused at once has been refused after these microtasks.
       for (let turns = 0; turns < 20; turns++) await Promise.resolve();
       telling.returned();
       if (round < flow.rounds) return ctx.continueAsNew({ round: round + 1 });

@@ -15,7 +15,7 @@ import type { Told } from './telling.js';
 import type { Case } from './timetable.js';
 
 const S = 1_000;
-/** How soon a turn in flight sees what has come, if nothing goes wrong: two seconds, and the time of its operations. */
+/** Time in which a turn in flight sees news if nothing goes wrong: two seconds, and the time of its operations. */
 export const noticeMs = 5 * S;
 /** Two sweeps, a visibility timeout, and the time of a turn. */
 const settleMs = 230 * S;
@@ -42,7 +42,7 @@ interface Chain {
   hasLoss: boolean;
 }
 
-/** What the oracles know of one run; updated with each write. */
+/** The oracles' knowledge of one run; updated with each write. */
 export interface Book {
   readonly runId: string;
   readonly chain: Chain;
@@ -68,8 +68,8 @@ export interface Book {
 }
 
 /**
- * Checks the engine's promises with each write, from time to time and at the end. Of the engine's own formats it reads
- * only those that are stored for ever: items, events, markers.
+ * Checks the engine's promises with each write, from time to time and at the end. Reads only those of the engine's own
+ * formats that are stored for ever: items, events, markers.
  */
 export class Oracles {
   readonly #world: World;
@@ -353,7 +353,7 @@ export class Oracles {
     if (tickAtMs === undefined) return;
     this.#ticks.set(pk, tickAtMs);
     const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
-    // With clocks this far apart a tick can be too old to be made up for before it is due.
+    // A tick can be too old to be made up for before it is due if the clocks are this far apart.
     if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
     const everyMs = every * 60 * S;
     if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;

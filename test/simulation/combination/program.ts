@@ -51,7 +51,7 @@ export const tools: Readonly<Record<ToolName, number>> = { quick: 3, short: 25, 
 /** The parts of one workflow. */
 export interface Flow {
   readonly body: Program;
-  /** How often it continues as a new run. */
+  /** Number of times that it continues as a new run. */
   readonly rounds: number;
   /** Whether it catches a cancel at the outermost place and continues. */
   readonly catches: boolean;

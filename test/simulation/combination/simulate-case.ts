@@ -77,9 +77,9 @@ class Simulation implements Stage {
   /** Processes whose write of a handle was refused. */
   readonly #refusedHandle = new Set<string>();
   readonly #startMs: EpochMs;
-  /** What the last replay reported. */
+  /** Promises that the last replay has seen. */
   #told: Told | undefined;
-  /** When actions from outside and faults have ended. */
+  /** Seconds after which actions from outside and faults have ended. */
   readonly #quietS: number;
   readonly #endS: number;
   #unsettledCallers = 0;
@@ -703,7 +703,7 @@ function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): b
   }
 }
 
-/** After this no caller waits for a moment any more. */
+/** No caller waits for a moment after this. */
 const momentsEndS = 250;
 
 const throttlePatterns: Readonly<Record<ScheduleTrouble['of'], RegExp>> = {

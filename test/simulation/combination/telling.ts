@@ -12,7 +12,7 @@ interface Asked {
   state: 'open' | 'rejected' | 'resolved';
 }
 
-/** What one execution of a workflow's code has seen of the engine's promises. A replay must see the same. */
+/** Promises of the engine as one execution of a workflow's code has seen them. A replay must see the same. */
 export interface Told {
   readonly runId: string;
   readonly owed: Owed[];
@@ -20,7 +20,7 @@ export interface Told {
   /** Requests that were still wanted when the code came to its end. */
   wanted: readonly Asked['what'][];
   hasReturned: boolean;
-  /** How often the cancel of the run reached a wait. */
+  /** Number of waits that the cancel of the run reached. */
   heard: number;
 }
 

@@ -19,7 +19,7 @@ export type Request =
   | { readonly what: 'startOrSignal'; readonly key: string; readonly name: SignalName }
   | { readonly what: 'pause' | 'resume' | 'retryNow' | 'cancel' | 'terminate'; readonly run: Which }
   | { readonly what: 'signal'; readonly run: Which; readonly name: SignalName }
-  /** That many signals with long names, whose wakes are lost. */
+  /** Sends that many signals with long names, whose wakes are lost. */
   | { readonly what: 'burst'; readonly run: Which; readonly count: number }
   /** `pick`: which of the open waits. */
   | { readonly what: 'settle' | 'answer'; readonly pick: number }
@@ -99,7 +99,7 @@ export interface Case {
   readonly flows: { readonly main: Flow; readonly kid: Flow };
   readonly entries: readonly Entry[];
   readonly faults: Faults;
-  /** How many seconds the clocks of the replicas are ahead. */
+  /** Seconds by which the clocks of the replicas are ahead. */
   readonly skews: readonly number[];
   readonly dedupes: boolean;
   readonly finds: boolean;

@@ -13,7 +13,7 @@ export interface Rules {
   readonly rests: boolean;
   /** The look of a resting run follows the chain of the other run. */
   readonly lookFollowsChain: boolean;
-  /** It requests the end of the other run too, since the caller that started it may have died before. */
+  /** The resting run requests the end of the other run too, since the caller that started it may have died before. */
   readonly asksAgain: boolean;
   /** A terminate of a resting run waits as well. */
   readonly terminateWaits: boolean;
@@ -29,12 +29,12 @@ export const allRules: Rules = {
   terminateWaits: true,
 };
 
-/** What a caller does if a run of the id is open; if none is, both start one. */
+/** Policy of a caller if a run of the id is open; if none is, both start one. */
 export type Policy = 'terminate' | 'useExisting';
 
 export interface World {
   readonly callers: readonly Policy[];
-  /** How often a run may continue as another one, over all runs. */
+  /** Number of times that a run may continue as another one, over all runs. */
   readonly continues: number;
   /** Whether runs may end by themselves. Otherwise a run ends only if it is terminated. */
   readonly finish: boolean;

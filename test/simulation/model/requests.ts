@@ -27,7 +27,7 @@ export type Rule = keyof typeof rules;
 
 interface Call {
   readonly kind: Kind;
-  /** How far the clock of its sender is off. */
+  /** Error of the sender's clock. */
   readonly offMs?: number;
   /** Whether the answer to the first attempt is lost, so that its sender repeats it. */
   readonly repeats?: boolean;
@@ -74,7 +74,7 @@ interface Caller {
   attempt: number;
   answer?: 'accepted' | 'refused';
 }
-/** What an owner has read: the numbers of commits and of items, by which a stale view is recognised. */
+/** The view of an owner: the numbers of commits and of items that it has read, by which a stale view is recognised. */
 interface Owner {
   at: 'idle' | 'hasHead' | 'hasAll' | 'seeding';
   run: number;
@@ -131,7 +131,7 @@ class Model implements StepModel<State> {
     for (const [at, caller] of state.callers.entries()) {
       const { after } = this.#scenario.calls[at]!;
       if (caller.at === 'done' || (after !== undefined && state.callers[after]?.at !== 'done')) continue;
-      // It waits for the next run, which is about to be created.
+      // The caller waits for the next run, which is about to be created.
       if (caller.at === 'idle' && state.runs[caller.run] === undefined && this.#has('waitsForNext')) continue;
       steps.push((next) => {
         this.#callerStep(next, at);

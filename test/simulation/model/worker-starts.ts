@@ -26,16 +26,16 @@ export interface Scenario {
   readonly name: string;
   readonly server: 'dedupes' | 'finds' | 'neither';
   /**
-   * How often a process may die, a message or a wake be lost, a message be duplicated, a lease run out on a living
-   * worker.
+   * Number of times that a process may die, a message or a wake be lost, a message be duplicated, a lease run out on a
+   * living worker.
    */
   readonly deaths?: number;
   readonly losses?: number;
   readonly doubles?: number;
   readonly freezes?: number;
-  /** How many calls may be refused, certainly unprocessed. */
+  /** Number of calls that may be refused, certainly unprocessed. */
   readonly refusals?: number;
-  /** How often something else wakes the run. */
+  /** Number of times that something else wakes the run. */
   readonly news?: number;
   /** Whether the run may end or close the wait at any moment. */
   readonly closes?: boolean;

@@ -87,7 +87,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) with overlap "'),
   },
 
-  // ----- requests to a run that cannot go on -----
+  // ----- requests to a run that cannot continue -----
   {
     name: 'pause-needs-the-workflow',
     rule: 'a blocked run is paused, whether its workflow is there or not',
@@ -104,7 +104,7 @@ export const clausesMutants: readonly Mutant[] = [
     ),
   },
 
-  // ----- the timeout of a run that cannot go on -----
+  // ----- the timeout of a run that cannot continue -----
   {
     name: 'blocked-past-its-deadline',
     rule: 'a blocked run is looked at when its deadline comes',

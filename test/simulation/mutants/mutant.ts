@@ -1,4 +1,4 @@
-/** One exact edit of a source file. The lines of `find` may be broken differently than in the file. */
+/** An exact edit of a source file. The lines of `find` may be broken differently than in the file. */
 export interface Edit {
   /** Text that occurs exactly once in the file. */
   readonly find: string;
@@ -31,7 +31,7 @@ export const rules = (file: string, test: string): Mutant['caughtBy'] => ({
 });
 /** Caught by the tests of any file whose full names begin with `test`. */
 export const testsIn = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file, test });
-/** Caught by a scenario of the simulator within so many seeds. */
+/** Caught by a scenario of the simulator within that many seeds. */
 export const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({
   kind: 'simulation',
   scenario,

@@ -29,7 +29,7 @@ type Verdict =
   /** The result says nothing: the test does not pass without the mutant either, or the mutant does not run. */
   | { readonly kind: 'broken'; readonly why: string };
 
-/** One call of vitest. */
+/** A call of vitest. */
 interface TestRun {
   readonly files: readonly string[];
   /** Pattern of the tests' full names. Default: all. */

@@ -127,7 +127,7 @@ test('questions that the log does not have: of open waits, each once', () => {
     { type: 'RemoteQuestionAsked', atMs: 5, waitId: '1', question: asks('b') },
   ]);
   expect(newQuestions(waiting({ ...listed(asks('a')), settlement }), 5)).toEqual([]);
-  // In another round it is another question.
+  // Another round makes it another question.
   const asked = { questions: { list: [asks('a')], recorded: 1, taken: 0, round: 2 } };
   expect(newQuestions(waiting(asked, [first]), 5)).toMatchObject([{ question: asks('a'), round: 2 }]);
 });

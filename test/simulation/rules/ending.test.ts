@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { call, play } from './scene.js';
 
-// How a run ends: RunEnding, closed waits, terminal commit, end effects, markers.
+// The end of a run: RunEnding, closed waits, terminal commit, end effects, markers.
 
 test('ending event: an outcome that was decided stands, whatever is settled before the run has ended', async () => {
   // The second turn has seen wait 1 settled and ends the run; wait 2 is then settled with an earlier time, and the turn

@@ -4,7 +4,7 @@ import type { ParentClosePolicy } from '../../../lib/history/event.js';
 import type { World } from '../world.js';
 import { call, play, type Line, type Scene } from './scene.js';
 
-// What happens to work that is no longer waited for.
+// The fate of work that is no longer waited for.
 
 /**
  * A run that is cancelled before the first turn of its child: the parent's wait is closed, and the child's first wake

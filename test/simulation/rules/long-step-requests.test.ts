@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { World } from '../world.js';
 import { play } from './scene.js';
 
-// What can be done to a running attempt of a long step, and what cannot. Times are those of the virtual clock.
+// Requests that may and may not change a running attempt of a long step. Times are those of the virtual clock.
 
 /** Returns when each attempt began, in seconds, with the number that the step received. */
 const attemptsIn = (world: World): readonly (readonly [atS: number, attempt: number])[] =>

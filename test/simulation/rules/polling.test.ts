@@ -23,7 +23,7 @@ const asking = {
 /** Instant at that many seconds from the start. */
 const at = (seconds: number): number => startMs + seconds * 1_000;
 
-/** One remote task that was started at 0 s and is due at 100 s, without a run. Times are in seconds. */
+/** A remote task that was started at 0 s and is due at 100 s, without a run. Times are in seconds. */
 class Task {
   nowS = 100;
   reads = 0;
@@ -32,7 +32,7 @@ class Task {
   /** Messages that were sent: their kind, and for which instant. */
   readonly sent: string[] = [];
   reply: PollReply = working;
-  /** What happens elsewhere while the server answers, and before it may be called. */
+  /** Runs elsewhere while the server answers, and before it may be called. */
   meanwhile: () => Promise<unknown> = async () => undefined;
   held: (() => Promise<Held>) | undefined;
   readonly table = new MemoryTable({ onApplied: () => (this.writes += 1) });

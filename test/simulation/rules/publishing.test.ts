@@ -4,7 +4,7 @@ import { call, play, type Scene } from './scene.js';
 
 // Lifecycle events: they are in the log first, then published, and only then recorded on the head.
 
-/** One remote call, which a relay settles after half a minute. */
+/** A remote call, which a relay settles after half a minute. */
 const oneCall: Pick<Scene, 'run' | 'callers' | 'bus'> = {
   bus: true,
   run: async (ctx) => call(ctx, 'r1'),
@@ -281,7 +281,7 @@ test('blocked: one that is not said any more, since the run has gone on, lends i
         who: 'turn',
         at: /^update a .*blocked/,
         when: ({ seconds }) => seconds > 60,
-        // It has published the block, and comes to record that after the fitting code has continued.
+        // The turn has published the block, and records that only after the fitting code has continued.
         what: { freezeUntil: ({ world: { seconds } }) => seconds >= 400 },
       },
     ],

@@ -4,7 +4,8 @@ import type { LifecycleEvent } from '../../../lib/history/lifecycle-event.js';
 import { aFlow, anApp } from '../../engine/support.js';
 import { answerTo, TwoProcesses } from '../../engine/two-processes.js';
 
-// What a process keeps of a run between turns: only if no other process has continued it, and only what is in the log.
+// Warm runs of a process between turns: they are used only if no other process has continued them, and contain only
+// what is in the log.
 
 test('newer commits: a process that remembers a run sees that another has gone on with it', async () => {
   const scene = new TwoProcesses(
@@ -35,7 +36,7 @@ test('what did not get into the log is not remembered: a later look may order it
   const atMs = scene.a.clock.nowMs();
   await scene.settle('2', 'late');
   scene.table.refusesNext = true;
-  // With no time left for another pass the turn hands over.
+  // A turn without time for another pass hands over.
   await scene.turn(scene.a, { waitId: '2' }, 'run', 0);
   // Settled at an earlier instant, and seen only now.
   const outcome = { kind: 'completed', result: 'early', isError: false } as const;

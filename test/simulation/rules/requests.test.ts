@@ -438,7 +438,7 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
 });
 
 test('F87 end effects that another marker stands for: the wake of the sweep finds them', async () => {
-  // It ended without a marker on its head, since the settlement has one; then its process dies.
+  // The run ended without a marker on its head, since the settlement has one; then its process dies.
   const { world, runId, outcome, unplayed, violations } = await play({
     run: async (ctx) => call(ctx, 'r1'),
     callers: (world, runId) => {

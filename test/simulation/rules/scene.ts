@@ -8,7 +8,7 @@ import type { Scenario } from '../scenarios.js';
 import { describe, simulate } from '../simulate.js';
 import type { Deviation, Freeze, World, WorldOptions } from '../world.js';
 
-/** One fault, once: at the first operation that fits, from this line's turn on. */
+/** A fault that happens once: at the first operation that fits, from this line's turn on. */
 export interface Line {
   /**
    * Kind and number of the process, in the order in which they first do something: `turn 2`, `relay 1`. Without a
@@ -32,7 +32,7 @@ export interface SceneSoFar {
 
 export interface Scene {
   readonly run: Scenario['run'];
-  /** How long the task of each tool runs, in seconds. Default: for ever. */
+  /** Duration of the task of each tool, in seconds. Default: endless. */
   readonly tools?: Readonly<Record<string, number>>;
   /** Whether the remote server deduplicates. Default: true. */
   readonly dedupes?: boolean;
@@ -42,7 +42,7 @@ export interface Scene {
   readonly lists?: 'perhaps' | 'never';
   /** Seconds that it takes to answer a start, so that workers make its starts. Default: it is prompt. */
   readonly startsTakeS?: number;
-  /** How many questions each tool asks before its task exists, and while it runs. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. */
   readonly asks?: Scenario['asks'];
   /** Whether there is a bus that receives lifecycle events. Default: false. */
   readonly bus?: boolean;

@@ -127,7 +127,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
       { ...attempt, wait: { ...attempt.wait, deadlineAtMs } },
     ]) {
       nowMs = startMs;
-      // For a server that must not be called twice the log records that it was not called.
+      // The log records that a server which must not be called twice was not called.
       expect(await startRemoteTask(late, one).catch((error: unknown) => error)).toMatchObject(
         dedupes ? { isPutOff: true } : { attempted: { type: 'RemoteTaskStartFailed', retryAtMs: deadlineAtMs } },
       );
@@ -184,7 +184,7 @@ test('numbered attempts: the one who called does not call again when it reads ag
   const settled: unknown[] = [];
   const methods: Record<string, unknown> = {
     'tokens.put': async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
-    // Only its starter learns of the task, and cancels it.
+    // The task is known only to its starter, which cancels it.
     'starts.storeHandle': async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
     'tokens.settle': async (_: string, __: string, { outcome }: Settlement) => {
       settled.push(outcome);

@@ -324,7 +324,7 @@ test('F23 is none when the error throws at a look at it: no code of a user makes
   }
 });
 
-// What is begun with little time left.
+// Work that is begun with little time left.
 
 const sums = limits as unknown as Readonly<Record<string, number>>;
 

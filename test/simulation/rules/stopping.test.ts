@@ -7,7 +7,7 @@ import type { CancelReply, RemoteTaskTransport } from '../../../lib/remote/trans
 import type { TokenRecord } from '../../../lib/history/records.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 
-// What happens to the remote task of a wait that ended before it.
+// The fate of the remote task of a wait that ended before it.
 
 const runId = '00'.repeat(16);
 const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;

@@ -15,7 +15,7 @@ const configProperties = z.strictObject({
   DestinationConfig: z.strictObject({ OnFailure: z.strictObject({ Destination: z.string() }) }),
 });
 
-/** How long Lambda waits before it repeats an event whose function has failed once and twice. */
+/** Delays of Lambda before it repeats an event whose function has failed once and twice. */
 const retryDelaysMs = [60_000, 120_000];
 
 export interface AsyncParts {

@@ -57,7 +57,7 @@ export interface Denial extends Need {
 const context: RequestContext = { 'aws:SecureTransport': 'true' };
 
 /**
- * One endpoint for all AWS services that a stack uses: it identifies the caller, checks its rights, and forwards the
+ * The endpoint of all AWS services that a stack uses: it identifies the caller, checks its rights, and forwards the
  * request.
  */
 export class AwsEndpoint {

@@ -30,7 +30,7 @@ export interface DeployOptions extends Kept {
   readonly replicas?: number;
   /** ARNs of the existing KMS keys. */
   readonly kmsKeys?: readonly string[];
-  /** How long Lambda waits before it repeats an event. Default: the delays of Lambda. */
+  /** Delays of Lambda before it repeats an event. Default: the real ones. */
   readonly retryDelaysMs?: readonly number[];
 }
 

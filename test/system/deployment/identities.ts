@@ -60,7 +60,7 @@ const identify: Readonly<Record<string, Identify>> = {
     const name = generatedName(logicalId);
     return { ref: name, attributes: { Arn: arnOf('lambda', `function:${name}`) } };
   },
-  // One version of each function is deployed here, once.
+  // A single version of each function is deployed here, once.
   'AWS::Lambda::Version': (_, __, { resolved }) => ({
     ref: `${arnOf('lambda', `function:${resolved('FunctionName')}`)}:1`,
     attributes: { Version: '1' },

@@ -47,7 +47,7 @@ function end(child: ChildProcess): void {
   child.kill('SIGKILL');
 }
 
-/** One execution environment of a function: a process that runs one invocation at a time and is frozen in between. */
+/** An execution environment of a function: a process that runs one invocation at a time and is frozen in between. */
 export class Replica {
   readonly name: string;
   readonly #child: ChildProcess;

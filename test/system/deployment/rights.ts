@@ -53,7 +53,7 @@ const queuePolicyProperties = z.strictObject({
   }),
 });
 
-/** One action of one statement of a role. */
+/** An action of a statement of a role. */
 interface GrantedAction {
   readonly role: string;
   readonly action: string;

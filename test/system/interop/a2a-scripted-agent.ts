@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 /** States as 0.3 names them. */
 export type State = 'submitted' | 'working' | 'input-required' | 'completed' | 'failed' | 'canceled';
 
-/** One message to the agent, and the ways to answer it. */
+/** A message to the agent, and the ways to answer it. */
 export interface Turn {
   readonly taskId: string;
   readonly isFollowUp: boolean;

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { openWebServer } from '../../../examples/servers/web-server.js';
 
 interface ExportJob {
-  /** How it ends, after its first status read. */
+  /** The end of the job, after its first status read. */
   readonly how: 'well' | 'badly' | 'never';
   reads: number;
   isCancelled: boolean;

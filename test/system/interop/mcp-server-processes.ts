@@ -33,7 +33,7 @@ export async function startEverythingServer(): Promise<ServerProcess> {
     stdio: 'pipe',
     env: { ...process.env, PORT: String(port) },
   });
-  // It writes this line to stderr once it listens, and everything else to stdout.
+  // The server writes this line to stderr once it listens, and everything else to stdout.
   await firstLine(child, child.stderr);
   child.stdout.resume();
   return { url: `http://127.0.0.1:${port}/mcp`, end: () => end(child) };

@@ -37,7 +37,7 @@ it('F62: starts that nobody answers, 200 of them, hold up no start at another se
     const headers = { 'content-type': 'application/json' };
     expect((await fetch(`${engine.url}/runs`, { method: 'POST', headers, body })).ok).toBe(true);
   };
-  // One after the other, so that no batch contains two of them.
+  // Starts follow one another, so that no batch contains two of them.
   for (let at = 0; at < 200; at++) await Promise.all([called(), start('patient')]);
   await Promise.all([called(), start('other')]);
   expect([patient.received.length, other.received.length]).toEqual([200, 1]);

@@ -26,7 +26,7 @@ async function load(name: string): Promise<Handler> {
   return module.handler;
 }
 
-/** As much time as the longest of them may take. */
+/** The longest time that any of them may take. */
 const context = { getRemainingTimeInMillis: () => 900_000 };
 const sqs = new SQSClient({ endpoint: process.env['AWS_ENDPOINT_URL_SQS'] ?? '' });
 

@@ -156,7 +156,7 @@ async function goOn(world: World, deployment: Deployment, runs: Readonly<Record<
   world.finishWork();
   const accepted = await deployment.request('POST', `/runs/${runs.signal}/signals/go`, { payload: 'now' });
   expect(accepted.body).toMatchObject({ accepted: true });
-  // By now the timer and the lease of the dead worker have run out.
+  // The timer and the lease of the dead worker have run out.
   await deployment.pass(2 * 3_600_000);
 }
 

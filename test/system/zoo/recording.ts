@@ -13,8 +13,8 @@ export interface RecordedExchange {
     readonly body: string;
   };
   /**
-   * Only the headers that matter. `body` is kept byte for byte, as far as it was read. Missing: no answer came in time,
-   * or the connection broke.
+   * Headers are only those that matter. `body` is kept byte for byte, as far as it was read. Missing: no answer came in
+   * time, or the connection broke.
    */
   readonly reply?: {
     readonly status: number;

@@ -124,7 +124,7 @@ describe('metrics', () => {
       await runTurn(deps, { runId }, { remainingMs: () => 60_000, deliveryCount: 1 });
     expect(put).toEqual([
       ['BlockedRuns', 1],
-      // Only the first turn has blocked it.
+      // The first turn alone has blocked it.
       ['NewlyBlockedRuns', 1],
       ['BlockedRuns', 1],
     ]);

@@ -238,7 +238,7 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
       expect(answered.length).toBeLessThan(20_000);
       expect(world.dump()).toBe(before);
     }),
-    // One world serves all cases: after a failure a smaller case would meet a changed store.
+    // The world is shared by all cases, so after a failure a smaller case would meet a changed store.
     { numRuns: 1_000, endOnFailure: true },
   );
   expect(world.queues.turn.size).toBe(0);

@@ -229,7 +229,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
       const { transport } = transportTo(protocol, server.url);
       expect(await transport.start(start(protocol))).toMatchObject({ kind, error: { code } });
       expect((await transport.get(protocol.handle)).kind).toMatch(/^(unreadable|missing)$/);
-      // One request each: nothing is repeated without the engine's knowledge.
+      // Each made one request: nothing is repeated without the engine's knowledge.
       expect(server.received).toHaveLength(2);
     },
   );

@@ -193,7 +193,7 @@ describe('a start over 2025-11-25', () => {
       },
     });
     expect((await transport.start(startOf('simulate'))).kind).toBe('started');
-    // Not answered, since a response of ours would be another request.
+    // There is no answer, since a response of ours would be another request.
     expect(server.received).toHaveLength(4);
   });
 
@@ -338,7 +338,7 @@ describe('a lost session', () => {
     const handle = { ...legacyHandle, session: 'gone' };
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toEqual(['tasks/get', 'initialize', 'notifications/initialized', 'tasks/get']);
-    // It is not asked again under the lost session.
+    // The transport does not ask again under the lost session.
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toHaveLength(5);
   });

@@ -22,7 +22,7 @@ import {
 } from './mcp-peer.js';
 import { aPythonPeer, type PythonPeer } from './python-peer.js';
 
-// What the workers share about the revision that a server speaks, and what servers of the first SDK for Python
+// Facts that workers share about the revision that a server speaks, and what servers of the first SDK for Python
 // tolerate.
 
 afterEach(closeAll);

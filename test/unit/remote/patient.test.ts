@@ -17,7 +17,7 @@ import {
   startOf,
 } from './mcp-peer.js';
 
-// How long a client waits for the answer to a start, and what it knows of a server's pace.
+// The time for which a client waits for the answer to a start, and what it knows of a server's pace.
 
 afterEach(closeAll);
 

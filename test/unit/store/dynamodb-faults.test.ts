@@ -373,7 +373,7 @@ describe('the reasons of a cancelled transaction (B113)', () => {
     [['None', 'TransactionConflict']],
     [['ThrottlingError']],
     [['ProvisionedThroughputExceeded', 'None']],
-    // It is not known yet whose condition held.
+    // Nothing shows yet whose condition held.
     [['ConditionalCheckFailed', 'TransactionConflict']],
   ])('%j pass: the transaction is tried again', (codes) => {
     expect(cancelledResult(cancelled(...codes))).toBe('conflict');
