@@ -41,7 +41,7 @@ export async function measureBundle(name: string, applied: readonly Trim[] = tri
   } finally {
     await rm(outDir, { recursive: true, force: true });
   }
-  if (metafile === undefined) throw new Error('esbuild said nothing of the bundle');
+  if (metafile === undefined) throw new Error('esbuild returned no metadata of the bundle');
   return sizesIn(metafile, `${name}.mjs`);
 }
 

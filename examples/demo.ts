@@ -75,7 +75,7 @@ async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
 
   say('4. While both wait: kill -9 to the engine and to its database. Nothing gets a chance to save anything.');
   await crash(first, folder);
-  say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers go on.`);
+  say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers continue.`);
   await delay(downMs, undefined, { signal });
   say();
 
@@ -154,7 +154,7 @@ async function watch(
     if (isReached !== undefined && progress.every(isReached)) return progress;
     if (Date.now() > untilMs) {
       if (isReached === undefined) return progress;
-      throw new Error(`the workflows did not get there within ${seconds(forMs)}`);
+      throw new Error(`the workflows did not reach the expected state within ${seconds(forMs)}`);
     }
     await delay(watchIntervalMs, undefined, { signal });
   }
@@ -170,7 +170,7 @@ async function crash(engine: Engine, folder: string): Promise<void> {
   for (const database of databases) await killProcess(database);
   say(
     isPartOfEngine
-      ? `   killed: the engine (process ${pid}); its store is part of it, there is no process of a database`
+      ? `   killed: the engine (process ${pid}); its store is part of it, there is no database process`
       : `   killed: the engine (process ${pid}) and its database (process ${databases.join(', ')})`,
   );
 }
@@ -238,7 +238,7 @@ if (interrupted.signal.aborted) {
   process.exitCode = 130;
 } else if (problems.length === 0) {
   await rm(folder, { recursive: true, force: true });
-  say('It worked: the engine died in the middle, nothing was lost, and nothing was asked for twice.');
+  say('It worked: the engine died in the middle, nothing was lost, and nothing was requested twice.');
 } else {
   for (const problem of problems) say(`It did not work: ${problem}`);
   say(`The state of the engine is in ${folder}`);

@@ -55,6 +55,6 @@ const results = Object.entries(entries).map(([name, entry]) => {
 
 if (!results.every(({ succeeded }) => succeeded)) {
   if (results.some(({ apiReportChanged }) => apiReportChanged))
-    process.stderr.write('etc/*.api.md does not fit the code: look at what has changed, then `npm run api`\n');
+    process.stderr.write('etc/*.api.md is out of date: check what has changed, then run `npm run api`\n');
   process.exitCode = 1;
 }

@@ -3,6 +3,6 @@ export function changelogProblem(changelog: string, version: string): string | u
   const heading = changelog.split('\n').find((line) => line.startsWith(`## [${version}]`));
   if (heading === undefined) return `CHANGELOG.md has no "## [${version}]"`;
   if (!/\] - \d{4}-\d{2}-\d{2}$/.test(heading.trimEnd()))
-    return `CHANGELOG.md does not date it: "## [${version}] - YYYY-MM-DD"`;
+    return `CHANGELOG.md has no date of it: expected "## [${version}] - YYYY-MM-DD"`;
   return undefined;
 }

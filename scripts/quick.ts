@@ -55,7 +55,7 @@ async function run(name: string, [program = '', ...args]: readonly string[]): Pr
   child.stderr.on('data', take);
   const exitCode = await new Promise((resolve) => child.on('close', resolve));
   say(
-    `${exitCode === 0 ? 'well' : 'not well'}: ${name}, after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`,
+    `${exitCode === 0 ? 'passed' : 'failed'}: ${name}, after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`,
   );
   if (exitCode !== 0) say(output);
   return exitCode === 0;

@@ -41,8 +41,8 @@ async function problemsOf(version: string): Promise<readonly string[]> {
     outputOf(['git', 'tag', '--list', `v${version}`]),
   ]);
   return [
-    changes === '' ? undefined : 'the tree has changes that are not committed',
-    tag === '' ? undefined : `the tag v${version} is there already`,
+    changes === '' ? undefined : 'the working tree has uncommitted changes',
+    tag === '' ? undefined : `the tag v${version} exists already`,
     changelogProblem(changelog, version),
     // Later versions have to be able to read the runs that this version starts.
     existsSync(`test/replay/histories/${version}`)

@@ -101,7 +101,7 @@ export function pauseProblems(events: readonly ExportedEvent[]): string[] {
   const paused = events.findIndex(({ type }) => type === 'RunPaused');
   // The first resume counts, since a resume without an answer is sent again.
   const resumed = events.findIndex(({ type }, at) => type === 'RunResumed' && at > paused);
-  if (paused === -1 || resumed === -1) return ['its history has no pause that was ended'];
+  if (paused === -1 || resumed === -1) return ['its history has no pause with a resume'];
   const sentLater = new Set(
     events.flatMap((event) =>
       event.type === 'SignalReceived' && (event.payload as unknown as Line).n >= sentBeforePause ? [event.inboxId] : [],
@@ -140,7 +140,7 @@ export async function checkList(plan: Plan, client: Client): Promise<string[]> {
 export function checkRemotes(remotes: Remotes): string[] {
   return Object.entries(remotes.working())
     .filter(([, count]) => count > 0)
-    .map(([server, count]) => `${count} tasks of ${server} work, and nobody waits for them`);
+    .map(([server, count]) => `${count} tasks of ${server} are working that no wait needs`);
 }
 
 export interface Left {

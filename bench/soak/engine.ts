@@ -125,7 +125,7 @@ export class Engine {
     const left = processesWithArgument(this.databaseFile);
     return [
       ...(code === 0 ? [] : [`the engine ended with ${code ?? 'a signal'} on SIGTERM`]),
-      ...(isRunning(running.database) || left.length > 0 ? [`the database still runs (${left.join(', ')})`] : []),
+      ...(isRunning(running.database) || left.length > 0 ? [`the database is still running (${left.join(', ')})`] : []),
     ];
   }
 
@@ -138,7 +138,7 @@ export class Engine {
 
   #takeRunning(): Running {
     const running = this.#running;
-    if (running === undefined) throw new Error('the engine does not run');
+    if (running === undefined) throw new Error('the engine is not running');
     this.#running = undefined;
     return running;
   }
@@ -180,7 +180,7 @@ function databaseOf(stateFolder: string, engine: ChildProcess): Running['databas
     port: number;
   };
   const identity = processOf(pid);
-  if (identity === undefined) throw new Error(`the database of engine ${engine.pid ?? '?'} does not run`);
+  if (identity === undefined) throw new Error(`the database of engine ${engine.pid ?? '?'} is not running`);
   return { ...identity, port };
 }
 

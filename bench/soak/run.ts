@@ -114,7 +114,7 @@ async function soak(): Promise<string[]> {
     ...client.faults,
     ...watcher.faults,
   ];
-  say('looked at every run');
+  say('checked every run');
   return [...found, ...(await engine.stop())];
 }
 
@@ -129,7 +129,7 @@ async function quiet(): Promise<string[]> {
     const { problems: found, forLater } = await leftInDatabase(engine.databaseEndpoint ?? '', engine.crashesAtMs);
     left = [...found, ...checkRemotes(remotes)];
     if (left.length === 0) {
-      if (forLater > 0) say(`${forLater} ended runs were killed before their last marker went; it is for later`);
+      if (forLater > 0) say(`${forLater} ended runs were killed before their last marker was removed; it is due later`);
       break;
     }
     await delay(lookMs);
@@ -144,7 +144,7 @@ async function quiet(): Promise<string[]> {
       say('a sweep found nothing to do');
       return [];
     }
-    if (performance.now() > untilMs) return [`the functions ${busy.join(', ')} still run, with nothing due`];
+    if (performance.now() > untilMs) return [`the functions ${busy.join(', ')} are still running, with nothing due`];
     before = after;
   }
 }
@@ -227,7 +227,7 @@ async function report(found: readonly string[]): Promise<void> {
       ].join('  '),
     );
   }
-  console.log(`\nremote tasks: ${JSON.stringify(remotes.created())}; requests made again: ${client.repeats}`);
+  console.log(`\nremote tasks: ${JSON.stringify(remotes.created())}; repeated requests: ${client.repeats}`);
   const logged = await logCounts();
   if (logged.length > 0) console.log(`the engine's log has ${logged.join(', ')}`);
   console.log(`took ${((Date.now() - startedAtMs) / 1_000).toFixed(0)} s, load ${loadavg()[0]?.toFixed(1) ?? '?'}`);

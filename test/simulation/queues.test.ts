@@ -5,7 +5,7 @@ import { scenarios, type Scenario } from './scenarios.js';
 import type { World } from './world.js';
 
 const first = Number(process.env['SIM_FIRST'] ?? 1);
-/** Promise 6 over 1,000 seeds each: when messages are lost, and when they are doubled and late. */
+/** Number of seeds of promise 6: when messages are lost, and when they are duplicated and late. */
 const seeds = Number(process.env['SIM_SEEDS'] ?? 1_000);
 
 const named = (name: string): Scenario => {
@@ -14,7 +14,7 @@ const named = (name: string): Scenario => {
   return scenario;
 };
 
-/** The same history up to its times: kinds of events and the waits they are about. */
+/** Returns the shape of a history without its times: kinds of events and the waits they are about. */
 const shapeOf = (events: readonly HistoryEvent[]): readonly string[] =>
   events.map((event) => ('waitId' in event ? `${event.type} ${event.waitId}` : event.type));
 

@@ -37,5 +37,5 @@ export const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] 
   scenario,
   seeds,
 });
-/** The file of a part of the store. */
+/** Returns the file of a part of the store. */
 export const storePart = (part: string): string => `lib/store/parts/${part}.ts`;
