@@ -75,7 +75,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'by 2' });
   });
 
-  it('keeps a cancel until it can go on, and is not looked at more often for it', async () => {
+  it('keeps a cancel until it can continue, and is not retried more often for it', async () => {
     let looks = 0;
     const { app, runId } = await started(good, { reports: new WatchedServer() });
     await app.settleDown();
@@ -137,7 +137,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: startMs + 3_600_000 });
   });
 
-  it('is looked at again ever more seldom, up to once an hour', async () => {
+  it('is retried less and less often, down to once an hour', async () => {
     const seen: number[] = [];
     const { app, runId } = await started(
       aFlow(async (ctx) => ctx.step('a', () => 1).then(() => ctx.sleep({ minutes: 1 }))),

@@ -152,7 +152,7 @@ describe('F12 a start with a signal', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: [3, 'end'] });
   });
 
-  it('is told that the whole has ended', async () => {
+  it('is told that the whole chain has ended', async () => {
     const { app } = newApp();
     const request = (name: string) =>
       startOrSignal(app.deps, { workflow: 'entity', key: 'k', input, signal: { name } });
@@ -243,7 +243,7 @@ describe('F13 a start that replaces the run of its id', () => {
     expect(await underWay(app, [old, third.runId, fourth.runId])).toEqual([fourth.runId]);
   });
 
-  it('has the old run terminated, though whoever started it died before it could ask', async () => {
+  it('has the old run terminated, though the caller that started it died before it could request that', async () => {
     const { app, start } = newApp();
     const old = await start();
     await app.settleDown();

@@ -237,7 +237,7 @@ describe('a job of a server that has tools and no tasks', () => {
     expect((await listRemoteTasks(run.app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
   });
 
-  it('without a tool that stops it is listed as one that nobody waits for', async () => {
+  it('without a tool that stops it is listed as an orphan', async () => {
     const run = await exported({}, { jobs: { start_export: { status: 'export_status', id: 'job_id' } } });
     await run.app.pass({ minutes: 5 });
     await run.app.cancel(run.runId);

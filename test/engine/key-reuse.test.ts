@@ -80,7 +80,7 @@ describe('F24 a start with a known key', () => {
     expect(answers.find(({ status }) => status === 'rejected')).toMatchObject({ reason: reused });
   });
 
-  it('of a run of before, which has no digest, is found as ever', async () => {
+  it('of an earlier run, which has no digest, is still found', async () => {
     const { app, start } = anApp();
     const createRun = app.deps.store.heads.create.bind(app.deps.store.heads);
     app.deps.store.heads.create = async ({ sentDigest: _, ...head }, writerId) => createRun(head, writerId);
@@ -142,7 +142,7 @@ describe('F24 a request to a run under a known key', () => {
     },
   );
 
-  it('that has come before items had digests is accepted as ever', async () => {
+  it('that came before items had digests is still accepted', async () => {
     const { app, start } = anApp();
     const { runId } = await start();
     const putInbox = app.deps.store.inbox.put.bind(app.deps.store.inbox);

@@ -184,7 +184,7 @@ describe('lifecycle events', () => {
     expect(typesOf(app.lifecycleEvents().filter((event) => event.runId === runId))).toEqual(['RunCancelled']);
   });
 
-  it('cost a run nothing where there is no bus: no commit and no attribute', async () => {
+  it('cost a run nothing without a bus: no commit and no attribute', async () => {
     const flow = aFlow(async (ctx) => (await ctx.callRemoteTask(exported)).result);
     const without = await started(flow, { reports: mcp(() => ({ after: { hours: 1 } })) });
     await without.app.runToEnd(without.runId);

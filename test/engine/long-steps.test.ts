@@ -269,7 +269,7 @@ describe('messages to the workers', () => {
     expect(ran).toBe(1);
   });
 
-  it('for an instant that is no longer the one of the step begin nothing', async () => {
+  it('for a stale due instant of the step begin nothing', async () => {
     const { run, hasBegun } = await anEndless();
     await asked(run);
     const { dueAtMs = 0 } = await tokenOf(run);
@@ -350,7 +350,7 @@ describe('a long step that nobody waits for any more', () => {
     expect((await tokenOf(run)).settlement?.outcome).toEqual({ kind: 'abandoned' });
   });
 
-  it('changes nothing with what it gives after the end of its run', async () => {
+  it('changes nothing with a result after the end of its run', async () => {
     let finish = (): void => undefined;
     const run = await aLongStep(
       () =>

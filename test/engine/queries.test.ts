@@ -64,7 +64,7 @@ describe('a query', () => {
     expect(await cancelled.app.query(cancelled.runId, 'done')).toEqual(['a']);
   });
 
-  it('that nobody answers names those that are', async () => {
+  it('without a handler is refused with the names of those that exist', async () => {
     const { app, runId } = await started(flow);
     await app.settleDown();
     await expect(app.query(runId, 'other')).rejects.toMatchObject({
@@ -177,7 +177,7 @@ describe('progress', () => {
     expect(shown).not.toContain('\uFFFD');
   });
 
-  it('that is no text and takes more than 1 KiB is kept as text, cut (S0-183)', async () => {
+  it('that is not a string and takes more than 1 KiB is kept as text, cut (S0-183)', async () => {
     const { app, runId } = await started(
       aFlow(async (ctx) => {
         ctx.progress({ text: 'x'.repeat(2_000) });

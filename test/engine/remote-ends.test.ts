@@ -294,7 +294,7 @@ describe('a settlement by a relay', () => {
     expect(await app.history(runId)).toEqual(before);
   });
 
-  it('of a wait that was never asked for is refused like a forged token', async () => {
+  it('of a wait that was never requested is refused like a forged token', async () => {
     const { app, runId } = await started(flow, { reports: new WatchedServer() });
     await app.settleDown();
     const token = app.deps.tokens.settleToken({ runId, waitId: '2' });

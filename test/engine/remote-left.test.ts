@@ -107,7 +107,7 @@ describe('a task whose wait ends first', () => {
     expect(await orphansOf(run)).toMatchObject([{ state: 'refused' }]);
   });
 
-  it('whose server does not answer is asked for a day, then given up and listed', async () => {
+  it('whose server does not answer is retried for a day, then given up and listed', async () => {
     const reports = new UnansweringServer();
     const run = await started(calling({}), { reports });
     await run.app.pass({ minutes: 5 });
@@ -233,7 +233,7 @@ describe('a task that its server does not know yet', () => {
     expect(await isCancelled(reports)).toBe(true);
   });
 
-  it('F07 is gone after that, and nobody asks for ever', async () => {
+  it('F07 is gone after that, and is not asked for any longer', async () => {
     const reports = new WatchedServer({ task: { never: true, goneAfter: { seconds: 0 } } });
     const run = await started(calling({}), { reports });
     await run.app.pass({ seconds: 2 });
@@ -315,7 +315,7 @@ describe('a task that its server does not know yet', () => {
 });
 
 describe('an operator', () => {
-  it('cancels an orphan, which then is none (GB-32)', async () => {
+  it('cancels an orphan, which then leaves the list (GB-32)', async () => {
     const reports = new WatchedServer();
     const run = await started(calling({ onTimeout: 'leave' }), { reports });
     await run.app.runToEnd(run.runId);

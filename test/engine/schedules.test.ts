@@ -67,7 +67,7 @@ describe('a schedule (EN 22)', () => {
     expect(await runs(app)).toHaveLength(1);
   });
 
-  it('makes up for what nobody was there to start, within its limit', async () => {
+  it('makes up for ticks that no process was there to start, within its limit', async () => {
     const app = scheduled({ name: 'quarterly', catchUp: { minutes: 40 }, overlap: 'allow' });
     await app.pass({ minutes: 16 });
     app.clock.moveTo(app.clock.nowMs() + 3 * 3_600_000);
@@ -363,7 +363,7 @@ describe('a schedule (EN 22)', () => {
     }
   });
 
-  it('with a minute that there is not is refused by whoever asks for its next tick', async () => {
+  it('with a minute that does not exist is refused when its next tick is requested', async () => {
     const app = scheduled({ name: 'a', cron: '61 * * * *' });
     const refused = expect.objectContaining({
       code: 'CONFIG_INVALID',

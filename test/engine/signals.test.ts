@@ -16,7 +16,7 @@ describe('a signal (EN-7)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'early' });
   });
 
-  it('is for the wait that is open, not for one that was asked for where all is closed', async () => {
+  it('is for the open wait, not for one that was requested where everything is closed', async () => {
     const flow = aFlow(async (ctx) => {
       await ctx.race([
         async (one) => one.sleep({ hours: 1 }).catch(async () => one.signal('go')),
@@ -155,7 +155,7 @@ describe('a signal (EN-7)', () => {
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'in time' });
   });
 
-  it('that is accepted during the last step and read by nobody is in the history and listed as unread (S0-177)', async () => {
+  it('that is accepted during the last step and never read is in the history and listed as unread (S0-177)', async () => {
     const flow = aFlow(async (ctx) => ctx.step('last', () => run.app.signal(run.runId, 'go', 'too late')));
     const run = await started(flow);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: true });

@@ -265,7 +265,7 @@ describe('the end of a run', () => {
     });
   });
 
-  it('F04 waits for a shield and a saga that nobody awaits', async () => {
+  it('F04 waits for a shield and a saga that are not awaited', async () => {
     const order: string[] = [];
     const bookings = new Bookings();
     const flow = aFlow(async (ctx) => {
@@ -283,7 +283,7 @@ describe('the end of a run', () => {
     expect(bookings.log).toEqual(['unbooked flight']);
   });
 
-  it('F04 rejects what nobody awaits without a sign of a bug, also of async functions of the author', async () => {
+  it('F04 rejects what is not awaited without a sign of a bug, also of async functions of the author', async () => {
     const rejections: unknown[] = [];
     const listen = (reason: unknown): number => rejections.push(reason);
     const others = process.listeners('unhandledRejection');

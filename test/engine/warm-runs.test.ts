@@ -34,7 +34,7 @@ describe('a run that its process remembers', () => {
     expect(await scene.turn(scene.b, { waitId: '2500' })).toMatchObject({ reads: 1, items: 2_505 });
   });
 
-  it('that nobody told what has come looks at every token and inbox item, and at no older commit', async () => {
+  it('without news of what has come reads every token and inbox item, and no older commit', async () => {
     const scene = new TwoProcesses(
       aFlow(async (ctx) => {
         const second = answerTo(ctx, 'second');
@@ -78,7 +78,7 @@ describe('a run that its process remembers', () => {
     expect(log.filter(({ type }) => type === 'StepCompleted')).toHaveLength(4);
   });
 
-  it('takes in signals one by one, and finds one that nobody told it of', async () => {
+  it('takes in signals one by one, and finds one that no message named', async () => {
     const scene = new TwoProcesses(
       aFlow(async (ctx) => {
         const taken: unknown[] = [];
@@ -169,7 +169,7 @@ describe('what a process remembers', () => {
   });
   const kept = (...ids: readonly string[]): readonly string[] => ids.filter((id) => runs.take(id) !== undefined);
 
-  it('is at most so many runs, and whoever takes one has it alone', () => {
+  it('is a limited number of runs, and a turn that takes one has it alone', () => {
     for (const id of ['a', 'b', 'c', 'd']) runs.keep(id, aRun(1));
     expect(kept('a', 'b', 'c', 'd')).toEqual(['b', 'c', 'd']);
     expect(kept('b', 'c', 'd')).toEqual([]);

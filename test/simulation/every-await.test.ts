@@ -155,7 +155,7 @@ test('a signal comes between the reading and the end of the last turn', () => {
 });
 
 test.each([withoutDedupe, slowWithoutDedupe])(
-  'a start that nobody knows the fate of is not repeated, whichever await a process dies at: $name',
+  'a start of unknown fate is not repeated, whichever await a process dies at: $name',
   { timeout: 600_000 },
   async (scenario) => {
     const baseline = calm.get(scenario.name)!;

@@ -27,7 +27,7 @@ describe.each(scenarios)('$name, with a bus', (scenario) => {
 });
 
 describe('while the bus takes nothing for twenty minutes', () => {
-  test.each(scenarios)('a run of $name goes on as ever, and is told of afterwards', async (scenario) => {
+  test.each(scenarios)('a run of $name continues, and its events are published afterwards', async (scenario) => {
     const calm = await simulate(scenario, { seed: 0, bus: true });
     const gone = await simulate(scenario, { seed: 0, bus: true, busIsGoneS: { from: 0, until: 1_200 } }, Infinity);
     expect(describeWorld(gone.world), traceOf(gone.world)).toBe('');

@@ -122,7 +122,7 @@ describe('red flag (S2-25)', () => {
     expect(unplayed).toEqual([]);
   });
 
-  it('unauthenticated completion: whoever does not hold the token settles nothing', async () => {
+  it('unauthenticated completion: a caller without the token settles nothing', async () => {
     const waits = defineWorkflow({ name: 'waits', run: async (ctx) => (await ctx.externalToken()).outcome });
     const app = createTestApp(defineApp({ workflows: [waits] }));
     const runId = await app.start(waits);

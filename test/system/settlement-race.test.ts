@@ -187,17 +187,20 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       held.finish();
     });
 
-    it.each([1, 2, 3, 4])('S0-90: exactly one is told true, and the run goes the way of that one (%i)', async () => {
-      const runId = await aWaitingRun();
-      const answers = await race(settlers, runId);
+    it.each([1, 2, 3, 4])(
+      'S0-90: exactly one is told true, and the run continues with that settlement (%i)',
+      async () => {
+        const runId = await aWaitingRun();
+        const answers = await race(settlers, runId);
 
-      const winners = settlers.filter((_, at) => answers[at] === true);
-      expect(winners).toHaveLength(1);
-      const [winner] = winners;
-      expect(answers.filter((answer) => answer !== true).sort()).toEqual(refusals(settlers, winner!));
-      expect(await settlementOf(runId)).toMatchObject(settlementBy(winner!));
-      await expectOneEnd(runId, endBy(winner!));
-    });
+        const winners = settlers.filter((_, at) => answers[at] === true);
+        expect(winners).toHaveLength(1);
+        const [winner] = winners;
+        expect(answers.filter((answer) => answer !== true).sort()).toEqual(refusals(settlers, winner!));
+        expect(await settlementOf(runId)).toMatchObject(settlementBy(winner!));
+        await expectOneEnd(runId, endBy(winner!));
+      },
+    );
 
     it.each([
       ['complete', false],
@@ -208,7 +211,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       ['timeout', true],
       ['poll', false],
       ['poll', true],
-    ] as const)('S0-90: whoever writes first wins: a %s, its acknowledgement lost: %s', async (kind, lostAck) => {
+    ] as const)('S0-90: the first writer wins: a %s, its acknowledgement lost: %s', async (kind, lostAck) => {
       const runId = await aWaitingRun();
       const first = settlers.find((settler) => settler.kind === kind && settler.lostAck === lostAck)!;
       const answers = await race(settlers, runId, first);

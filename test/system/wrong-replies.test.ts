@@ -321,7 +321,7 @@ describe('a wrong reply to a read', () => {
     expect(target.connections()).toBe(0);
   });
 
-  it('K6: an A2A state that nobody knows is no end and no failure', async () => {
+  it('K6: an unknown A2A state is neither an end nor a failure', async () => {
     const world = await aRun(a2a);
     await world.turn();
     world.answer = (request, response) => {
@@ -431,7 +431,7 @@ describe('a wrong reply to a start', () => {
     ['MCP', mcp, { ...mcp.started, status: 'finished' }],
     ['A2A', a2a, { task: { id: 't1', status: { state: 'TASK_STATE_FINISHED' } } }],
   ] as const)(
-    'K6: %s: a started task in a state that nobody knows is read again, not believed',
+    'K6: %s: a started task in an unknown state is read again, not believed',
     async (_name, protocol, started) => {
       const world = await aRun(protocol);
       world.answer = (request, response) => {

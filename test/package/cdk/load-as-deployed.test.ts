@@ -77,7 +77,7 @@ test.each([
   expect(load(`${code}\nexport default defineApp({ workflows: [] });`)).toEqual(refused(message));
 });
 
-test('an app that asks for a variable whose value nobody knows yet is not refused', () => {
+test('an app that reads a variable whose value is not known yet is not refused', () => {
   expect(load(withUrl, { REPORTS_URL: '${Token[TOKEN.1]}' }, ['REPORTS_URL'])).toEqual(
     unsure(/an http\(s\) URL \(not refused: it asks for REPORTS_URL, known only once it is deployed\)$/),
   );

@@ -43,7 +43,7 @@ const versionOf = (name: string, from = template): string =>
   one('AWS::Lambda::Version', `Outwait${name}FunctionCurrentVersion`, from)[0];
 
 describe('a rollout', () => {
-  test('is not there unless it is asked for', () => {
+  test('does not exist unless it is configured', () => {
     for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
       expect(all(type, plain)).toEqual([]);
     expect(synthesize().outwait.aliases).toBeUndefined();
@@ -162,7 +162,7 @@ describe('CodeDeploy', () => {
       { kind: 'linear', percent: 20, everyMinutes: 5 },
       { Type: 'TimeBasedLinear', TimeBasedLinear: { LinearInterval: 5, LinearPercentage: 20 } },
     ],
-  ])('shifts as it is told: %j', (rollout, expected) => {
+  ])('shifts traffic as configured: %j', (rollout, expected) => {
     synthesize({ rollout }).template.hasResourceProperties('AWS::CodeDeploy::DeploymentConfig', {
       ComputePlatform: 'Lambda',
       TrafficRoutingConfig: expected,
@@ -311,7 +311,7 @@ describe('the alarms that roll back', () => {
   });
 });
 
-test('nobody is told of the alarms that roll back, since the deployment fails', () => {
+test('alarms that roll back notify no topic, since the deployment fails', () => {
   const alarmsTopicArn = 'arn:aws:sns:eu-west-1:111111111111:alarms';
   const told = all('AWS::CloudWatch::Alarm', synthesize({ rollout: canary, alarmsTopicArn }).template).map(
     ([id, { Properties }]) => [id.startsWith('OutwaitRollout'), Properties['AlarmActions']] as const,

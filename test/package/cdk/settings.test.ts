@@ -99,7 +99,7 @@ describe('the settings of a stack', () => {
     template.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 
-  test('name who is told of alarms, how long logs are kept, and where the runbook is', () => {
+  test('name the topic of alarms, the retention of logs, and the runbook', () => {
     const runbook = 'https://wiki.example.com/outwait';
     const { template } = synthesize({ alarmsTopicArn: topic, logRetentionDays: 7, runbook, dashboard: false });
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
@@ -298,7 +298,7 @@ describe('the settings of a stack', () => {
     );
   });
 
-  test('take a table that is there, such as a restored one', () => {
+  test('take an existing table, such as a restored one', () => {
     const { template } = synthesize({ tableName: 'restored' });
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
     template.allResourcesProperties('AWS::Lambda::Function', {
@@ -352,7 +352,7 @@ describe('a CDK app of ones own', () => {
   });
 });
 
-describe('a CDK app that tells somebody of runs that fail', () => {
+describe('a CDK app that notifies of failed runs', () => {
   test('has a rule on the bus that the functions know', () => {
     const template = Template.fromStack(addFailedRuns(anApp()));
     template.hasResourceProperties('AWS::Events::Rule', {

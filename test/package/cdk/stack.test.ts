@@ -131,7 +131,7 @@ describe('queues', () => {
     },
   );
 
-  test('refuse whoever does not use TLS', () => {
+  test('refuse callers without TLS', () => {
     expect(all('AWS::SQS::QueuePolicy')).toHaveLength(9);
     template.allResourcesProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: Match.objectLike({
@@ -344,7 +344,7 @@ describe('the outputs', () => {
     });
   });
 
-  test('leave out what there is not', () => {
+  test('leave out what does not exist', () => {
     const { template: less } = synthesize({ authorizer: { kind: 'iam' }, dashboard: false });
     const names = Object.keys(less.toJSON()['Outputs'] as object);
     expect(names).toContain('TokenKeysSecret');

@@ -56,7 +56,7 @@ describe.each([
       return { id, source, queue, timeoutS, windowS };
     });
 
-  test('hides a message for longer than whoever receives it may work on it', () => {
+  test('hides a message for longer than its receiver may work on it', () => {
     expect(sources()).toHaveLength(4);
     for (const { id, queue, timeoutS, windowS } of sources()) {
       const visibilityS = Number(queue['VisibilityTimeout']);

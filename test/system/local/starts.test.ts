@@ -9,7 +9,7 @@ import { closeAll, serve } from '../../unit/remote/loopback.js';
 
 afterEach(closeAll);
 
-it('F62: starts that nobody answers, 200 of them, hold up no start at another server', async () => {
+it('F62: 200 starts without an answer hold up no start at another server', async () => {
   let whenCalled = (): void => undefined;
   const called = async (): Promise<void> => new Promise((resolve) => (whenCalled = resolve));
   const neverAnswered = (): void => {

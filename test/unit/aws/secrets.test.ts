@@ -150,7 +150,7 @@ describe('management requests', () => {
     expect(await Promise.all(statuses)).toEqual([200, 401, 401, 401]);
   });
 
-  it('F92 are served to nobody while a secret holds a token that is too short, and say so', async () => {
+  it('F92 are refused with the reason while a secret holds a token that is too short', async () => {
     const { secret, clock, aws } = aSecret('short', { 'outwait/spare': other });
     const world = aWorld();
     const api = apiHandler(

@@ -135,7 +135,7 @@ describe('a bus of EventBridge', () => {
     });
   });
 
-  it('gets no request that there is no time for, and is not to blame for it', async () => {
+  it('gets no request for which there is no time left, and is not blamed for it', async () => {
     const answers = [true, true, false];
     const { bus } = aBus();
     await expect(bus.publish(events(23), () => answers.shift() ?? false)).rejects.toMatchObject({

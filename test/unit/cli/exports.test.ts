@@ -69,7 +69,7 @@ describe('outwait export', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('takes no more than it is told to, of the status that it is told', async () => {
+  it('exports at most the given number of runs, of the given status', async () => {
     answers['/runs?status=completed&limit=2'] = [200, { runs: [{ runId: idOf(1) }, { runId: idOf(2) }], cursor: 'c1' }];
     answers['/runs?status=completed&limit=2&cursor=c1'] = [200, { runs: [{ runId: idOf(3) }] }];
     give(1, 2, 3);
@@ -193,7 +193,7 @@ describe('outwait replay --from', () => {
     expect(text).toMatch(/^talks {5}2 {8}1 {10}0 {4}1$/m);
   });
 
-  it('says that there are none in an empty folder', async () => {
+  it('reports that an empty folder contains none', async () => {
     expect(await replay(config(says), '--from', await histories())).toEqual({
       code: 0,
       out: 'no histories\n',

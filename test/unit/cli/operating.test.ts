@@ -178,7 +178,7 @@ describe('text of others on the terminal', () => {
     expect(outcome.outcome.error.message).toContain('title \u009d0;x');
   });
 
-  it('holds none either when it is the error of whoever answers', async () => {
+  it('contains none either if it is the error of the server that answers', async () => {
     const server = createServer((_request, response) =>
       response.writeHead(404).end(JSON.stringify({ error: { code: 'X\u001b[2J', message: 'no\u009b31m' } })),
     ).listen(0, '127.0.0.1');

@@ -140,7 +140,7 @@ describe('outwait redrive', () => {
     expect(counts).toEqual(['1', '1']);
   });
 
-  it('moves nothing on a dry run, and no more than it is told to', async () => {
+  it('moves nothing on a dry run, and at most the given number', async () => {
     await die(step, 'a', 'b', 'c');
     const dry = await redrive('--queue', 'step', '--dry-run', '--json');
     expect(JSON.parse(dry.out)).toEqual({ queues: [{ queue: 'step', deadLetters: 3, moved: 0 }] });

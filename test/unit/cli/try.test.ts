@@ -212,7 +212,7 @@ describe('outwait try: a look at a server', () => {
     expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
   });
 
-  it('says that a card leads to what is no agent', async () => {
+  it('reports that a card leads to something other than an agent', async () => {
     const { url } = await serve((request, response) => {
       if (request.httpMethod === 'GET') agent()(request, response);
       else json(response, '<h1>Not Found</h1>', 404, { 'content-type': 'text/html' });

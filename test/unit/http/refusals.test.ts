@@ -80,7 +80,7 @@ describe('a request that is refused for its token', () => {
     expect(lines).toEqual([]);
   });
 
-  it('on a path that is none, or with a method that is none, is nobody who tries a token', async () => {
+  it('on an unknown path or with an unknown method is not an attempt to use a token', async () => {
     const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
     const statuses = [
       (await client.ask('GET', '/admin')).status,

@@ -53,7 +53,7 @@ describe('the body of a message', () => {
   });
 
   it.each(['', '{', 'null', '3', '"text"', '[]', '{}', ...spoilt({}, { runId: noIds })])(
-    'is no turn message: %s',
+    'is not a turn message: %s',
     (body) => {
       expect(parseTurnMessage(body)).toBeUndefined();
     },
@@ -65,7 +65,7 @@ describe('the body of a message', () => {
     '[]',
     '{}',
     ...spoilt(step, { runId: noIds, waitId: noIds, dueAtMs: [undefined, ...noInstants] }),
-  ])('is no step message: %s', (body) => {
+  ])('is not a step message: %s', (body) => {
     expect(parseStepMessage(body)).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe('the body of a message', () => {
     ...spoilt(poll, { kind: [undefined, 'later'] }),
     ...spoilt(poll, { hop: noCounts.map((count) => ({ ...hop, count })) }),
     ...spoilt(poll, { hop: [undefined, ...noInstants].map((claimedDueAtMs) => ({ ...hop, claimedDueAtMs })) }),
-  ])('is no work message: %s', (body) => {
+  ])('is not a work message: %s', (body) => {
     expect(parseWorkMessage(body)).toBeUndefined();
   });
 

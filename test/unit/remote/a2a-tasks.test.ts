@@ -259,7 +259,7 @@ describe('answers to a question', () => {
   it.each([
     ['it cannot be read', 500],
     ['it is missing', 404],
-  ])('is kept for later while nobody knows if the question stands: %s', async (_name, status) => {
+  ])('is kept for later while it is unknown whether the question is still open: %s', async (_name, status) => {
     const supplier = await agent(jsonRpc);
     supplier.answer = (request, response) => {
       if (status === 404) rpcError(response, request, -32001);
@@ -413,7 +413,7 @@ describe('starts', () => {
   });
 });
 
-describe('answers that are written otherwise', () => {
+describe('answers in other forms', () => {
   const answer = { messageId: 'a', role: 'ROLE_AGENT', taskId: 't1', contextId: 'c1', parts: [{ text: '42' }] };
 
   /** Starts an agent that answers a start with a message that names a task, and a read as `read` says. */

@@ -69,7 +69,7 @@ describe('watching a task', () => {
     expect(supplier.calls()[0]!.headers.accept).toBe('text/event-stream');
   });
 
-  it('S2-20: a chunk to append to an artifact that nobody has seen is the first of it', async () => {
+  it('S2-20: a chunk to append to an unknown artifact is the first of it', async () => {
     const supplier = await agent(jsonRpc, streaming);
     supplier.answer = (request, response) => {
       stream(response, request, [

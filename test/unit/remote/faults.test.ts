@@ -221,7 +221,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
   const serving = (answer: (request: Received, response: ServerResponse) => void) => serve(answer);
 
   it.each(rejectedReplies)(
-    '%s: the task is left alone and the start is told apart',
+    '%s: the task is left alone, and the start is classified',
     async (_name, answer, kind, code) => {
       const server = await serving((request, response) => {
         answer(protocol, request, response);
@@ -389,7 +389,7 @@ describe('an MCP server that answers with an event stream', () => {
     expect(await transport.start(start(mcp))).toEqual(started);
   });
 
-  it('MCP-05: a stream that ends without a response is no answer', async () => {
+  it('MCP-05: a stream that ends without a response is not an answer', async () => {
     const transport = await stream((_, response) => {
       response.end(event({ jsonrpc: '2.0', method: 'notifications/progress' }));
     });

@@ -44,7 +44,7 @@ it.each([
   [['start_instance(instance_id)', 'instance_status(instance_id)']],
   // A tool that reports on runs starts none.
   [['run_status(run_id)', 'cancel_run(run_id)']],
-])('%j are none', (signatures) => {
+])('%j are no job tools', (signatures) => {
   expect(guessedJobs(tools(...signatures))).toBeUndefined();
 });
 
@@ -58,7 +58,7 @@ it('a name that a server has made up stays inside of its quotes', () => {
   expect(jobs).toEqual({ [start]: { id: "id', status: evil('", status: `'x"\\ status` } });
 });
 
-it('what is no list of tools has none', () => {
+it('a value that is not a list of tools has no job tools', () => {
   expect([null, {}, { tools: 1 }, { tools: [1, {}, { name: 1 }] }].map(namedTools)).toEqual([[], [], [], []]);
   expect(namedTools({ tools: [{ name: 'a', inputSchema: { properties: { x: {} } } }, { name: 'b' }] })).toEqual(
     tools('a(x)', 'b()'),

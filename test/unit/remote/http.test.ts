@@ -260,7 +260,7 @@ describe('GuardedHttpClient', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('keeps a connection for later, but makes a fresh one where that is asked for', async () => {
+  it('keeps a connection for later, but opens a fresh one on request', async () => {
     const server = await serve((_, response) => {
       json(response, {});
     });

@@ -164,7 +164,7 @@ describe('a start over 2025-11-25', () => {
   it.each([
     ['the handshake', { initialize: httpStatus(503) }],
     ['the list of tools', { 'tools/list': httpStatus(503) }],
-  ])('a server in trouble at %s is tried again', async (_name, scripts) => {
+  ])('a server that fails at %s is tried again', async (_name, scripts) => {
     const { transport } = await legacyPeer(scripts);
     expect((await transport.start(startOf('simulate'))).kind).toBe('retry');
   });
@@ -406,7 +406,7 @@ describe('a lost session', () => {
     'Bad Request: No valid session ID provided',
     'Bad Request: Mcp-Session-Id header is required',
     'Bad Request: Server not initialized',
-  ])('F94 a start is sent again where nobody has read it: %s', async (message) => {
+  ])('F94 a start is sent again if it was never read: %s', async (message) => {
     const lost = rpcError(-32000, message, { status: 400, id: null });
     const { transport, methods } = await legacyPeer({ 'tools/call': [lost, { task: legacyTask }] });
     expect((await transport.start(startOf('simulate'))).kind).toBe('started');

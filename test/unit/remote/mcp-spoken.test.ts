@@ -104,7 +104,7 @@ describe('what the workers tell each other of the revision', () => {
     ['is not JSON', 'legacy'],
     ['is no object', '7'],
     ['names a revision that nobody knows', '{"revision":"2031-01-01"}'],
-  ])('F68 a word that %s is none', async (_name, word) => {
+  ])('F68 a record that %s is ignored', async (_name, word) => {
     await shared.states.noteWord('reports', word);
     const peer = await aPeer(legacy, {}, shared);
     expect(await wireOf(peer.transport)).toBe('2025-11-25');

@@ -125,7 +125,7 @@ describe('credentials', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('S0-46: a secret that is no header value is refused without being shown', async () => {
+  it('S0-46: a secret that is not a header value is refused without being shown', async () => {
     const server = await working();
     const transport = transportsFor({ reports: mcpServer({ url: server.url, auth: { bearer: 'canary\n' } }) }).get(
       'reports',

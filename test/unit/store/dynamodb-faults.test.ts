@@ -193,7 +193,7 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
       }
     });
 
-    it('because nobody listens, has surely applied nothing', async () => {
+    it('because the port is closed, has surely applied nothing', async () => {
       const ended = await startDynoxide();
       await ended.stop();
       const { table } = faulty(() => undefined, { endpoint: ended.endpoint });

@@ -63,7 +63,7 @@ describe('F01 the room of attributes', () => {
   });
 });
 
-test('F01 room: each write is held to it: a text that has none, and an attribute that nobody counted, are refused', async () => {
+test('F01 room: each write is checked against it: a text without room and an attribute that was not counted are refused', async () => {
   const table = new SealedTable(new MemoryTable());
   const key = { pk: 'run#1', sk: 't#1' };
   const update = (set: Record<string, string | number>) => table.write({ kind: 'update', key, set, conditions: [] });

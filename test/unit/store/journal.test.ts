@@ -150,7 +150,7 @@ describe('a journaled table', () => {
   });
 
   it.each(['hello', 'hello\n', '{"name":"outwait"}\n', '[]\n', 'null\n', '\n'])(
-    'refuses %j, which is no journal, and leaves it as it is',
+    'refuses %j, which is not a journal, and leaves it as it is',
     async (content) => {
       await writeFile(file, content);
       await expect(open()).rejects.toMatchObject({

@@ -80,7 +80,7 @@ function describeShards(name: string, open: () => Promise<Opened>): void {
       expect(asked).toEqual(['get due', 'write a']);
     });
 
-    it('never has fewer remembered, whoever comes last', async () => {
+    it('never stores a smaller number, whichever process writes last', async () => {
       await Promise.all([24, 256, 64].map((shards) => storeOf(shards).heads.create(head(runOf(23)), `w${shards}`)));
       await storeOf(32).heads.create(head(runOf(31)), 'w4');
       expect(await table.get(remembered)).toMatchObject({ shards: 256 });

@@ -436,7 +436,7 @@ describe('the result of ListTasks for the context of a start', () => {
     expect(readTaskList({ tasks, nextPageToken: '' } as never, ids, origin)).toEqual(expected);
   });
 
-  it('A2A-C16: a reply that is no list says nothing', () => {
+  it('A2A-C16: a reply that is not a list proves nothing', () => {
     expect(readTaskList({}, ids, origin)).toEqual({
       kind: 'unknown',
       error: violation('the result of ListTasks has no tasks'),

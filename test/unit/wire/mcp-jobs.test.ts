@@ -320,7 +320,7 @@ describe('the status of a job', () => {
     ['a state', answered(data({ status: 'Not Found' }))],
     ['a JSON-RPC error', { kind: 'rpc_error', status: 200, code: -32000, message: 'job not found' } as const],
     ['a code', { kind: 'rpc_error', status: 200, code: -32004, message: 'gone' } as const],
-  ])('says in %s that there is no such job, where the configuration names that', (_what, exchange) => {
+  ])('reports in %s that there is no such job, if the configuration names that', (_what, exchange) => {
     expect(readStatus(exchange, jobOf({ missing: ['not found', -32004] }), handle).kind).toBe('missing');
     expect(readStatus(exchange, jobOf(), handle).kind).not.toBe('missing');
   });

@@ -26,7 +26,7 @@ it('reads a parameter, decrypted, and a secret', async () => {
   ]);
 });
 
-it('says undefined of what is not there', async () => {
+it('returns undefined for what does not exist', async () => {
   const { secrets } = await aws();
   expect([await secrets.readParameter('/other'), await secrets.readSecret('other')]).toEqual([undefined, undefined]);
 });

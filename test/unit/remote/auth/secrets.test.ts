@@ -105,7 +105,7 @@ describe('SecretReader', () => {
     expect(await read(secretsManager('api', { field }))).toBe(expected);
   });
 
-  it('an empty value is none', async () => {
+  it('an empty value counts as missing', async () => {
     const { aws, read } = aReader();
     aws.value = '';
     expect(await read(ssmParameter('/a'))).toBeUndefined();
