@@ -34,7 +34,7 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'late-child-end-unheard',
-    rule: '... and whoever finds that wakes the parent',
+    rule: '... and the process that finds that wakes the parent',
     file: endRun,
     edits: [{ find: 'if (settled || timedOut) await wakeRunFor', replace: 'if (settled) await wakeRunFor' }],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} that fails`),
@@ -107,7 +107,7 @@ export const clausesMutants: readonly Mutant[] = [
   // ----- the timeout of a run that cannot continue -----
   {
     name: 'blocked-past-its-deadline',
-    rule: 'a blocked run is looked at when its deadline comes',
+    rule: 'a blocked run is handled when its deadline comes',
     file: 'lib/decide/deadline.ts',
     edits: [
       {
@@ -146,7 +146,7 @@ export const clausesMutants: readonly Mutant[] = [
 
   {
     name: 'refused-rest-without-wake',
-    rule: 'a run that rests, and whose marker is refused because of a block, is looked at now',
+    rule: 'a run that rests, and whose marker is refused because of a block, is retried now',
     file: rest,
     edits: [
       {
@@ -230,7 +230,7 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'events-that-are-no-objects',
-    rule: 'an event that is no object is not parsed, whatever it holds (F84)',
+    rule: 'an event that is not an object is not parsed, whatever it contains (F84)',
     file: 'lib/remote/rpc/json-rpc.ts',
     edits: [{ find: '|| !beginsLikeObject.test(data)', replace: '|| beginsLikeObject.test("")' }],
     caughtBy: testsIn(bodies, 'F84 an event stream full of '),
@@ -291,7 +291,7 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'unwatched-outcome-throws',
-    rule: 'an outcome of a token that nobody waits for rejects unseen',
+    rule: 'an outcome of a token that is not awaited rejects unseen',
     file: 'lib/replay/context/tokens.ts',
     edits: [
       {
