@@ -163,7 +163,9 @@ export const discoveryMutants: readonly Mutant[] = [
     name: 'starts-of-tasks-cross',
     rule: 'no session is opened between that of a task and its call',
     file: dialect,
-    edits: [{ find: 'return this.#startsOneByOne.run(async () => {', replace: 'return Promise.resolve().then(async () => {' }],
+    edits: [
+      { find: 'return this.#startsOneByOne.run(async () => {', replace: 'return Promise.resolve().then(async () => {' },
+    ],
     caughtBy: python('session of its own: tasks that are started at the same time'),
   },
   {
