@@ -12,7 +12,7 @@ const exportCall: RemoteCall = {
   timeout: { hours: 6 },
 };
 
-/** Returns what a workflow sees of the end of one call. */
+/** Makes one call, and returns what a workflow sees of its end. */
 const flow = aFlow(async (ctx) => {
   try {
     return await ctx.callRemoteTask(exportCall);

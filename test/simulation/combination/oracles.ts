@@ -353,7 +353,7 @@ export class Oracles {
     if (tickAtMs === undefined) return;
     this.#ticks.set(pk, tickAtMs);
     const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
-    // A tick can be too old to be made up for before it is due if the clocks are this far apart.
+    // A tick can be too old to be made up for before it is even due, if the clocks are this far apart.
     if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
     const everyMs = every * 60 * S;
     if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;
