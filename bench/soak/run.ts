@@ -149,7 +149,7 @@ async function quiet(): Promise<string[]> {
   }
 }
 
-/** Returns the counts shortly after the next sweep. */
+/** Waits for the next sweep, and returns the counts shortly after it. */
 async function nextSweep() {
   const before = (await client.functions())['schedule']?.invocations;
   while ((await client.functions())['schedule']?.invocations === before) await delay(lookMs);
