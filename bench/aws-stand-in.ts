@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An empty account of AWS on this machine: a table without items, and one secret. */
+/** An empty AWS account on this machine: a table without items, and one secret. */
 export interface AwsStandIn {
   readonly endpoint: string;
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { measureBundle } from './measure-bundles.js';
 
 const KB = 1_000;
 
-/** Bytes of the bundles that would be deployed. */
+/** Measures the bundles that would be deployed, in bytes. */
 export async function bundleFigures(): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const name of Object.keys(functions)) {

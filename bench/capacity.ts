@@ -2,34 +2,34 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { RunStore } from '../lib/store/run-store.js';
 
-/** What the requests of one kind cost. */
+/** Cost of the requests of one kind. */
 export interface Usage {
   readonly requests: number;
-  /** Units of the table itself: writes of up to 1 KB, twice in a transaction; consistent reads of up to 4 KB. */
+  /** Units of the table itself: writes of up to 1 KB, doubled in a transaction; consistent reads of up to 4 KB. */
   readonly tableUnits: number;
-  /** Units of the entries that a write puts into, replaces in or takes out of an index, or that a read of an index costs. */
+  /** Units of index entries: those that a write adds, replaces or removes, or that a read of an index costs. */
   readonly indexUnits: number;
 }
 
 export interface Capacity {
   readonly writes: Usage;
   readonly reads: Usage;
-  /** The writes by the method of the store that made them. */
+  /** Writes, by the store method that made them. */
   readonly writesByMethod: Readonly<Record<string, Usage>>;
 }
 
 const nothing: Usage = { requests: 0, tableUnits: 0, indexUnits: 0 };
 const writeCommands = ['PutItemCommand', 'UpdateItemCommand', 'TransactWriteItemsCommand'];
 
-/** The figures of `ReturnConsumedCapacity: INDEXES` for one table. */
+/** The `ReturnConsumedCapacity: INDEXES` figures of one table. */
 interface Consumed {
   readonly Table?: { readonly CapacityUnits?: number };
   readonly GlobalSecondaryIndexes?: Readonly<Record<string, { readonly CapacityUnits?: number }>>;
 }
 
 /**
- * Counts the requests of a client and the capacity that the database says they consumed. A write whose condition is
- * refused brings no figure; it is counted with the least that DynamoDB charges for it.
+ * Counts the requests of a client and the capacity that the database reports for them. A write whose condition fails
+ * reports none; it counts as the least that DynamoDB charges for it.
  */
 export class CapacityMeter {
   readonly #method = new AsyncLocalStorage<string>();
@@ -60,7 +60,7 @@ export class CapacityMeter {
     );
   }
 
-  /** The store with each method of its parts known by name to the requests that it makes. */
+  /** Returns the store with each method attributed to the requests that it makes. */
   name(store: RunStore): RunStore {
     return new Proxy(store, {
       get: (target, name) => {
@@ -82,7 +82,7 @@ export class CapacityMeter {
     });
   }
 
-  /** What was counted since the last call. */
+  /** Returns what was counted since the last call. */
   take(): Capacity {
     const writesByMethod = Object.fromEntries(this.#writesByMethod);
     const writes = Object.values(writesByMethod).reduce(plus, nothing);
@@ -106,7 +106,7 @@ export function unitsOf({ tableUnits, indexUnits }: Usage): number {
   return tableUnits + indexUnits;
 }
 
-/** A transaction reports each table that it touches, which is always the one. */
+/** Sums the usage of a request. A transaction reports each table that it touches, and here there is only one. */
 function usageOf(consumed: Consumed | readonly Consumed[] | undefined): Usage {
   if (consumed === undefined) throw new Error('the database reports no consumed capacity');
   const [only] = [consumed].flat() as readonly Consumed[];

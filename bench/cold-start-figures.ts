@@ -3,12 +3,12 @@ import { figure, medianFigure, type Figure } from './figure.js';
 import { type ColdStart, measureColdStarts } from './measure-cold-start.js';
 import { percentile } from './statistics.js';
 
-/** Of each kind; a median of fewer moves with every other process of the machine. */
+/** Starts per function and variant. The median of fewer varies with every other process on the machine. */
 const starts = 11;
 
 /**
- * Starts of each function in new processes of `node`: with the SDK in the bundle, as deployed, and with the SDK outside,
- * by turns, since only what was measured in the same minutes can be compared.
+ * Starts each function in new processes of `node`: with the SDK in the bundle, as deployed, and with the SDK outside.
+ * The two alternate, because only figures measured in the same minutes can be compared.
  */
 export async function coldStartFigures(
   node: string,

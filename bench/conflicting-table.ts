@@ -13,9 +13,9 @@ import type {
 } from '../lib/store/table.js';
 
 /**
- * A table with the conflicts of DynamoDB: a write is refused while a transaction on one of its items is under way, and a
- * transaction while any other write of them is. Each takes 10 to 20 ms. What is refused is sent again as `DynamoDbTable`
- * does it.
+ * A table with the conflicts of DynamoDB: a write is refused while a transaction on one of its items is in progress,
+ * and a transaction while any other write of its items is. Each takes 10 to 20 ms. Refused requests are sent again, as
+ * `DynamoDbTable` does.
  */
 export class ConflictingTable implements Table {
   attempts = 0;

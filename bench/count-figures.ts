@@ -5,14 +5,14 @@ import type { Database } from './stores.js';
 
 export interface Counts {
   readonly figures: readonly Figure[];
-  /** The writes of the run without polls and of the one with 100, by method of the store. */
+  /** Writes of the run without polls and of the run with 100, by store method. */
   readonly writesByMethod: Readonly<Record<'0 polls' | '100 polls', Readonly<Record<string, Usage>>>>;
 }
 
 const moreSteps = 10;
 const polls = 100;
 
-/** Counts requests, capacity and invocations. The same on every machine. */
+/** Counts requests, capacity and invocations. The counts are the same on every machine. */
 export async function countFigures(database: Database): Promise<Counts> {
   const base = await costOfRun(database, { steps: 3, polls: 0 });
   const longer = await costOfRun(database, { steps: 3 + moreSteps, polls: 0 });
@@ -44,7 +44,7 @@ function runFigures(
   ];
 }
 
-/** What each of `count` more steps or polls added. */
+/** Returns what each of the `count` additional steps or polls added. */
 function differenceFigures(
   name: string,
   from: RunCost,
@@ -78,7 +78,9 @@ function differenceFigures(
   ];
 }
 
-/** The write that settles, and the one that takes its marker away when a turn has taken it in. */
+/**
+ * Returns the figures of the write that settles and of the write that removes its marker after a turn has taken it in.
+ */
 function settlementFigures({ writesByMethod }: RunCost): readonly Figure[] {
   const writes = ['tokens.settle', 'tokens.clearMarker'].map((method) => {
     const usage = writesByMethod[method];

@@ -12,31 +12,31 @@ import type {
 } from '../lib/store/table.js';
 
 export interface Reading {
-  /** Requests. */
+  /** Read requests. */
   readonly reads: number;
   readonly items: number;
-  /** Of the items as JSON. */
+  /** Bytes of the items as JSON. */
   readonly bytes: number;
 }
 
-/** Counts what a run's turns read of a table, and what they write. */
+/** Counts what the turns of a run read from and write to a table. */
 export class CountingTable implements Table {
   writes = 0;
-  /** The next write is not applied, and whoever made it is told so. */
+  /** Refuses the next write: it is not applied, and its caller receives the refusal. */
   refusesNext = false;
   readonly #table: Table;
-  /** The items of each request. */
+  /** The items that each request read. */
   #read: (readonly Item[])[] = [];
 
   constructor(table: Table) {
     this.#table = table;
   }
 
-  /** What was read since the last call. */
+  /** Returns what was read since the last call. */
   take(): Reading {
     const read = this.#read;
     this.#read = [];
-    // Here, where it costs nobody's time.
+    // Measured here, outside of the timed code.
     const bytes = read.flat().reduce((sum, item) => sum + utf8Bytes(JSON.stringify(item)), 0);
     return { reads: read.length, items: read.reduce((sum, items) => sum + items.length, 0), bytes };
   }

@@ -5,7 +5,10 @@ import { TokenKeys } from '../lib/tokens/token-keys.js';
 import { defineApp, mcpServer } from '../lib/workflow/app.js';
 import type { AnyWorkflow } from '../lib/workflow/define-workflow.js';
 
-/** The process itself as the world of the operations; nothing is logged. What is missing differs between measurements. */
+/**
+ * Returns the dependencies of the operations with this process as their environment and without a log. The missing
+ * parts differ between measurements.
+ */
 export function benchDeps(workflow: AnyWorkflow): Omit<Deps, 'store' | 'queues' | 'transports'> {
   return {
     ...system,

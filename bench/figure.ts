@@ -1,12 +1,12 @@
 import { percentile } from './statistics.js';
 
-/** One measured or counted number. */
+/** A measured or counted number. */
 export interface Figure {
-  /** Stable, for whoever reads the JSON. */
+  /** Stable name, for programs that read the JSON. */
   readonly name: string;
-  /** Counted, or the median where there is a range. */
+  /** The count, or the median if there is a range. */
   readonly value: number;
-  /** Of several runs of one measurement: what the machine does at its best and at its worst. */
+  /** Lowest and highest of several runs of one measurement: the machine at its best and at its worst. */
   readonly range?: { readonly lowest: number; readonly highest: number };
   readonly unit: string;
   readonly aim?: Aim;
@@ -18,13 +18,13 @@ export function figure(name: string, value: number, unit: string, aim?: Aim): Fi
   return { name, value, unit, ...(aim === undefined ? {} : { aim }) };
 }
 
-/** The median of several runs, with their range. */
+/** Returns the median of several runs, with their range. */
 export function medianFigure(name: string, runs: readonly number[], unit: string, aim?: Aim): Figure {
   const range = { lowest: Math.min(...runs), highest: Math.max(...runs) };
   return { ...figure(name, percentile(runs, 0.5), unit, aim), range };
 }
 
-/** Undefined without an aim. */
+/** Returns whether the figure meets its aim, or undefined if it has none. */
 export function isMet({ value, aim }: Figure): boolean | undefined {
   if (aim === undefined) return undefined;
   return 'atMost' in aim ? value <= aim.atMost : value >= aim.atLeast;

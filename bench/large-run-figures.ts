@@ -5,11 +5,14 @@ import { costOfResuming, costOfSteps, costOfWaits, type LargeRunCost } from './m
 import { repeat } from './statistics.js';
 import type { Database } from './stores.js';
 
-/** Steps that a turn has time for: so that a run of 10,000 takes 40 turns. */
+/** Steps that a turn has time for, so that a run of 10,000 takes 40 turns. */
 const stepsPerTurn = 250;
 const events = 5_000;
 
-/** How the cost of one run grows with its size, in memory, and what it costs to go on with a long one, on both stores. */
+/**
+ * Measures how the cost of a run grows with its size, in memory, and what it costs to continue a long run, on both
+ * stores.
+ */
 export async function largeRunFigures(
   database: Database | undefined,
   progress: (text: string) => void,
@@ -25,7 +28,7 @@ export async function largeRunFigures(
     const costs = await repeat(3, () => costOfWaits(new MemoryTable(), waits, { settled: 'oneByOne', memory: 'warm' }));
     figures.push(...perUnit(`waits.${waits}oneByOne`, 'wait', waits, costs));
   }
-  // Without a memory what is read grows with the square, so less of it.
+  // Without warm runs the reads grow with the square, so this measures fewer waits.
   for (const settled of ['oneByOne', 'together'] as const) {
     const costs = await repeat(3, () => costOfWaits(new MemoryTable(), 100, { settled, memory: 'cold' }));
     figures.push(...perUnit(`waits.100${settled}.cold`, 'wait', 100, costs));
@@ -38,7 +41,7 @@ export async function largeRunFigures(
   return figures;
 }
 
-/** What is counted is the same in each of `costs`. */
+/** Returns figures per unit. The counted ones are the same in each of `costs`. */
 function perUnit(name: string, unit: string, count: number, costs: readonly LargeRunCost[]): readonly Figure[] {
   const [first] = costs;
   if (first === undefined) return [];
@@ -55,7 +58,7 @@ function perUnit(name: string, unit: string, count: number, costs: readonly Larg
   ];
 }
 
-/** Cold and warm in turn, so that both meet the same machine. */
+/** Alternates cold and warm, so that both run under the same load. */
 async function resumeFigures(store: string, openTable: () => Promise<Table>): Promise<readonly Figure[]> {
   const pairs = await repeat(3, async () => ({
     cold: await costOfResuming(await openTable(), events, 'cold'),

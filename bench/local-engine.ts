@@ -14,15 +14,18 @@ import { benchDeps } from './deps.js';
 
 export interface LocalEngine {
   readonly deps: Deps;
-  /** Resolves when no turn is asked for or under way. */
+  /** Resolves when no turn is requested or in progress. */
   idle(): Promise<void>;
   stop(): void;
 }
 
-/** As local mode does on a laptop. */
+/** The concurrency of local mode on a laptop. */
 const concurrency = 16;
 
-/** The parts of local mode between a queue and the handlers, on the real clock: event sources, invocations, turns. */
+/**
+ * Starts the parts of local mode between a queue and the handlers, on the real clock: event sources, invocations,
+ * turns.
+ */
 export function startLocalEngine(options: {
   readonly workflow: AnyWorkflow;
   readonly table: Table;

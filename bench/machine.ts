@@ -6,7 +6,7 @@ export interface Machine {
   readonly cores: number;
   readonly memoryGiB: number;
   readonly platform: string;
-  /** Mean number of processes that wanted a core in the minute before; above `cores` the times say little. */
+  /** Mean number of runnable processes in the minute before; above `cores` the times say little. */
   readonly loadBefore: number;
 }
 
@@ -33,7 +33,7 @@ export function readMachine(): Machine {
   };
 }
 
-/** `dynoxide` as in `dynoxide 1.2.1`, if it takes part. */
+/** Version of `dynoxide`, as in `dynoxide 1.2.1`, if it is used. */
 export function readVersions(dynoxide: string | undefined): Versions {
   const { version, dependencies } = JSON.parse(
     readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

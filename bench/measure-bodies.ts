@@ -15,8 +15,9 @@ interface Body {
 }
 
 /**
- * What a server may send that wishes us ill, or is only large, each of nearly 4 MiB: the most that is read. `isParsed`:
- * within what is allowed, as numbers and texts are; JSON.parse alone may take longer for it than for rows of that size.
+ * Bodies that a hostile server may send, or that are only large, each of nearly 4 MiB, the most that is read.
+ * `isParsed`: within the limits, as numbers and strings are; JSON.parse alone may take longer for it than for rows of
+ * that size.
  */
 const bodies: Readonly<Record<string, Body>> = {
   events: { type: 'event-stream', text: filled('data:x\n\n') },
@@ -40,7 +41,7 @@ const row =
   '{"id":1234567,"name":"Miller & Sons","city":"Springfield, somewhere further on","total":1234.5,"paid":true}';
 const rows = response(`[${filled(`${row},`)}${row}]`);
 
-/** A text as a socket hands it over: in pieces, none of which is a view of another text. */
+/** Splits a text as a socket delivers it: in pieces, none of which is a view of another text. */
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; at += 65_536) pieces.push(Buffer.from(text.slice(at, at + 65_536)).toString());
@@ -55,12 +56,14 @@ function read({ type }: Body, pieces: readonly string[]): void {
   exchangeOf({ kind: 'reply', ...head, text: pieces.join('') }, id, 0, search);
 }
 
-/** What JSON.parse itself has to take of a body. */
+/** Returns the texts of a body that JSON.parse itself has to read. */
 function documentsIn({ type, text }: Body): readonly string[] {
   return type === 'json' ? [text] : text.split('\n\n').flatMap((event) => (event === '' ? [] : [event.slice(5)]));
 }
 
-/** Time of the processor, which another load on the machine lengthens less than that of the clock; the least of three. */
+/**
+ * Measures CPU time, which other load on the machine lengthens less than wall-clock time; returns the least of three.
+ */
 function leastMs(work: () => void): number {
   const times = [1, 2, 3].map(() => {
     const before = process.cpuUsage();
@@ -73,9 +76,11 @@ function leastMs(work: () => void): number {
 
 export interface BodyRatios {
   readonly name: string;
-  /** Reading it, as a multiple of one JSON.parse of ordinary rows of that size. */
+  /** Time to read it, as a multiple of one JSON.parse of ordinary rows of that size. */
   readonly toRows: readonly number[];
-  /** Reading it, as a multiple of JSON.parse of what is parsed of it. Undefined for a body that is refused or left out. */
+  /**
+   * Time to read it, as a multiple of JSON.parse of its parsed parts. Undefined for a body that is refused or left out.
+   */
   readonly toItself?: readonly number[];
 }
 
@@ -86,7 +91,7 @@ export function bodyRatios(rounds = 5): readonly BodyRatios[] {
     const toRows: number[] = [];
     const toItself: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      // Side by side, so that another load on the machine meets both.
+      // The two alternate, so that other load on the machine affects both.
       const rowsMs = leastMs(() => JSON.parse(rows) as unknown);
       const readMs = leastMs(() => {
         read(body, pieces);

@@ -7,21 +7,24 @@ import { bundle } from '../lib/bundle/bundle.js';
 import { type Trim, trims } from '../lib/bundle/trims.js';
 
 export interface BundleSize {
-  /** What Lambda loads before the first call: the entry and all that it imports at once. */
+  /** Bytes that Lambda loads before the first call: the entry and all its static imports. */
   readonly atOnceBytes: number;
-  /** With what the first call of a remote server loads: the protocols, the guarded client, undici. */
+  /** Bytes including what the first call of a remote server loads: the protocols, the guarded client, undici. */
   readonly withServerBytes: number;
-  /** With what a deployment that is busy loads too: the clients of Secrets Manager, for its keys, and of SQS. */
+  /** Bytes including what a busy deployment also loads: the clients of Secrets Manager, for its keys, and of SQS. */
   readonly busyBytes: number;
-  /** With all that is loaded where it is configured or asked for: KMS, SSM, JWT, SigV4, schedules, other credentials. */
+  /**
+   * Bytes including everything that loads when configured or requested: KMS, SSM, JWT, SigV4, schedules, other
+   * credentials.
+   */
   readonly allBytes: number;
-  /** What comes from the clients of MCP and A2A. */
+  /** Bytes of the clients of MCP and A2A. */
   readonly protocolBytes: number;
 }
 
 const root = new URL('../', import.meta.url);
 
-/** Sizes of the bundle of one function, as it would be deployed with an app of one workflow that uses no library. */
+/** Measures the bundle of one function, as it would be deployed with an app of one workflow that uses no library. */
 export async function measureBundle(name: string, applied: readonly Trim[] = trims): Promise<BundleSize> {
   const outDir = await mkdtemp(join(tmpdir(), 'outwait-bundle-'));
   let metafile: Metafile | undefined;
@@ -38,11 +41,11 @@ export async function measureBundle(name: string, applied: readonly Trim[] = tri
   } finally {
     await rm(outDir, { recursive: true, force: true });
   }
-  if (metafile === undefined) throw new Error('esbuild said nothing of the bundle');
+  if (metafile === undefined) throw new Error('esbuild returned no metadata of the bundle');
   return sizesIn(metafile, `${name}.mjs`);
 }
 
-/** Where the parts begin that the first call of a remote server loads. */
+/** The entry points of the parts that the first call of a remote server loads. */
 const serverParts = /^(lib\/remote\/(wiring\/protocols|http\/http)\.ts|undici-parts:entry)$/;
 const queueAndSecretParts = /^lib\/(queue\/sqs-|sdk\/(secrets-manager|sqs)-client)/;
 
@@ -74,7 +77,7 @@ function bytesFrom(inputs: Readonly<Record<string, { readonly bytesInOutput: num
     .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0);
 }
 
-/** The files that `from` loads, of those that are loaded late only such as `isLoaded`. */
+/** Returns the files that `from` loads; of the lazily loaded ones only those for which `isLoaded` returns true. */
 function reachable(outputs: Metafile['outputs'], from: string, isLoaded: (path: string) => boolean): Set<string> {
   const seen = new Set<string>();
   const open = [from];

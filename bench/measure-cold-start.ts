@@ -8,20 +8,23 @@ import { bundle } from '../lib/bundle/bundle.js';
 import type { FunctionName } from '../lib/topology/topology.js';
 import { openAwsStandIn } from './aws-stand-in.js';
 
-/** Of one start of a function in a process of its own. */
+/** Times of one start of a function in its own process. */
 export interface ColdStart {
-  /** From the start of the script until the function is loaded. */
+  /** Milliseconds from the start of the script until the function is loaded. */
   readonly importMs: number;
-  /** From then until its first event is answered: credentials, clients, a secret, one or more reads of the table. */
+  /**
+   * Milliseconds from then until its first event is answered: credentials, clients, a secret, one or more reads of the
+   * table.
+   */
   readonly firstCallMs: number;
-  /** Of the processor, in all that time: what is left of it when other processes want the same cores. */
+  /** CPU milliseconds of the whole start, which depend less on other processes that want the same cores. */
   readonly cpuMs: number;
 }
 
 export interface ColdStarts {
-  /** As it is deployed. */
+  /** Starts of the function as deployed. */
   readonly bundled: readonly ColdStart[];
-  /** The same with the SDK left out, which is then found as in a runtime that brings its own: file by file. */
+  /** Starts with the SDK left out and found as in a runtime that brings its own: file by file. */
   readonly sdkOutside: readonly ColdStart[];
 }
 
@@ -29,14 +32,14 @@ export interface ColdStartOptions {
   /** The program that runs the function. */
   readonly node: string;
   readonly names: readonly FunctionName[];
-  /** Starts of each of the two. */
+  /** Starts of each of the two variants. */
   readonly starts: number;
 }
 
 const root = new URL('../', import.meta.url);
 const runId = '0'.repeat(32);
 
-/** Starts functions again and again, with and without the SDK in their bundles by turns. */
+/** Starts functions repeatedly, alternately with and without the SDK in their bundles. */
 export async function measureColdStarts({
   node,
   names,
@@ -60,11 +63,11 @@ export async function measureColdStarts({
           [script, pathToFileURL(file).href, JSON.stringify(eventsOf[name])],
           { env: environment(aws.endpoint) },
         );
-        // Before it come metrics.
+        // Metrics are printed before it.
         return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as ColdStart;
       };
       const found = { bundled: [] as ColdStart[], sdkOutside: [] as ColdStart[] };
-      // The first of each has the files read from the disk.
+      // The first start of each variant reads its files from disk.
       await start(bundled);
       await start(sdkOutside);
       for (let run = 0; run < starts; run++) {
@@ -129,7 +132,7 @@ const record = (message: unknown): unknown => ({
   Records: [{ messageId: 'm', body: JSON.stringify(message), attributes: { ApproximateReceiveCount: '1' } }],
 });
 
-/** What each is asked first: about runs that are not there, so that all it does is to read. */
+/** First event of each function: about runs that do not exist, so that the function only reads. */
 const eventsOf: Readonly<Record<FunctionName, unknown>> = {
   api: {
     rawPath: '/runs',

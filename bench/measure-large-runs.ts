@@ -16,14 +16,14 @@ import { benchDeps } from './deps.js';
 import { sequentialSteps } from './measure-replay.js';
 import { scriptedRemote } from './remote.js';
 
-/** What some part of a run cost. */
+/** Cost of a part of a run. */
 export interface LargeRunCost extends Reading {
   readonly writes: number;
   readonly turns: number;
   readonly ms: number;
 }
 
-/** Whether the process remembers its runs between turns. */
+/** Whether the process keeps its runs warm between turns. */
 export type Memory = 'warm' | 'cold';
 
 const parallelWaits: AnyWorkflow = defineWorkflow<number, number>({
@@ -34,7 +34,7 @@ const parallelWaits: AnyWorkflow = defineWorkflow<number, number>({
   },
 });
 
-/** As many steps as make a history of `events`, then two tokens, one after the other. */
+/** Takes as many steps as make a history of `events`, then awaits two tokens, one after the other. */
 const stepsAndTokens: AnyWorkflow = defineWorkflow<number, number>({
   name: 'bench',
   run: async (ctx, events) => {
@@ -44,7 +44,10 @@ const stepsAndTokens: AnyWorkflow = defineWorkflow<number, number>({
   },
 });
 
-/** `steps` sequential steps, from the start to the end of their run; a turn has time for `stepsPerTurn` of them. */
+/**
+ * Measures `steps` sequential steps, from the start to the end of their run; a turn has time for `stepsPerTurn` of
+ * them.
+ */
 export async function costOfSteps(table: Table, steps: number, stepsPerTurn: number): Promise<LargeRunCost> {
   const driver = new Driver(table, sequentialSteps, 'warm');
   return driver.measured(async () => {
@@ -55,8 +58,8 @@ export async function costOfSteps(table: Table, steps: number, stepsPerTurn: num
 }
 
 /**
- * `waits` remote tasks that were started side by side, from the first settlement to the end of their run. They are
- * settled one after the other, each when the turn of the one before is over, or all at once.
+ * Measures `waits` remote tasks that were started side by side, from the first settlement to the end of their run. They
+ * are settled one by one, each after the turn of the one before, or all at once.
  */
 export async function costOfWaits(
   table: Table,
@@ -76,7 +79,7 @@ export async function costOfWaits(
   });
 }
 
-/** The turn that takes a settlement into a run of `events` events which goes on waiting. */
+/** Measures the turn that takes a settlement into a run of `events` events which then continues to wait. */
 export async function costOfResuming(table: Table, events: number, memory: Memory): Promise<LargeRunCost> {
   const driver = new Driver(table, stepsAndTokens, memory);
   await driver.start(events);
@@ -85,7 +88,7 @@ export async function costOfResuming(table: Table, events: number, memory: Memor
   return driver.measured(() => driver.runDry());
 }
 
-/** One process with one run: its turns, one after the other, as the queue hands out their messages. */
+/** A process with a single run: runs its turns one after the other, as the queue delivers their messages. */
 class Driver {
   readonly #table: CountingTable;
   readonly #queues: MemoryQueues;
@@ -116,14 +119,14 @@ class Driver {
     await settleToken(this.#deps, { token, outcome: { kind: 'completed', result: { rows: 412 }, isError: false } });
   }
 
-  /** Polls and timers are not due as long as this takes. */
+  /** Handles all messages. Polls and timers do not become due while this runs. */
   async runDry(stepsPerTurn = Infinity): Promise<void> {
     for (;;) {
       const received = this.#queues.turn.receive(topology.turn.eventSource.batchSize);
       const message = oneTurnFor(received.map(({ body }) => JSON.parse(body) as TurnMessage));
       if (message === undefined) return;
       this.#turns += 1;
-      // A turn asks before each step.
+      // A turn checks the remaining time before each step.
       let asked = 0;
       await runTurn(this.#deps, message, { remainingMs: () => (asked++ < stepsPerTurn ? turnTimeoutMs : 0) });
       for (const { receiptHandle } of received) this.#queues.turn.deleteMessage(receiptHandle);

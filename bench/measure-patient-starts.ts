@@ -11,29 +11,36 @@ import { figure, medianFigure, type Figure } from './figure.js';
 import { percentile } from './statistics.js';
 
 const runsOfEach = 200;
-/** The others come one after the other, so that a run is measured and not the throughput of the machine. */
+/**
+ * Milliseconds between the starts of the other runs, so that this measures a run and not the throughput of the machine.
+ */
 const eachMs = 20;
 const patientMs = 20_000;
-/** How long the patient starts have to reach their agent before the others begin. */
+/** Time that the patient starts have to reach their agent before the others begin. */
 const headStartMs = 3_000;
 const rounds = 10;
 
-/** `task` is known to answer at once, so turns make its starts; `answer` gives its answer in place of a task: workers do. */
+/**
+ * Kind of agent. `task` replies with a working task and so is known to be prompt: turns make its starts. `answer`
+ * replies with its ended task: workers make them.
+ */
 type Prompt = 'task' | 'answer';
 const prompts = ['task', 'answer'] as const;
 
 interface Latencies {
-  /** From the request that starts a run until its call is at the agent. */
+  /** Milliseconds from the request that starts a run until its call reaches the agent. */
   readonly startsMs: readonly number[];
-  /** Of an answer: until its workflow goes on. */
+  /** Milliseconds from the agent's answer until the workflow continues. */
   readonly endsMs: readonly number[];
-  /** Patient starts that had no answer yet when the first and the last of the others came. */
+  /** Patient starts without an answer when the first and the last of the other runs were measured. */
   readonly patient: { readonly first: number; readonly last: number };
-  /** Mean time of a turn. */
+  /** Mean duration of a turn. */
   readonly turnMs: number;
 }
 
-/** Local mode as a laptop has it, on a table in memory, with agents of this process that it calls over loopback. */
+/**
+ * Opens local mode as it is on a laptop, on a table in memory, with agents in this process that it calls over loopback.
+ */
 async function open() {
   let atAgent: (key: string) => void = () => undefined;
   let wentOn: (key: string) => void = () => undefined;
@@ -124,11 +131,11 @@ function reply(response: ServerResponse, id: string, result: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
 }
 
-/** The others, alone or beside runs whose starts are answered after 20 s and that are all asked for by then. */
+/** Measures the others, alone or beside runs whose starts are answered after 20 s and are all in progress by then. */
 async function measure(prompt: Prompt, beside: boolean): Promise<Latencies> {
   const local = await open();
   try {
-    // The pace of an agent is learned from its first start.
+    // The engine learns the pace of an agent from its first start.
     await calledBy(local, prompt, 20, 'warm');
     const before = local.engine.stats().turn;
     if (beside) {
@@ -171,8 +178,9 @@ async function calledBy(local: Awaited<ReturnType<typeof open>>, prompt: Prompt,
 }
 
 /**
- * Percentiles over the runs of all rounds together: the p99 of 200 runs is the third slowest of them, which one pause of the
- * machine decides. Every second round begins with the half beside, so that a drift of the machine falls on both.
+ * Returns percentiles over the runs of all rounds together: the p99 of 200 runs is the third slowest of them, which one
+ * pause of the machine decides. Every second round begins with the measurement beside patient starts, so that a drift
+ * of the machine affects both.
  */
 export async function patientStartFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   const figures: Figure[] = [];

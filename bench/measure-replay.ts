@@ -7,7 +7,7 @@ import { defineWorkflow, type AnyWorkflow } from '../lib/workflow/define-workflo
 const atMs = Date.UTC(2026, 0, 1);
 const started: HistoryEvent = { type: 'RunStarted', atMs, workflow: 'bench', version: '1', behaviors: 1 };
 
-/** One step after the other; the code waits for one more than the history of `events` events has. */
+/** Returns a history of `events` events: one step after the other, and the code waits for one more. */
 export function sequentialHistory(events: number): readonly HistoryEvent[] {
   const history: HistoryEvent[] = [started];
   for (let step = 1; history.length < events; step++) {
@@ -18,7 +18,7 @@ export function sequentialHistory(events: number): readonly HistoryEvent[] {
   return history;
 }
 
-/** All steps asked for at once, then their ends. */
+/** Returns a history in which all steps are requested at once and then end. */
 export function parallelHistory(events: number): readonly HistoryEvent[] {
   const steps = Array.from({ length: Math.floor((events - 1) / 2) }, (_, index) => index + 1);
   return [
@@ -51,7 +51,7 @@ export const parallelSteps: AnyWorkflow = defineWorkflow<number, number>({
   },
 });
 
-/** Milliseconds until the code stands where the history ends. */
+/** Measures the milliseconds until the code has reached the end of the history. */
 export async function replayMs(workflow: AnyWorkflow, history: readonly HistoryEvent[]): Promise<number> {
   const execution = new Execution({
     workflow,

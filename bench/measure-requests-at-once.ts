@@ -21,16 +21,19 @@ const untilSignal = defineWorkflow({ name: 'untilSignal', run: async (ctx) => ct
 export interface AtOnce {
   readonly accepted: number;
   readonly refused: number;
-  /** Writes that were sent, those that met another transaction with them. */
+  /** Writes that were sent, including those that conflicted with another transaction. */
   readonly attempts: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** When all had been taken in and the run had ended. */
+  /** Milliseconds until all signals were taken in and the run had ended. */
   readonly endedAfterMs: number;
   readonly takenIn: number;
 }
 
-/** So many callers signal one run in the same instant, while its turns take them in; then one more ends it. Virtual time. */
+/**
+ * Sends `count` signals to one run at the same instant, while its turns take them in; one more signal ends it. Time is
+ * virtual.
+ */
 export async function signalsAtOnce(count: number): Promise<AtOnce> {
   const app = createTestApp(defineApp({ workflows: [untilSignal] }));
   const { clock } = app;
@@ -86,7 +89,7 @@ export async function signalsAtOnce(count: number): Promise<AtOnce> {
   }
 }
 
-/** Reads of the wakes that are left when a run has ended, for each of them. */
+/** Counts the reads of the wakes that are left after a run has ended, per wake. */
 export async function wakesLeftOver(count: number): Promise<{ readonly reads: number; readonly items: number }> {
   const app = createTestApp(defineApp({ workflows: [untilSignal] }));
   const table = new CountingTable(new MemoryTable());

@@ -12,17 +12,17 @@ import { VirtualEngine } from './virtual-engine.js';
 
 export interface RunCost extends Capacity {
   readonly turnInvocations: number;
-  /** Receives of the queue that carries polls; on AWS a batch of up to 40 of them is one invocation. */
+  /** Receives from the queue that carries polls; on AWS a batch of up to 40 of them is one invocation. */
   readonly pollMessages: number;
   readonly remoteReads: number;
-  /** Lifecycle events, and in how many requests they were published. */
+  /** Lifecycle events, and the number of requests that published them. */
   readonly busEvents: number;
   readonly busRequests: number;
 }
 
 const beforeFirstPollMs = 4_500;
 
-/** `steps` steps, the last of them after one remote wait. */
+/** Returns a workflow of `steps` steps, the last of them after one remote wait. */
 function stepsAndWait(steps: number): AnyWorkflow {
   return defineWorkflow({
     name: 'bench',
@@ -40,8 +40,9 @@ function stepsAndWait(steps: number): AnyWorkflow {
 }
 
 /**
- * What one run costs from its start until nothing of it is left to do: `steps` sequential steps, one remote wait. Without
- * polls the holder of the token settles it before the first one; else poll number `polls` finds the task ended.
+ * Counts the cost of one run from its start until none of its work is left: `steps` sequential steps, one remote wait.
+ * Without polls the holder of the token settles it before the first poll; otherwise poll number `polls` finds the task
+ * ended.
  */
 export async function costOfRun(
   database: Database,

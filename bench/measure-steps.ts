@@ -11,19 +11,25 @@ import { startLocalEngine } from './local-engine.js';
 import { sequentialSteps } from './measure-replay.js';
 import { scriptedRemote } from './remote.js';
 
-/** Milliseconds per step of a turn that takes one run through `steps` steps that do nothing, from its start to its end. */
+/**
+ * Measures the milliseconds per step of a turn that takes one run through `steps` empty steps, from its start to its
+ * end.
+ */
 export async function msPerStep(table: Table, steps: number): Promise<number> {
   const deps = directDeps(table);
   const { runId } = await startRun(deps, { workflow: 'bench', input: steps });
   const startMs = performance.now();
-  // As much time as it takes: a turn that stops to go on in another would be measured with its queue.
+  // The time is not limited: a turn that stops and continues in another would be measured with its queue.
   await runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
   const tookMs = performance.now() - startMs;
   await expectCompleted(deps, [runId]);
   return tookMs / steps;
 }
 
-/** Milliseconds per conditional put of an item as small as a commit: the floor of a step on a store over the network. */
+/**
+ * Measures the milliseconds per conditional put of an item as small as a commit: the minimum for a step on a store over
+ * the network.
+ */
 export async function msPerPut(table: Table, puts: number): Promise<number> {
   const pk = `put#${randomUUID()}`;
   const events = 'x'.repeat(200);
@@ -34,7 +40,10 @@ export async function msPerPut(table: Table, puts: number): Promise<number> {
   return (performance.now() - startMs) / puts;
 }
 
-/** Runs per second when `runs` runs of `steps` steps are started at once and driven side by side by the local engine. */
+/**
+ * Measures the runs per second when `runs` runs of `steps` steps start at once and run side by side in the local
+ * engine.
+ */
 export async function runsPerSecond(table: Table, runs: number, steps: number): Promise<number> {
   const engine = startLocalEngine({ workflow: sequentialSteps, table, transports: scriptedRemote({}) });
   const startMs = performance.now();

@@ -6,14 +6,14 @@ import { defineWorkflow } from '../lib/workflow/define-workflow.js';
 import { startLocalEngine } from './local-engine.js';
 import { scriptedRemote } from './remote.js';
 
-/** So far away that no poll comes in between. */
+/** Poll interval that is too long for a poll to happen in between. */
 const hourMs = 3_600_000;
-/** The stand-in must answer each within the time that a request has. */
+/** Starts in parallel; the stand-in must answer each within the timeout of a request. */
 const startsAtOnce = 16;
 
 /**
- * Parks `waits` runs on a remote task each, then settles one after the other: milliseconds from the call that settles
- * until the workflow's code goes on, for each of them.
+ * Starts `waits` runs that each wait for a remote task, then settles them one by one: returns for each the milliseconds
+ * from the call that settles until the workflow's code continues.
  */
 export async function wakeLatenciesMs(table: Table, waits: number): Promise<readonly number[]> {
   const goesOn = new Map<string, () => void>();
@@ -45,7 +45,7 @@ export async function wakeLatenciesMs(table: Table, waits: number): Promise<read
     });
     if (!settled) throw new Error('the token was settled before');
     latenciesMs.push((await wentOn) - settledMs);
-    // The next one is measured alone.
+    // The next run is measured alone.
     await engine.idle();
   }
   engine.stop();

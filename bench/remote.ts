@@ -9,9 +9,9 @@ const handle: RemoteTaskHandle = {
 };
 
 export interface RemoteScript {
-  /** The read that finds the task ended; missing: none does, somebody else settles the wait. */
+  /** Number of the read that finds the task ended. Missing: no read does, and another party settles the wait. */
   readonly endsAtRead?: number;
-  /** The server's hint on how often to ask. */
+  /** The server's hint on its poll interval. */
   readonly pollAfterMs?: number;
 }
 
@@ -19,7 +19,10 @@ export interface ScriptedRemote extends RemoteTransports {
   reads: number;
 }
 
-/** A server in this process that starts every task at once. It costs no time: what is measured is the engine. */
+/**
+ * Creates a server in this process that starts every task at once. It takes no time, since the engine is what is
+ * measured.
+ */
 export function scriptedRemote({ endsAtRead, pollAfterMs }: RemoteScript): ScriptedRemote {
   const hint = pollAfterMs === undefined ? {} : { pollAfterMs };
   const transport: RemoteTaskTransport = {

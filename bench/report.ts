@@ -2,7 +2,7 @@ import { unitsOf, type Usage } from './capacity.js';
 import type { Figure } from './figure.js';
 import type { Machine, Versions } from './machine.js';
 
-/** What `npm run bench -- --json` prints. */
+/** The output of `npm run bench -- --json`. */
 export interface Report {
   readonly measuredAt: string;
   readonly machine: Machine;
@@ -11,7 +11,7 @@ export interface Report {
   readonly writesByMethod: Readonly<Record<string, Readonly<Record<string, Usage>>>>;
 }
 
-/** The report as Markdown that can also be read in a terminal; docs/performance.md holds a copy. */
+/** Formats the report as Markdown that is also readable in a terminal; docs/performance.md holds a copy. */
 export function formatReport({ measuredAt, machine, versions, figures, writesByMethod }: Report): string {
   const rows = figures.map(({ name, value, range, unit, aim, met }) => [
     name,

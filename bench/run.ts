@@ -1,7 +1,7 @@
-// npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: every figure of docs/performance.md,
-// measured here and now. Nothing that needs the database is measured with `--store memory`; where dynoxide is not installed
-// there is no other way. `--only functions` measures nothing but bundles and cold starts, these also on each other Node that
-// `--node` names; `--only starts`, which is not part of all, starts of others beside those that take 20 s.
+// npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: measures every figure of
+// docs/performance.md. `--store memory` measures only what needs no database, and is the only way if dynoxide is not
+// installed. `--only functions` measures only bundles and cold starts, the latter also on each other Node that `--node`
+// names. `--only starts`, which is not part of the full run, measures starts beside others that take 20 s.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -12,8 +12,8 @@ import { openJournaledTable } from '../lib/store/memory/journal.js';
 import type { Table } from '../lib/store/table.js';
 
 /**
- * Where runs are kept while something is measured: the memory of this process, the same with its journal on the disk (as
- * local mode does where there is no dynoxide), or dynoxide through the AWS SDK.
+ * The stores that can be measured: memory of this process, the same with its journal on disk (as in local mode without
+ * dynoxide), or dynoxide through the AWS SDK.
  */
 export type StoreName = 'memory' | 'journal' | 'dynoxide';
 export const storeNames = ['memory', 'journal', 'dynoxide'] as const satisfies readonly StoreName[];
@@ -25,14 +25,14 @@ export interface OpenTable {
 }
 
 export interface Database {
-  /** As in `dynoxide 1.2.1`. */
+  /** Version text, as in `dynoxide 1.2.1`. */
   readonly version: string;
-  /** A new table, or the one of that name, over a client that nobody else uses. */
+  /** Opens a new table, or the named one, with a client of its own. */
   openTable(tableName?: string): Promise<OpenTable>;
   close(): Promise<void>;
 }
 
-/** A new journaled table in a temporary folder; `close` removes it. */
+/** Opens a new journaled table in a temporary folder; `close` removes it. */
 export async function openJournal(): Promise<{ readonly table: Table; readonly close: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-bench-'));
   const { table, close } = await openJournaledTable({ file: join(folder, 'journal.jsonl'), log: silentLog });
@@ -45,7 +45,7 @@ export async function openJournal(): Promise<{ readonly table: Table; readonly c
   };
 }
 
-/** Starts dynoxide as local mode does, on a database file in a temporary folder that goes with it. */
+/** Starts dynoxide as local mode does, on a database file in a temporary folder that is removed at the end. */
 export async function openDatabase(): Promise<Database> {
   const binary = findDynoxide();
   if (binary === undefined) throw new Error('dynoxide is not installed; measure with --store memory');

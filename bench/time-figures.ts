@@ -24,7 +24,7 @@ const aims = {
   wake: Aim;
 };
 
-/** What takes time, on the real clock; on dynoxide too if there is a database. */
+/** Measures times on the real clock; on dynoxide too if there is a database. */
 export async function timeFigures(
   database: Database | undefined,
   progress: (text: string) => void,

@@ -19,14 +19,16 @@ import { benchDeps } from './deps.js';
 export interface VirtualEngineOptions {
   readonly workflow: AnyWorkflow;
   readonly store: RunStore;
-  /** The same table without a meter: sweeps serve all runs and are nobody's cost. */
+  /** The same table without a meter: sweeps serve all runs and are charged to none. */
   readonly unmetered: Table;
   readonly transports: RemoteTransports;
   /** Default: none. */
   readonly bus?: EventBus;
 }
 
-/** The engine on a clock that skips idle time: hours of polling are counted in seconds. One message at a time. */
+/**
+ * The engine on a clock that skips idle time, so that hours of polling run in seconds. Handles one message at a time.
+ */
 export class VirtualEngine {
   readonly deps: Deps;
   turnInvocations = 0;
@@ -56,7 +58,7 @@ export class VirtualEngine {
     this.#clock.moveTo(this.#clock.nowMs() + durationMs);
   }
 
-  /** Handles every message that is visible now, and those that they cause. */
+  /** Handles every message that is visible now, and the messages that these cause. */
   async settleDown(): Promise<void> {
     for (;;) {
       const [turn] = this.#queues.turn.receive(1);
@@ -75,7 +77,7 @@ export class VirtualEngine {
     }
   }
 
-  /** Lets time pass until no message is left and nothing of the run, the only one of its table, is due any more. */
+  /** Advances time until no message is left and nothing is due for the run, the only one of its table. */
   async runDry(runId: RunId): Promise<void> {
     for (;;) {
       await this.settleDown();
@@ -89,7 +91,9 @@ export class VirtualEngine {
     }
   }
 
-  /** The first sweep that finds something; the others would cost time here and change nothing. */
+  /**
+   * Returns the instant of the first sweep that finds something; earlier ones would only take time and change nothing.
+   */
   async #usefulSweepAtMs(runId: RunId): Promise<EpochMs> {
     const { store } = this.#sweepDeps;
     const { rows } = await store.lists.due(dueShardOf(runId, store.dueShards), Number.MAX_SAFE_INTEGER, 1);

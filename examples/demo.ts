@@ -18,16 +18,17 @@ import { demoRuns, problemsOf } from './demo/verdict.js';
 import type { RemoteStats } from './servers/remote-server.js';
 
 // `npm run demo`: two workflows wait for tasks on two servers; while they wait, the engine and its database are killed
-// with SIGKILL, stay away for a while, and come back. Exits with 0 if both workflows ended right and each server was
-// asked to start its task exactly once. `--store memory` uses the engine's own store in place of a database process.
+// with SIGKILL, stay down for a while, and come back. Exits with 0 if both workflows ended as expected and each server
+// received exactly one request to start its task. `--store memory` uses the engine's own store in place of a database
+// process.
 
-/** How long the remote tasks work, and how long nothing of the engine runs. */
+/** Durations: of the remote tasks, and of the time for which the engine is down. */
 const taskMs = 12_000;
 const downMs = 3_000;
-/** How long the demo looks on between its steps, so that there is something to see. */
+/** Pauses between the steps of the demo, so that there is something to see. */
 const lookMs = 1_500;
 const watchIntervalMs = 250;
-/** A step that takes longer has failed. The demo as a whole stays under a minute. */
+/** Timeouts of the steps. The demo as a whole stays under a minute. */
 const untilWaitingMs = 15_000;
 const untilEndedMs = 35_000;
 
@@ -45,7 +46,7 @@ const say = (text = ''): void => {
   view.say(text);
 };
 
-/** Runs the demo; what it starts ends when `signal` aborts, on failure too. Returns what was wrong. */
+/** Runs the demo and returns what was wrong. Everything that it starts ends on failure and when `signal` aborts. */
 async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
   const begunAtMs = Date.now();
 
@@ -74,7 +75,7 @@ async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
 
   say('4. While both wait: kill -9 to the engine and to its database. Nothing gets a chance to save anything.');
   await crash(first, folder);
-  say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers go on.`);
+  say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers continue.`);
   await delay(downMs, undefined, { signal });
   say();
 
@@ -138,7 +139,7 @@ async function startEngine(
   return { process: started, client: new EngineClient(url), store };
 }
 
-/** Shows the runs until each of them is as wished, or for `forMs` when nothing is wished. */
+/** Shows the runs until each of them is in the expected state, or for `forMs` if there is none. */
 async function watch(
   client: EngineClient,
   started: readonly StartedRun[],
@@ -153,13 +154,13 @@ async function watch(
     if (isReached !== undefined && progress.every(isReached)) return progress;
     if (Date.now() > untilMs) {
       if (isReached === undefined) return progress;
-      throw new Error(`the workflows did not get there within ${seconds(forMs)}`);
+      throw new Error(`the workflows did not reach the expected state within ${seconds(forMs)}`);
     }
     await delay(watchIntervalMs, undefined, { signal });
   }
 }
 
-/** Kills the engine, then its database: the other way round the engine would start the database again. */
+/** Kills the engine first and then its database; in the other order the engine would restart the database. */
 async function crash(engine: Engine, folder: string): Promise<void> {
   const { pid } = engine.process;
   const databases = databasesOn(folder);
@@ -169,12 +170,14 @@ async function crash(engine: Engine, folder: string): Promise<void> {
   for (const database of databases) await killProcess(database);
   say(
     isPartOfEngine
-      ? `   killed: the engine (process ${pid}); its store is part of it, there is no process of a database`
+      ? `   killed: the engine (process ${pid}); its store is part of it, there is no database process`
       : `   killed: the engine (process ${pid}) and its database (process ${databases.join(', ')})`,
   );
 }
 
-/** The process of the database that `outwait dev` runs on this folder; none where the store is part of the engine. */
+/**
+ * Finds the process of the database that `outwait dev` runs on this folder; none if the store is part of the engine.
+ */
 function databasesOn(folder: string): number[] {
   return processesWithArgument(join(folder, 'dynamodb.sqlite'));
 }
@@ -184,7 +187,9 @@ async function statsOf(url: string): Promise<RemoteStats> {
   return (await response.json()) as RemoteStats;
 }
 
-/** Of both lives of the engine; the first one's figures are from just before it was killed. */
+/**
+ * Sums the function times of both lives of the engine; the figures of the first were read just before it was killed.
+ */
 function functionTime(...lives: readonly FunctionsStats[]): string {
   const all = lives.flatMap(({ turn, poll, schedule }) => [turn, poll, schedule]);
   const busyMs = all.reduce((sum, each) => sum + each.busyMs, 0);
@@ -196,7 +201,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(ms % 1000 === 0 ? 0 : 2)} s`;
 }
 
-/** The second start must find the port again, so the choice cannot be left to the engine. */
+/** Picks a free port. The engine cannot choose one itself, because its second start needs the same port. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -233,7 +238,7 @@ if (interrupted.signal.aborted) {
   process.exitCode = 130;
 } else if (problems.length === 0) {
   await rm(folder, { recursive: true, force: true });
-  say('It worked: the engine died in the middle, nothing was lost, and nothing was asked for twice.');
+  say('It worked: the engine died in the middle, nothing was lost, and nothing was requested twice.');
 } else {
   for (const problem of problems) say(`It did not work: ${problem}`);
   say(`The state of the engine is in ${folder}`);

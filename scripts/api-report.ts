@@ -1,5 +1,6 @@
-// Writes what the package exports to etc/*.api.md, or with --check says where it differs from what is there. Reads the
-// declarations in dist, so `npm run build` comes first. A type that a public signature names and nobody exports is an error.
+// Writes the exports of the package to etc/*.api.md; with --check reports differences from these files. Reads the
+// declarations in dist, so `npm run build` comes first. A type that a public signature names and no entry exports is an
+// error.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -45,7 +46,7 @@ const results = Object.entries(entries).map(([name, entry]) => {
     localBuild: !check,
     showVerboseMessages: false,
     messageCallback: (message) => {
-      // What `outwait` exports, its other entries need not export again.
+      // The other entries need not export again what `outwait` exports.
       const [, symbol = ''] = /^The symbol "(\w+)" needs to be exported/.exec(message.text) ?? [];
       if (name !== 'outwait' && byOutwait.has(symbol)) message.logLevel = ExtractorLogLevel.None;
     },
@@ -54,6 +55,6 @@ const results = Object.entries(entries).map(([name, entry]) => {
 
 if (!results.every(({ succeeded }) => succeeded)) {
   if (results.some(({ apiReportChanged }) => apiReportChanged))
-    process.stderr.write('etc/*.api.md does not fit the code: look at what has changed, then `npm run api`\n');
+    process.stderr.write('etc/*.api.md is out of date: check what has changed, then run `npm run api`\n');
   process.exitCode = 1;
 }

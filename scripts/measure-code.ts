@@ -1,5 +1,5 @@
-// Figures of the code that say how hard it is to enter: `npx tsx scripts/measure-code.ts [folder…]`. No limits: those that
-// bind are lint rules and arrows. Counts lib, functions and cdk unless folders are named.
+// Measures how hard the code is to enter: `npx tsx scripts/measure-code.ts [folder…]`. The figures are not limits;
+// binding limits are lint rules and arrows. Counts lib, functions and cdk unless folders are named.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -133,7 +133,7 @@ function isExported(node: ts.Node): boolean {
   return isDeclaration && (node.modifiers ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
 }
 
-/** `...(x === undefined ? {} : { x })`, and the same with another condition or the other way round. */
+/** Returns true for `...(x === undefined ? {} : { x })`, with any condition and in either order. */
 function isConditionalSpread(node: ts.Node): boolean {
   if (!ts.isSpreadAssignment(node)) return false;
   const inner = ts.isParenthesizedExpression(node.expression) ? node.expression.expression : node.expression;
@@ -144,7 +144,7 @@ function isEmptyObject(node: ts.Node): boolean {
   return ts.isObjectLiteralExpression(node) && node.properties.length === 0;
 }
 
-/** The comments of a file, without their marks; lines of one comment stay together. */
+/** Returns the comments of a file, without their marks; the lines of one comment stay together. */
 function commentsOf(file: ts.SourceFile): string[] {
   const found: { readonly from: number; to: number; text: string }[] = [];
   const seen = new Set<number>();
@@ -172,7 +172,7 @@ function startsOddly(): string {
   return `${odd.length} of ${comments.length}`;
 }
 
-/** Groups of files that import each other. */
+/** Counts the groups of files that import each other. */
 function cycles(withTypes: boolean): string {
   const known = new Set(sources.map(({ path }) => path));
   const importsOf = new Map(sources.map(({ path, file }) => [path, importedBy(path, file, withTypes)]));
@@ -206,7 +206,7 @@ function isTypeOnly(statement: ts.ImportDeclaration | ts.ExportDeclaration): boo
   );
 }
 
-/** Tarjan's algorithm. */
+/** Finds the strongly connected components by Tarjan's algorithm. */
 function stronglyConnected(all: readonly string[], next: (path: string) => readonly string[]): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();

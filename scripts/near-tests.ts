@@ -1,4 +1,4 @@
-// Which tests are near to what has changed, by imports.
+// Finds the tests that are near to a change, by imports.
 
 import { dirname, join } from 'node:path';
 
@@ -8,7 +8,7 @@ export type Imports = ReadonlyMap<string, readonly string[]>;
 export interface NearTests {
   /** The nearest first. */
   readonly near: readonly string[];
-  /** How many more there are that import something changed, over however many files. */
+  /** Number of further tests that import a changed file, over however many files. */
   readonly furtherCount: number;
 }
 
@@ -18,7 +18,7 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ['outwait/cdk', 'cdk/index.ts'],
 ]);
 
-/** The files of this package that the text of a file imports, at once or late. */
+/** Returns the files of this package that the text of a file imports, statically or dynamically. */
 export function importsIn(path: string, text: string): readonly string[] {
   return [...text.matchAll(/(?:\bfrom |\bimport\(|\bimport )'([^']+)'/g)].flatMap(([, name = '']) => {
     const alias = aliases.get(name);
@@ -27,7 +27,10 @@ export function importsIn(path: string, text: string): readonly string[] {
   });
 }
 
-/** Tests that are changed, or that import what is changed over at most `stepsMax` files; the nearest `filesMax` of them. */
+/**
+ * Returns the tests that are changed or import a changed file over at most `stepsMax` files; the nearest `filesMax` of
+ * them.
+ */
 export function nearTests(
   imports: Imports,
   changed: readonly string[],
@@ -37,7 +40,7 @@ export function nearTests(
   for (const [path, imported] of imports)
     for (const one of imported) importers.set(one, [...(importers.get(one) ?? []), path]);
   const stepsTo = new Map(changed.map((path) => [path, 0]));
-  // A Map may grow while it is walked, and does so in the order of steps.
+  // A Map may grow during its iteration, and iterates in the order of steps.
   for (const [path, steps] of stepsTo)
     for (const importer of importers.get(path) ?? []) if (!stepsTo.has(importer)) stepsTo.set(importer, steps + 1);
   const tests = [...stepsTo].filter(([path, steps]) => imports.has(path) && isRunFor(path, steps));
@@ -45,7 +48,10 @@ export function nearTests(
   return { near: near.map(([path]) => path), furtherCount: tests.length - near.length };
 }
 
-/** Tests with servers and packages of their own take minutes, so they count only when they are changed themselves. */
+/**
+ * Returns whether a test is run. Tests with their own servers and packages take minutes, so they count only if they are
+ * changed themselves.
+ */
 function isRunFor(path: string, steps: number): boolean {
   return path.endsWith('.test.ts') && (steps === 0 || !/^test\/(system|package)\//.test(path));
 }

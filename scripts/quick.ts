@@ -1,6 +1,6 @@
-// A look at what has changed, in less than a minute: form, types, lint and the nearest tests. `npm run quick -- <commit>`
-// compares with that commit; without one with where the branch left `main`, or on `main` with the last commit. It says
-// nothing of what is further away: before a change is sent, `npm run check` does.
+// Checks what has changed, in less than a minute: format, types, lint and the nearest tests. `npm run quick --
+// <commit>` compares with that commit; without one it compares with the point where the branch left `main`, or on
+// `main` with the last commit. It does not test what is further away, so run `npm run check` before you send a change.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -40,13 +40,13 @@ function baseCommit(): string {
   return lines('status', '--porcelain').length === 0 ? 'HEAD~1' : 'HEAD';
 }
 
-/** The lines that a command of Git prints; none if it fails. */
+/** Returns the lines that a Git command prints; none if it fails. */
 function lines(...args: readonly string[]): readonly string[] {
   const { stdout } = spawnSync('git', args, { encoding: 'utf8' });
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** True when the command succeeds. What it prints is shown when it ends, and only if it fails. */
+/** Runs a command and returns whether it succeeds. Its output is shown when it ends, and only if it fails. */
 async function run(name: string, [program = '', ...args]: readonly string[]): Promise<boolean> {
   const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -55,7 +55,7 @@ async function run(name: string, [program = '', ...args]: readonly string[]): Pr
   child.stderr.on('data', take);
   const exitCode = await new Promise((resolve) => child.on('close', resolve));
   say(
-    `${exitCode === 0 ? 'well' : 'not well'}: ${name}, after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`,
+    `${exitCode === 0 ? 'passed' : 'failed'}: ${name}, after ${((performance.now() - startMs) / 1_000).toFixed(0)} s`,
   );
   if (exitCode !== 0) say(output);
   return exitCode === 0;

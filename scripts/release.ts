@@ -1,5 +1,5 @@
-// Looks whether the commit at hand can be released, and says what a release would do; `--publish` does it.
-// It works on the package of the current folder and ends with 0, 1 (not releasable, or a command failed) or 2 (usage).
+// Checks whether the current commit can be released, and prints what a release would do; `--publish` does it. Works on
+// the package of the current folder and exits with 0, 1 (not releasable, or a command failed) or 2 (usage).
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,13 +12,13 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Runs a command, shown as it goes. @throws Error when it ends with anything but 0 */
+/** Runs a command and shows its output. @throws Error if its exit code is not 0 */
 async function run([program, ...args]: Command): Promise<void> {
   const code = await exitCodeOf(spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] }));
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code ?? 'a signal'}`);
 }
 
-/** What a command prints, whether or not it succeeds. */
+/** Returns the output of a command, whether or not it succeeds. */
 async function outputOf([program, ...args]: Command): Promise<string> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -33,7 +33,7 @@ function exitCodeOf(child: ReturnType<typeof spawn>): Promise<number | null> {
   });
 }
 
-/** What can be told at once. */
+/** Returns the problems that are visible before any check runs. */
 async function problemsOf(version: string): Promise<readonly string[]> {
   const changelog = await readFile('CHANGELOG.md', 'utf8').catch(() => '');
   const [changes, tag] = await Promise.all([
@@ -41,10 +41,10 @@ async function problemsOf(version: string): Promise<readonly string[]> {
     outputOf(['git', 'tag', '--list', `v${version}`]),
   ]);
   return [
-    changes === '' ? undefined : 'the tree has changes that are not committed',
-    tag === '' ? undefined : `the tag v${version} is there already`,
+    changes === '' ? undefined : 'the working tree has uncommitted changes',
+    tag === '' ? undefined : `the tag v${version} exists already`,
     changelogProblem(changelog, version),
-    // A run that this version starts has to be readable by the next ones.
+    // Later versions have to be able to read the runs that this version starts.
     existsSync(`test/replay/histories/${version}`)
       ? undefined
       : `there are no recorded histories of ${version} (npm run histories)`,
@@ -63,7 +63,7 @@ async function release(isPublishing: boolean): Promise<void> {
   const hadBuild = existsSync('dist');
   const steps: readonly Command[] = [
     ['npm', 'publish', '--access', 'public'],
-    // After it: a tag without a package would promise what is not there.
+    // Tagged after publishing: a tag without a package would promise a release that does not exist.
     ['git', 'tag', '--annotate', `v${version}`, '--message', `${name} ${version}`],
     ['git', 'push', 'origin', `v${version}`],
   ];
@@ -77,7 +77,7 @@ async function release(isPublishing: boolean): Promise<void> {
       return;
     }
   } finally {
-    // Packing builds, and a clone that has a build runs that and no longer its source.
+    // Packing builds, and a clone with a build runs the build instead of its source.
     if (!hadBuild) await rm('dist', { recursive: true, force: true });
   }
   say(`release: ${name} ${version} can be released; with --publish this would run:`);

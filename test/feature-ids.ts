@@ -1,4 +1,7 @@
-/** Ids of features that a test must cite in its name: what the first release must have, and the rules of starts, signals, promises and limits. */
+/**
+ * Ids of features that a test must cite in its name: the requirements of the first release, and the rules of starts,
+ * signals, promises and limits.
+ */
 export const featureIds: readonly string[] = [
   ...['EN-1', 'EN-2', 'EN-3', 'EN-4', 'EN-5', 'EN-6', 'EN-7', 'EN-8', 'EN-9', 'EN-10', 'EN-11', 'EN-12', 'EN-13'],
   ...['EN-14', 'EN-34'],
@@ -8,7 +11,10 @@ export const featureIds: readonly string[] = [
   'S2-11',
 ];
 
-/** Cases of a caller over MCP (wire and envelope, tasks, era and older revisions, credentials), each cited as `MCP-<number>`. */
+/**
+ * Cases of a caller over MCP (wire and envelope, tasks, era and older revisions, credentials), each cited as
+ * `MCP-<number>`.
+ */
 export const mcpCaseIds: readonly string[] = [
   ...['MCP-01', 'MCP-02', 'MCP-03', 'MCP-04', 'MCP-05', 'MCP-06', 'MCP-07', 'MCP-08', 'MCP-09', 'MCP-10', 'MCP-11'],
   ...['MCP-20', 'MCP-21', 'MCP-22', 'MCP-23', 'MCP-24', 'MCP-25', 'MCP-26', 'MCP-27', 'MCP-28', 'MCP-29', 'MCP-30'],
@@ -30,7 +36,7 @@ export const a2aCaseIds: readonly string[] = [
 
 const pushIsLater = 'nobody pushes to us yet';
 
-/** Those of them that are not there, or not in that form, and why. */
+/** Cases that do not exist here, or not in that form, each with the reason. */
 export const notDone: Readonly<Record<string, string>> = {
   'MCP-26': 'every call of 2026-07-28 declares the tasks extension, so no task comes without it',
   'A2A-C19': pushIsLater,

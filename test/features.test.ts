@@ -7,7 +7,9 @@ import { a2aCaseIds, featureIds, mcpCaseIds, notDone } from './feature-ids.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** The names of the tests of a file, and of the groups that they are in, as they are written; of a table its rows too. */
+/**
+ * Returns the names of the tests of a file and of their groups, as they are written; those of a table include its rows.
+ */
 function testNames(path: string): readonly string[] {
   const names: string[] = [];
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
@@ -25,14 +27,14 @@ function testNames(path: string): readonly string[] {
   return names;
 }
 
-/** A row of `it.each([…])`, or of a list that has a name and may be one. */
+/** Returns true for a row of `it.each([…])`, or of a named list that may be such a table. */
 function isInTable({ parent }: ts.Node): boolean {
   if (!ts.isArrayLiteralExpression(parent)) return false;
   const holder = ts.isAsExpression(parent.parent) ? parent.parent.parent : parent.parent;
   return (ts.isCallExpression(holder) && isTest(holder.expression)) || ts.isVariableDeclaration(holder);
 }
 
-/** `it`, `it.each`, `it.each([…])` and the like. */
+/** Returns true for `it`, `it.each`, `it.each([…])` and the like. */
 function isTest(callee: ts.Expression): boolean {
   if (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) return isTest(callee.expression);
   return ts.isIdentifier(callee) && ['it', 'test', 'describe'].includes(callee.text);

@@ -3,28 +3,28 @@ import { costOfRun, type RunCost } from '../measure-requests.js';
 import type { Database } from '../stores.js';
 import { plus, requestsPerMessage, times, type Usage } from './usage.js';
 
-/** What one of each uses, counted at the database and the queues. */
+/** Usage of one of each, counted at the database and the queues. */
 export interface Counted {
-  /** Three steps and one remote wait, from the request that starts it to its end. */
+  /** Three steps and one remote wait, from the request that starts the run to its end. */
   readonly run: Usage;
   readonly runWith100Polls: Usage;
   readonly step: Usage;
-  /** Alone in its invocation. */
+  /** A poll that is alone in its invocation. */
   readonly poll: Usage;
-  /** By a relay, over the API, with the turn that takes it in. */
+  /** A settlement by a relay over the API, with the turn that takes it in. */
   readonly settlement: Usage;
 }
 
 const moreSteps = 10;
 const polls = 100;
-/** A request from outside. */
+/** Usage of one request from outside. */
 const request: Usage = { httpRequests: 1, apiCalls: 1 };
 
 export async function countUsage(database: Database): Promise<Counted> {
   const settled = await costOfRun(database, { steps: 3, polls: 0 });
   const longer = await costOfRun(database, { steps: 3 + moreSteps, polls: 0 });
   const polled = await costOfRun(database, { steps: 3, polls });
-  // Without polls a relay settles: that is a request of its own.
+  // Without polls, a relay settles the wait with a request of its own.
   const run = plus(usageOf(settled), request, request);
   const runWith100Polls = plus(usageOf(polled), request);
   const step = difference(usageOf(longer), usageOf(settled), moreSteps);
@@ -47,7 +47,7 @@ function difference(more: Usage, less: Usage, count: number): Usage {
   return times(plus(more, times(less, -1)), 1 / count);
 }
 
-/** The write that settles, the commit that takes it in, and the one that takes its marker away. */
+/** Sums the write that settles, the commit that takes the settlement in, and the write that removes its marker. */
 function settlementOf({ writesByMethod, reads, turnInvocations }: RunCost): Usage {
   const units = (method: string, calls: number): number => {
     const usage = writesByMethod[method];

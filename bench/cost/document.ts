@@ -1,13 +1,13 @@
 const begin = '<!-- npm run cost writes from here -->\n';
 const end = '<!-- to here -->';
 
-/** The text between the two marks. */
+/** Returns the text between the two marks. */
 export function tablesIn(document: string): string {
   const [from, to] = placeOf(document);
   return document.slice(from, to).trim();
 }
 
-/** The document with other text between the two marks. */
+/** Returns the document with the text between the two marks replaced. */
 export function withTables(document: string, tables: string): string {
   const [from, to] = placeOf(document);
   return `${document.slice(0, from)}\n${tables}\n\n${document.slice(to)}`;

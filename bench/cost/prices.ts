@@ -1,7 +1,7 @@
-// Public on-demand prices of AWS in us-east-1, in dollars, without free tiers, volume tiers, savings plans and taxes.
-// They are data: change them here, run `npm run cost -- --write`, and docs/cost.md follows.
+// Public on-demand prices of AWS in us-east-1, in dollars, without free tiers, volume tiers, savings plans or taxes. To
+// update docs/cost.md, change them here and run `npm run cost -- --write`.
 
-/** A price list and the page that it is from. */
+/** A price list and the page that it comes from. */
 interface Source {
   readonly name: string;
   readonly url: string;
@@ -28,15 +28,18 @@ export const sources: readonly Source[] = [
   { name: 'Step Functions', url: 'https://aws.amazon.com/step-functions/pricing/' },
 ];
 
-/** What no count of this project says. Billed milliseconds of one invocation, work of steps left out. */
+/**
+ * Assumptions that this project cannot count. Billed milliseconds are those of one invocation, without the work of
+ * steps.
+ */
 export const assumed = {
   turnMs: 150,
   pollMs: 300,
   apiMs: 50,
   sweepMs: 200,
-  /** Reads that share an invocation when there are many; the most that a batch carries. */
+  /** Reads that share an invocation under load: the maximum batch size. */
   pollsPerBatch: 40,
-  /** Receives of Lambda from a queue in which nothing is: so many at a time, each waiting so long. */
+  /** Lambda's receives from an empty queue: this many in parallel, each waiting this long. */
   idleReceivers: 5,
   idleReceiveSeconds: 20,
   hoursPerMonth: 730,

@@ -6,7 +6,7 @@ import { invocations, perMillion, plus, times, type Usage } from './usage.js';
 
 const dollars = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** The tables of docs/cost.md, as Markdown. */
+/** Returns the tables of docs/cost.md as Markdown. */
 export function formatCost(counted: Counted): string {
   return [
     `Prices of ${prices.region}, arm64, written down on ${prices.writtenDown}:`,
@@ -52,14 +52,20 @@ function countRow(name: string, { writeUnits = 0, readUnits = 0, turns = 0, poll
   return [name, ...[writeUnits, readUnits, turns, polls].map((count) => String(Number(count.toFixed(2))))];
 }
 
-/** Sends share requests of 10, receives and deletes those of a batch, and the batch an invocation. */
+/**
+ * Returns the usage of a poll in a full batch: sends share requests of 10, receives and deletes those of a batch, and
+ * the batch one invocation.
+ */
 function batched(poll: Usage): Usage {
   const { polls = 0 } = poll;
   const share = polls / assumed.pollsPerBatch;
   return { ...poll, polls: share, standardRequests: polls / 10 + 2 * share };
 }
 
-/** One function, as large as ours and as long at each invocation; the steps' own work is left out everywhere. */
+/**
+ * Compares with one function of the same memory and duration per invocation; the steps' own work is left out on all
+ * sides.
+ */
 function comparison(counted: Counted): readonly (readonly string[])[] {
   const turn = invocations(assumed.turnMs, functions.turn.memoryMb);
   const operations = (count: number): number => count * prices.durableFunctions.perMillionOperations;
@@ -96,7 +102,8 @@ function comparison(counted: Counted): readonly (readonly string[])[] {
 
 function idleRows(): readonly (readonly string[])[] {
   const sweepsPerMonth = (assumed.hoursPerMonth * 3_600_000) / sweepIntervalMs;
-  // A query of an empty shard is half a unit: it need not be consistent. The number of shards is read as it is now.
+  // A query of an empty shard costs half a unit, since it need not be consistent. The number of shards is the current
+  // minimum.
   const sweep: Usage = { sweeps: 1, readUnits: dueShardsMin / 2 + 1 };
   const receives = ((assumed.hoursPerMonth * 3_600) / assumed.idleReceiveSeconds) * assumed.idleReceivers;
   const waiting = Object.values(queues).map(({ fifo }): Usage =>

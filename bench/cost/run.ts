@@ -1,5 +1,5 @@
-// npm run cost: the tables of docs/cost.md, computed from requests that are counted here and now and from prices.ts.
-// npm run cost -- --write: into docs/cost.md.
+// npm run cost: prints the tables of docs/cost.md, computed from requests counted now and from prices.ts. npm run cost
+// -- --write: writes them into docs/cost.md.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 import { functions } from '../../lib/topology/topology.js';
 import { assumed, prices } from './prices.js';
 
-/** What AWS charges for, counted for one of something. */
+/** Usage that AWS charges for, of one run, poll, settlement or other unit. */
 export interface Usage {
   readonly writeUnits?: number;
   readonly readUnits?: number;
@@ -22,7 +22,7 @@ export interface Cost {
   readonly total: number;
 }
 
-/** Dollars for a million times this. */
+/** Returns the dollars that a million times this usage costs. */
 export function perMillion(usage: Usage): Cost {
   const { writeUnits = 0, readUnits = 0, fifoRequests = 0, standardRequests = 0, httpRequests = 0 } = usage;
   const { turns = 0, polls = 0, apiCalls = 0, sweeps = 0 } = usage;
@@ -37,13 +37,13 @@ export function perMillion(usage: Usage): Cost {
   return { dynamodb, lambda, queues, gateway, total: dynamodb + lambda + queues + gateway };
 }
 
-/** A million of them. */
+/** Returns the cost of a million invocations. */
 export function invocations(billedMs: number, memoryMb: number): number {
   const gbSeconds = (billedMs / 1_000) * (memoryMb / 1_024) * 1_000_000;
   return prices.lambda.perMillionRequests + gbSeconds * prices.lambda.perGbSecondArm64;
 }
 
-/** Sent, received and deleted, each in a request of its own. */
+/** A send, a receive and a delete, each in a request of its own. */
 export const requestsPerMessage = 3;
 
 export function plus(...usages: readonly Usage[]): Usage {

@@ -1,6 +1,6 @@
 import { defineApp, defineWorkflow, mcpServer } from 'outwait';
 
-/** The least that a deployment can hold: what is left of its bundles is outwait. */
+/** The smallest possible deployment: its bundles contain outwait and almost nothing else. */
 export default defineApp({
   workflows: [
     defineWorkflow({ name: 'small', run: (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export' }) }),

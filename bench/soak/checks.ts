@@ -12,16 +12,16 @@ import type { DrivenRun } from './drive.js';
 import { type Plan, type PlannedRun, senders, sentBeforePause, signalsOf } from './plan.js';
 import type { Ledger, Remotes } from './remotes.js';
 
-// Each check gives what is wrong, a line for each; nothing when all is right.
+// Each check returns its problems, one line each; none if everything is right.
 
 const readsAtATime = 16;
 const pageSize = 500;
-/** What is due after that is not found by the sweeps that the soak waits for. */
+/** Markers further ahead are not found by the sweeps that the soak waits for. */
 const laterMs = 300_000;
-/** A run that ended so long before a crash may have been in the middle of its last writes. */
+/** A run that ended this shortly before a crash may have been in the middle of its last writes. */
 const cutMaxMs = 10_000;
 
-/** Whether each run has ended as planned. */
+/** Checks that each run has ended as planned. */
 export async function checkRuns(runs: readonly DrivenRun[], client: Client, ledger: Ledger): Promise<string[]> {
   const limit = pLimit(readsAtATime);
   const found = await Promise.all(
@@ -63,7 +63,7 @@ async function problemsOf({ planned, runId }: DrivenRun, client: Client, ledger:
   return problems;
 }
 
-/** All bookings that were made are undone, the last one first. */
+/** Checks that all bookings that were made are undone, the last one first. */
 function undoneProblems(name: string, ledger: Ledger): string[] {
   const whats = ['flight', 'hotel'] as const;
   const left = whats.filter((what) => ledger.isBooked(name, what) && !ledger.isUndone(name, what));
@@ -96,12 +96,12 @@ export function inboxProblems(
   return problems;
 }
 
-/** It was paused and resumed, and no signal that was sent during the pause was read before its end. */
+/** Checks that the run was paused and resumed, and that no signal sent during the pause was read before its end. */
 export function pauseProblems(events: readonly ExportedEvent[]): string[] {
   const paused = events.findIndex(({ type }) => type === 'RunPaused');
-  // The first: a resume that got no answer is sent again.
+  // The first resume counts, since a resume without an answer is sent again.
   const resumed = events.findIndex(({ type }, at) => type === 'RunResumed' && at > paused);
-  if (paused === -1 || resumed === -1) return ['its history has no pause that was ended'];
+  if (paused === -1 || resumed === -1) return ['its history has no pause with a resume'];
   const sentLater = new Set(
     events.flatMap((event) =>
       event.type === 'SignalReceived' && (event.payload as unknown as Line).n >= sentBeforePause ? [event.inboxId] : [],
@@ -115,7 +115,7 @@ export function pauseProblems(events: readonly ExportedEvent[]): string[] {
     : [`read ${early.length} signals that came during its pause before the end of the pause`];
 }
 
-/** No run too many, none open, and each child as its parent has it. */
+/** Checks that no run is unplanned, none is open, and each child is listed as its parent has it. */
 export async function checkList(plan: Plan, client: Client): Promise<string[]> {
   const all = await client.list();
   const expected = new Map<string, number>();
@@ -140,19 +140,19 @@ export async function checkList(plan: Plan, client: Client): Promise<string[]> {
 export function checkRemotes(remotes: Remotes): string[] {
   return Object.entries(remotes.working())
     .filter(([, count]) => count > 0)
-    .map(([server, count]) => `${count} tasks of ${server} work, and nobody waits for them`);
+    .map(([server, count]) => `${count} tasks of ${server} are working that no wait needs`);
 }
 
 export interface Left {
   readonly problems: readonly string[];
   /**
-   * Heads of ended runs with a marker for later, of which all else is done: the process was killed between the removals
-   * of their markers, and the sweep of that instant takes the last one away.
+   * Heads of ended runs with a marker in the future and nothing else left: the process was killed while it removed
+   * their markers, and the sweep at that instant removes the last one.
    */
   readonly forLater: number;
 }
 
-/** Markers and listed leftovers in the database of the engine, whenever they are due. */
+/** Counts markers and listed leftovers in the engine's database, whenever they are due. */
 export async function leftInDatabase(endpoint: string, crashesAtMs: readonly number[]): Promise<Left> {
   const client = createDynamoDbClient({ endpoint });
   try {

@@ -13,10 +13,10 @@ export type Ended = { readonly outcome: RunOutcome };
 export type ListedRun = { readonly runId: string; readonly workflow: string; readonly status: RunStatus };
 export type FunctionStats = Readonly<Record<string, { readonly invocations: number }>>;
 
-/** An answer that no repeat would change. */
+/** An answer that a retry would not change. */
 export class Refused extends Error {
   readonly status: number;
-  /** An earlier attempt of the same request got no answer, so this may be the answer to a repeat. */
+  /** Whether an earlier attempt of the same request got no answer, so that this may be the answer to a repeat. */
   readonly isRepeat: boolean;
 
   constructor(path: string, answer: { readonly status: number; readonly text: string; readonly isRepeat: boolean }) {
@@ -27,17 +27,17 @@ export class Refused extends Error {
   }
 }
 
-/** The management API over HTTP, through crashes: what gets no answer is asked again when the engine is back. */
+/** The management API over HTTP, across crashes: a request without an answer is repeated when the engine is back. */
 export class Client {
-  /** Requests that were made again. */
+  /** Requests that were repeated. */
   repeats = 0;
-  /** Answers that say that the engine is at fault, not that it is away or busy. */
+  /** Answers that report a fault of the engine, not that it is unavailable or busy. */
   readonly faults: string[] = [];
   readonly #limit = pLimit(concurrencyMax);
   readonly #url: () => Promise<string>;
   readonly #until: AbortSignal;
 
-  /** Nothing is asked any more when `until` aborts. */
+  /** Sends no more requests once `until` aborts. */
   constructor(url: () => Promise<string>, until: AbortSignal) {
     this.#url = url;
     this.#until = until;
@@ -61,12 +61,12 @@ export class Client {
 
   async cancel(runId: string, requestId: string): Promise<void> {
     await this.#post(`/runs/${runId}/cancel`, { requestId }).catch((error: unknown) => {
-      // The attempt before, which got no answer, was taken, and its run has ended.
+      // The earlier attempt, which got no answer, was accepted, and its run has ended.
       if (!(error instanceof Refused && error.isRepeat && error.status === 409)) throw error;
     });
   }
 
-  /** undefined while the run is under way. */
+  /** Returns undefined while the run is in progress. */
   async result(runId: string): Promise<Ended | undefined> {
     return this.#get<Ended | undefined>(`/runs/${runId}/result`);
   }
@@ -120,7 +120,7 @@ export class Client {
         status = response.status;
         text = await response.text();
       } catch {
-        // Killed meanwhile, or too busy.
+        // The engine was killed meanwhile, or is too busy.
         await delay(retryAfterMs);
         continue;
       }

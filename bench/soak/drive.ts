@@ -3,7 +3,7 @@ import type { Client } from './client.js';
 import { type PlannedRun, senders, sentBeforePause, signalsOf } from './plan.js';
 import type { Ledger } from './remotes.js';
 
-/** What the driver has done so far. */
+/** Progress of the driver so far. */
 export interface Done {
   starts: number;
   signals: number;
@@ -16,7 +16,7 @@ export interface DrivenRun {
   readonly runId: string;
 }
 
-/** Does to one run what is planned for it; does not wait for its end. */
+/** Does what is planned for one run; does not wait for its end. */
 export async function drive(planned: PlannedRun, client: Client, ledger: Ledger, done: Done): Promise<DrivenRun> {
   const { name, workflow, input } = planned;
   const runId = await client.start(workflow, name, input);
@@ -39,7 +39,7 @@ export async function drive(planned: PlannedRun, client: Client, ledger: Ledger,
   }
 }
 
-/** Each sender sends the next signal when the one before was accepted; the senders do not wait for each other. */
+/** Sends the next signal of each sender when the one before was accepted; senders do not wait for each other. */
 async function signalAll(
   planned: PlannedRun & { readonly workflow: 'inbox' },
   runId: string,
@@ -54,7 +54,7 @@ async function signalAll(
     }
   };
   if (planned.pauseMs === undefined) {
-    // What nobody reads comes first: the last signal that is read ends the run.
+    // Signals that are never read go first, because the last signal that is read ends the run.
     await Promise.all(all.map((of) => send(of.filter(({ name }) => name === 'extra'))));
     await Promise.all(all.map((of) => send(of.filter(({ name }) => name === 'line'))));
     return;

@@ -12,14 +12,14 @@ const readyMaxMs = 60_000;
 const stopMaxMs = 30_000;
 const memoryReadMs = 200;
 
-/** From the start of one engine process to its end. */
+/** The life of one engine process, from its start to its end. */
 export interface Life {
   readonly number: number;
-  /** From its start to its ready line. */
+  /** Milliseconds from its start to its ready line. */
   readonly readyMs: number;
   readonly end: string;
   readonly livedMs: number;
-  /** Most resident memory; undefined where the system does not say. */
+  /** Peak resident memory; undefined if the system does not report it. */
   readonly engineMiB: number | undefined;
   readonly databaseMiB: number | undefined;
 }
@@ -34,10 +34,10 @@ interface Running {
   readonly memory: Memory;
 }
 
-/** `outwait dev` as a process of its own on one folder, with its database process, through several lives. */
+/** `outwait dev` as a separate process on one folder, with its database process, through several lives. */
 export class Engine {
   readonly lives: Life[] = [];
-  /** When it was killed. */
+  /** Instants at which it was killed. */
   readonly crashesAtMs: number[] = [];
   readonly #folder: string;
   readonly #env: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export class Engine {
 
   readonly #onDeath: (what: string) => void;
 
-  /** `onDeath` is told of an end that nobody asked for. */
+  /** Calls `onDeath` when the process ends without having been asked to. */
   constructor(folder: string, env: Readonly<Record<string, string>>, onDeath: (what: string) => void) {
     this.#folder = folder;
     this.#env = env;
@@ -66,7 +66,7 @@ export class Engine {
     return join(this.#folder, 'engine.log');
   }
 
-  /** Of the engine that runs; waits while none does. */
+  /** Returns the URL of the running engine; waits while none is running. */
   async url(): Promise<string> {
     while (this.#running === undefined) await new Promise<void>((resolve) => this.#whenUp.push(resolve));
     return this.#running.url;
@@ -103,7 +103,7 @@ export class Engine {
     for (const tell of this.#whenUp.splice(0)) tell();
   }
 
-  /** Ends engine and database at once, as a crash of the machine would, and returns when both are gone. */
+  /** Kills engine and database together, as a crash of the machine would, and returns when both are gone. */
   async crash(moment: string): Promise<void> {
     const running = this.#takeRunning();
     running.memory.read();
@@ -115,7 +115,7 @@ export class Engine {
     this.#note(running, `kill -9 ${moment}`);
   }
 
-  /** Asks it to stop, and gives what was wrong with its end. */
+  /** Asks the engine to stop, and returns what was wrong with its end. */
   async stop(): Promise<string[]> {
     const running = this.#takeRunning();
     running.memory.read();
@@ -125,11 +125,11 @@ export class Engine {
     const left = processesWithArgument(this.databaseFile);
     return [
       ...(code === 0 ? [] : [`the engine ended with ${code ?? 'a signal'} on SIGTERM`]),
-      ...(isRunning(running.database) || left.length > 0 ? [`the database still runs (${left.join(', ')})`] : []),
+      ...(isRunning(running.database) || left.length > 0 ? [`the database is still running (${left.join(', ')})`] : []),
     ];
   }
 
-  /** The last resort: nothing that was started here may outlive the driver. */
+  /** Kills everything as a last resort: no process that was started here may outlive the driver. */
   killAll(): void {
     this.#running = undefined;
     this.#child?.kill('SIGKILL');
@@ -138,7 +138,7 @@ export class Engine {
 
   #takeRunning(): Running {
     const running = this.#running;
-    if (running === undefined) throw new Error('the engine does not run');
+    if (running === undefined) throw new Error('the engine is not running');
     this.#running = undefined;
     return running;
   }
@@ -173,18 +173,18 @@ async function readyUrl(child: ChildProcess, exited: Promise<number | null>, log
   return url;
 }
 
-/** The database that this very engine has started. */
+/** Finds the database that this engine process has started. */
 function databaseOf(stateFolder: string, engine: ChildProcess): Running['database'] {
   const { pid, port } = JSON.parse(readFileSync(join(stateFolder, 'database.json'), 'utf8')) as {
     pid: number;
     port: number;
   };
   const identity = processOf(pid);
-  if (identity === undefined) throw new Error(`the database of engine ${engine.pid ?? '?'} does not run`);
+  if (identity === undefined) throw new Error(`the database of engine ${engine.pid ?? '?'} is not running`);
   return { ...identity, port };
 }
 
-/** The high-water marks of two processes, which only the living have. */
+/** Peak memory of the two processes, which can be read only while they live. */
 class Memory {
   engineMiB: number | undefined;
   databaseMiB: number | undefined;

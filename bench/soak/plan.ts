@@ -1,17 +1,17 @@
 import type { JsonValue } from '../../lib/base/json.js';
 import type { Line, Remote } from './app/workflows.js';
 
-// What the soak starts and sends, and what must come of it: a function of scale and seed.
+// Plans what the soak starts and sends and the expected results, as a function of scale and seed.
 
 export const senders = [0, 1] as const;
-/** Signals of each sender to one run. */
+/** Signals that each sender sends to one run. */
 export const linesPerSender = 5;
-/** Of these, to a run that is paused. */
+/** Signals of these that are sent before the run is paused. */
 export const sentBeforePause = 2;
 export const membersPerFamily = 4;
 
 export type PlannedRun = {
-  /** The key of its start; what the ledger knows it by. */
+  /** The key of its start, by which the ledger knows the run. */
   readonly name: string;
   readonly input: JsonValue;
 } & (
@@ -19,16 +19,16 @@ export type PlannedRun = {
   | {
       readonly workflow: 'inbox';
       readonly answer: number;
-      /** How many of its signals have a name that the workflow does not read; they are sent first. */
+      /** Number of its signals with a name that the workflow does not read; they are sent first. */
       readonly unread: number;
-      /** Paused between two halves of its signals, for so long. */
+      /** Duration of a pause between the two halves of its signals. */
       readonly pauseMs?: number;
     }
   | { readonly workflow: 'family'; readonly result: { readonly answer: number; readonly values: readonly number[] } }
-  /** Cancelled when all children have begun to wait. */
+  /** Cancelled when all children are waiting. */
   | { readonly workflow: 'family'; readonly cancelled: true; readonly memberNames: readonly string[] }
   | { readonly workflow: 'booking'; readonly result: number }
-  /** Cancelled so long after its start was accepted, or when it has booked all. */
+  /** Cancelled this long after its start was accepted, or, if missing, when it has booked everything. */
   | { readonly workflow: 'booking'; readonly cancelled: true; readonly afterMs?: number }
 );
 
@@ -40,7 +40,7 @@ export interface Plan {
   readonly cancels: number;
 }
 
-/** At scale 1: 2,000 runs, 5,000 signals, 1,000 children. */
+/** Numbers of runs at scale 1: 2,000 runs, 5,000 signals, 1,000 children. */
 const counts = {
   quotes: 900,
   inboxes: 300,
@@ -52,7 +52,7 @@ const counts = {
   cancelledBookings: 250,
 } as const;
 
-/** A run of a kind that the scale leaves nothing of would be missed: each kind has one. */
+/** Plans the runs. Each kind has at least one run, however small the scale. */
 export function makePlan(scale: number, random: () => number): Plan {
   const runs: PlannedRun[] = [];
   const many = (kind: keyof typeof counts, make: (name: string) => PlannedRun): void => {
@@ -103,7 +103,8 @@ export function makePlan(scale: number, random: () => number): Plan {
   many('cancelledFamilies', (name) => {
     const memberNames = Array.from({ length: membersPerFamily }, (_, at) => `${name}-${at}`);
     const members = memberNames.map((of) => ({ name: of, value: 1, isStuck: true }));
-    // Of the agent it would be listed as left running: it refuses the cancel of a task that has ended meanwhile.
+    // A task of the agent would be listed as left running, since the agent refuses to cancel a task that has ended
+    // meanwhile.
     const remote: Remote = { kind: 'export', month: '2026-01' };
     return { name, workflow: 'family', input: { remote, members }, cancelled: true, memberNames };
   });
@@ -132,7 +133,7 @@ export function makePlan(scale: number, random: () => number): Plan {
   };
 }
 
-/** What one sender sends, in this order. */
+/** Returns the signals of one sender, in order. */
 export function signalsOf(
   { name, unread }: { readonly name: string; readonly unread: number },
   sender: number,

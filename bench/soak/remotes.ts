@@ -6,17 +6,19 @@ import { openWebServer } from '../../examples/servers/web-server.js';
 // The outside world of the soak, in the driver's process, so that it outlives every crash of the engine.
 
 export interface Remotes {
-  /** For the configuration of the app. */
+  /** Environment variables that configure the app. */
   readonly env: Readonly<Record<string, string>>;
   readonly ledger: Ledger;
-  /** Tasks that work now, by server. */
+  /** Tasks that are working now, by server. */
   working(): Readonly<Record<string, number>>;
-  /** Tasks that were ever created, by server. */
+  /** Tasks created so far, by server. */
   created(): Readonly<Record<string, number>>;
   close(): Promise<void>;
 }
 
-/** What was booked and undone. An undo stands also against a booking that comes later: it may be on its way still. */
+/**
+ * Records what was booked and undone. An undo also cancels a booking that arrives later, which may still be in flight.
+ */
 export class Ledger {
   readonly #booked = new Set<string>();
   readonly #undone: string[] = [];
@@ -42,7 +44,7 @@ export class Ledger {
     return this.#undone.includes(entry(owner, what));
   }
 
-  /** Of two that were undone, the first. */
+  /** Returns which of two undone bookings was undone first. */
   undoneFirst(owner: string, whats: readonly [string, string]): string {
     const [one, other] = whats;
     return this.#undone.indexOf(entry(owner, one)) < this.#undone.indexOf(entry(owner, other)) ? one : other;
@@ -56,7 +58,10 @@ export class Ledger {
 
 const entry = (owner: string, what: string): string => `${owner} ${what}`;
 
-/** A task of `reports` and `supplier` works for up to `taskMaxMs`, one of `stuck` until it is cancelled. */
+/**
+ * Starts the servers. A task of `reports` and `supplier` works for up to `taskMaxMs`, a task of `stuck` until it is
+ * cancelled.
+ */
 export async function startRemotes(options: {
   readonly taskMaxMs: number;
   readonly random: () => number;

@@ -1,7 +1,7 @@
-// npm run soak [-- --scale 0.1] [--seed 2] [--limit <seconds>]: local mode as a process of its own with 2,000 runs with
-// remote waits, 5,000 signals, 1,000 children, pauses and cancels, killed with SIGKILL three times together with its
-// database. Exits with 0 when every result is right and nothing is left; else with 1 and a list of what is wrong, and the
-// folder with the database and the log is kept. All on loopback.
+// npm run soak [-- --scale 0.1] [--seed 2] [--limit <seconds>]: runs local mode as a separate process with 2,000 runs
+// with remote waits, 5,000 signals, 1,000 children, pauses and cancels, and kills it together with its database three
+// times with SIGKILL. Exits with 0 if every result is right and nothing is left; otherwise with 1 and a list of
+// problems, and keeps the folder with the database and the log. Everything runs on loopback.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -31,10 +31,10 @@ const limitMs = numberOf('limit', values.limit, 10, 86_400) * 1_000;
 
 const taskMaxMs = 8_000;
 const lookMs = 1_000;
-/** The list of all runs, read by the page, is work for the engine too. */
+/** Interval of reading the list of all runs page by page, which also puts load on the engine. */
 const listMs = 3_000;
 const downMs = 500;
-/** Of a sweep and what it asks for, which comes each minute. */
+/** Time for a sweep, which runs each minute, and for the work that it starts. */
 const sweepsMs = 150_000;
 const problemsShown = 40;
 
@@ -62,7 +62,7 @@ const timer = setTimeout(() => {
 
 const done: Done = { starts: 0, signals: 0, pauses: 0, cancels: 0 };
 const client = new Client(() => engine.url(), stop.signal);
-/** Does not wait behind the requests of the other. */
+/** A client of its own, which does not queue behind the requests of the other. */
 const watcher = new Client(() => engine.url(), stop.signal);
 let open = Infinity;
 let ended = 0;
@@ -114,11 +114,14 @@ async function soak(): Promise<string[]> {
     ...client.faults,
     ...watcher.faults,
   ];
-  say('looked at every run');
+  say('checked every run');
   return [...found, ...(await engine.stop())];
 }
 
-/** Waits until nothing is due, nobody works for nothing, and a sweep finds nothing to do; gives what is left by then. */
+/**
+ * Waits until nothing is due, no remote task works in vain, and a sweep finds nothing to do; returns what is left by
+ * then.
+ */
 async function quiet(): Promise<string[]> {
   const untilMs = performance.now() + sweepsMs;
   let left: string[];
@@ -126,7 +129,7 @@ async function quiet(): Promise<string[]> {
     const { problems: found, forLater } = await leftInDatabase(engine.databaseEndpoint ?? '', engine.crashesAtMs);
     left = [...found, ...checkRemotes(remotes)];
     if (left.length === 0) {
-      if (forLater > 0) say(`${forLater} ended runs were killed before their last marker went; it is for later`);
+      if (forLater > 0) say(`${forLater} ended runs were killed before their last marker was removed; it is due later`);
       break;
     }
     await delay(lookMs);
@@ -141,12 +144,12 @@ async function quiet(): Promise<string[]> {
       say('a sweep found nothing to do');
       return [];
     }
-    if (performance.now() > untilMs) return [`the functions ${busy.join(', ')} still run, with nothing due`];
+    if (performance.now() > untilMs) return [`the functions ${busy.join(', ')} are still running, with nothing due`];
     before = after;
   }
 }
 
-/** The counts a while after the next sweep. */
+/** Waits for the next sweep, and returns the counts shortly after it. */
 async function nextSweep() {
   const before = (await client.functions())['schedule']?.invocations;
   while ((await client.functions())['schedule']?.invocations === before) await delay(lookMs);
@@ -155,7 +158,7 @@ async function nextSweep() {
 }
 
 async function crashWhen(moment: string, isTime: () => boolean): Promise<void> {
-  // Not at the same place of the same work each time.
+  // Random, so that each crash hits a different point of the work.
   const laterMs = random() * 1_000;
   while (!isTime()) {
     stop.signal.throwIfAborted();
@@ -171,7 +174,7 @@ async function crashWhen(moment: string, isTime: () => boolean): Promise<void> {
   say('the engine is ready again');
 }
 
-/** Follows how many runs are open until none is and all is driven. */
+/** Follows the number of open runs until none is open and the driver is done. */
 async function watch(driving: Promise<void>): Promise<void> {
   const driven = new AbortController();
   void driving.then(() => {
@@ -224,7 +227,7 @@ async function report(found: readonly string[]): Promise<void> {
       ].join('  '),
     );
   }
-  console.log(`\nremote tasks: ${JSON.stringify(remotes.created())}; requests made again: ${client.repeats}`);
+  console.log(`\nremote tasks: ${JSON.stringify(remotes.created())}; repeated requests: ${client.repeats}`);
   const logged = await logCounts();
   if (logged.length > 0) console.log(`the engine's log has ${logged.join(', ')}`);
   console.log(`took ${((Date.now() - startedAtMs) / 1_000).toFixed(0)} s, load ${loadavg()[0]?.toFixed(1) ?? '?'}`);
@@ -237,7 +240,7 @@ async function report(found: readonly string[]): Promise<void> {
   if (found.length > problemsShown) console.log(`… and ${found.length - problemsShown} more`);
 }
 
-/** Warnings and errors of the engine, by message. */
+/** Counts the warnings and errors of the engine, by message. */
 async function logCounts(): Promise<string[]> {
   const counts = new Map<string, number>();
   for (const line of (await readFile(engine.logFile, 'utf8').catch(() => '')).split('\n')) {

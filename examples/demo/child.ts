@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processOf } from '../../lib/local/process-identity.js';
 
-/** How long a process may take to say that it is ready, and to end when asked to. */
+/** Timeouts for a process to become ready, and to end when asked to. */
 const readyTimeoutMs = 20_000;
 const endTimeoutMs = 5_000;
 
 export interface Child {
   readonly pid: number;
-  /** The line in which the program said that it is ready. */
+  /** The line with which the program reported that it is ready. */
   readonly readyLine: string;
   /** Kills it as a crash would, and returns when it is gone. */
   kill(): Promise<void>;
@@ -19,23 +19,23 @@ export interface Child {
 
 interface ChildOptions {
   readonly args: readonly string[];
-  /** Recognises the line that says that the program is ready. */
+  /** Matches the line that reports that the program is ready. */
   readonly ready: RegExp;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The programs that were started, so that none outlives the one that started them. */
+/** The programs that were started, so that none outlives the process that started them. */
 export class Children {
   readonly #running = new Set<ChildProcess>();
   readonly #asked = new Set<ChildProcess>();
   readonly #unexpectedEnds: string[] = [];
 
-  /** What ended without being asked to, each with its last words. */
+  /** Programs that ended unexpectedly, each with its last output. */
   get unexpectedEnds(): readonly string[] {
     return this.#unexpectedEnds;
   }
 
-  /** Starts a Node program and waits until it says that it is ready. Throws with its output when it does not. */
+  /** Starts a Node program and waits until it reports that it is ready. Throws with its output if it does not. */
   async start(name: string, options: ChildOptions, signal: AbortSignal): Promise<Child> {
     const child = spawn(process.execPath, options.args, {
       // Standard input is a pipe: the servers of the demo end when it closes.
@@ -50,7 +50,7 @@ export class Children {
       if (!this.#asked.has(child))
         this.#unexpectedEnds.push(withLastWords(`ended by itself with ${code ?? by ?? '?'}`));
     });
-    // A pipe to a program that has ended reports an error of its own; its end is seen through `exit`.
+    // A pipe to a program that has ended emits its own error; the end itself is reported by `exit`.
     child.stdin.on('error', () => undefined);
 
     const readyLine = await new Promise<string>((resolve, reject) => {
@@ -79,12 +79,12 @@ export class Children {
     return { pid, readyLine, kill: () => this.#end(child, 'SIGKILL') };
   }
 
-  /** Asks all to end and insists after a while. */
+  /** Asks all programs to end, and kills those that do not in time. */
   async endAll(): Promise<void> {
     await Promise.all([...this.#running].map((child) => this.#end(child, 'SIGTERM')));
   }
 
-  /** For the moment in which nothing can be awaited any more. */
+  /** Kills all at once, for exits in which nothing can be awaited any more. */
   killAll(): void {
     for (const child of this.#running) child.kill('SIGKILL');
   }
@@ -100,14 +100,14 @@ export class Children {
   }
 }
 
-/** Kills a process that is not our child, and returns when it is gone. @throws Error when it does not go */
+/** Kills a process that is not our child, and returns when it is gone. @throws Error if it does not go */
 export async function killProcess(pid: number): Promise<void> {
   for (let attempt = 0; processOf(pid) !== undefined; attempt++) {
     if (attempt === 100) throw new Error(`process ${pid} does not end`);
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It ended between the two calls.
+      // The process ended between the two calls.
     }
     await delay(20);
   }

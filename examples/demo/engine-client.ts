@@ -8,7 +8,7 @@ const functionStats = z.object({ invocations: z.number(), busyMs: z.number() });
 const localStats = z.object({
   functions: z.object({ turn: functionStats, poll: functionStats, schedule: functionStats }),
 });
-/** How often and how long the functions ran in one process of local mode. Those that answer HTTP are left out. */
+/** Counts and durations of the functions in one process of local mode, except for those that answer HTTP. */
 export type FunctionsStats = z.infer<typeof localStats>['functions'];
 
 /** The management API of a running engine. */
@@ -37,12 +37,12 @@ export class EngineClient {
     return progressOf(runView.parse(run), externalWaits.parse(external));
   }
 
-  /** How long the run waited for remote tasks. */
+  /** Returns how long the run waited for remote tasks. */
   async waitedMs(runId: string): Promise<number> {
     return waitedMsIn(runHistory.parse(await this.#request(`/runs/${runId}/history`)));
   }
 
-  /** Only local mode has this route. */
+  /** Returns the figures of the functions. Only local mode has this route. */
   async functions(): Promise<FunctionsStats> {
     return localStats.parse(await this.#request('/local/stats')).functions;
   }

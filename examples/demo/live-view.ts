@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 export interface Row {
   readonly name: string;
   readonly state: string;
-  /** When the row came into this state; shown as a running time on a terminal. */
+  /** Instant at which the row entered this state; a terminal shows the time since then. */
   readonly sinceMs: number | undefined;
 }
 
@@ -13,8 +13,8 @@ interface Output {
 }
 
 /**
- * A table that is redrawn in place on a terminal, and one line per change anywhere else. Text that is said goes above
- * the table.
+ * A table that is redrawn in place on a terminal, and one line per change anywhere else. Messages are printed above the
+ * table.
  */
 export class LiveView {
   readonly #output: Output;
@@ -46,14 +46,14 @@ export class LiveView {
     }
   }
 
-  /** Leaves the table where it is; what is said later comes below it. */
+  /** Leaves the table where it is; later messages are printed below it. */
   freeze(): void {
     this.#drawnLines = 0;
     this.#rows = [];
   }
 
   #erase(): void {
-    // Up to the first line of the table, then clear to the end of the screen.
+    // Moves to the first line of the table, then clears to the end of the screen.
     if (this.#drawnLines > 0) this.#output.write(`\u001b[${this.#drawnLines}A\u001b[0J`);
     this.#drawnLines = 0;
   }

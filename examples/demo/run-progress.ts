@@ -17,26 +17,26 @@ export const runView = z.object({
 });
 
 /**
- * The part of `GET /activities/external` that the demo reads: the open waits for remote tasks. One has a task id once its
- * task is written down.
+ * The part of `GET /activities/external` that the demo reads: the open waits for remote tasks. A wait has a task id
+ * once its task is stored.
  */
 export const externalWaits = z.object({
   waits: z.array(z.object({ waitId: z.string(), taskId: z.string().optional() })),
 });
 
 export interface RunProgress {
-  /** What the run does now, in words. */
+  /** The current activity of the run, in words. */
   readonly state: string;
-  /** When it began to do that, where that is known. */
+  /** Instant since which it is doing that, if known. */
   readonly sinceMs: number | undefined;
-  /** It waits for a remote task whose id is in the store. */
+  /** Whether it waits for a remote task whose id is in the store. */
   readonly isWaiting: boolean;
   readonly hasEnded: boolean;
-  /** What it returned, once it has completed. */
+  /** Its return value, once it has completed. */
   readonly result: unknown;
 }
 
-/** Where a run stands. */
+/** Returns the current state of a run. */
 export function progressOf(
   { status, outcome, endedAtMs, waits }: z.infer<typeof runView>,
   external: z.infer<typeof externalWaits>,
@@ -50,7 +50,7 @@ export function progressOf(
   if (wait.kind === 'step') return { ...running, state: `running the step "${wait.name ?? ''}"` };
   const server = wait.server ?? '';
   const open = external.waits.find(({ waitId }) => waitId === wait.waitId);
-  // Not open any more: the outcome is there, and the workflow goes on with it in a moment.
+  // The wait is no longer open: its outcome is recorded, and the workflow is about to continue with it.
   if (open === undefined) return { ...running, state: 'running' };
   const { taskId } = open;
   if (taskId === undefined) return { ...running, state: `asking "${server}" to start a task` };
@@ -62,7 +62,7 @@ export const runHistory = z.object({
   events: z.array(z.object({ type: z.string(), atMs: z.number(), waitId: z.string().optional() })),
 });
 
-/** Time between asking for each remote task and the end of its task becoming known, summed up. */
+/** Sums the time between the request of each remote task and the instant at which its end became known. */
 export function waitedMsIn({ events }: z.infer<typeof runHistory>): number {
   const requestedAtMs = new Map<string, number>();
   let waitedMs = 0;

@@ -7,11 +7,11 @@ export type ServerName = 'reports' | 'supplier';
 
 export interface DemoRun {
   readonly title: string;
-  /** The server whose task it waits for. */
+  /** The server of the task that it waits for. */
   readonly server: ServerName;
   readonly workflow: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** What is wrong with the result of the run, if something is. */
+  /** Returns what is wrong with the result of the run, or undefined. */
   readonly problemWith: (result: unknown) => string | undefined;
 }
 
@@ -24,7 +24,7 @@ const report = {
 };
 const quote = z.strictObject({
   status: z.literal('within budget'),
-  // Random, but recorded before the crash.
+  // A random value that was recorded before the crash.
   reference: z.string().regex(/^RFQ-\d{6}$/),
   totalCents: z.literal(45_000),
   currency: z.literal('EUR'),
@@ -47,7 +47,7 @@ export const demoRuns: readonly DemoRun[] = [
   },
 ];
 
-/** What went wrong, given how each of `demoRuns` ended and what the servers saw. */
+/** Returns what went wrong, given how each of `demoRuns` ended and what the servers saw. */
 export function problemsOf(
   ends: readonly Pick<RunProgress, 'state' | 'result'>[],
   servers: Readonly<Record<ServerName, RemoteStats>>,

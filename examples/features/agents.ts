@@ -15,7 +15,7 @@ export default defineApp({
   workflows: [translate],
   servers: {
     translator: a2aAgent({
-      // Its card is at /.well-known/agent-card.json below this URL, and says what the agent speaks and where.
+      // The card is at /.well-known/agent-card.json below this URL; it names the agent's protocols and endpoints.
       card: 'https://translator.example.com',
       auth: { bearer: secret('TRANSLATOR_TOKEN') },
     }),
@@ -23,7 +23,7 @@ export default defineApp({
       card: 'https://supplier.example.com/cards/quotes.json',
       // The card leads to a host that is not its own.
       allowedHosts: ['api.supplier.example.com'],
-      // The agent keeps our context id: a start without an answer is looked for in that context alone.
+      // The agent keeps our context id, so the task of a start without an answer is looked for in that context only.
       probeByContext: true,
     }),
   },

@@ -12,7 +12,7 @@ export const regionReport = defineWorkflow<Region, number>({
 export const worldReport = defineWorkflow<{ readonly regions: readonly string[] }>({
   name: 'worldReport',
   async run(ctx, { regions }) {
-    // At most four at a time; the results are in the order of the regions.
+    // At most four run at a time; the results are in the order of the regions.
     const counts = await ctx.map(
       regions,
       (region) => ctx.child(regionReport, { region }, { timeout: { hours: 6 }, parentClose: 'terminate' }),

@@ -6,13 +6,13 @@ const closing = z.object({ note: z.string().optional() });
 export const quarterEnd = defineWorkflow({
   name: 'quarterEnd',
   async run(ctx) {
-    // The agent asks which cost centre to use: always the same one.
+    // The agent asks which cost centre to use; the answer is always the same.
     const quote = await ctx.callRemoteTask({
       server: 'supplier',
       skill: 'quote',
       onInput: answerWith({ costCentre: '4711' }),
     });
-    // The reporting system asks before it sends anything: a person decides, or after four hours nobody does.
+    // The reporting system asks before it sends anything: a person decides, or the question times out after four hours.
     const sent = await ctx.callRemoteTask({
       server: 'reports',
       tool: 'send_report',

@@ -24,7 +24,8 @@ export default defineApp({
           id: 'job_id',
           status: 'export_status',
           cancel: 'cancel_export',
-          // { "status": "done", "result": { … } }, or { "status": "failed", "message": "…" }; all else means that it goes on.
+          // { "status": "done", "result": { … } }, or { "status": "failed", "message": "…" }; any other status means
+          // that the job is still running.
           done: ['done'],
           failed: ['failed'],
           result: 'result',

@@ -1,7 +1,7 @@
 import type { LifecycleEvent } from 'outwait';
 
 export interface Tickets {
-  /** Does nothing when there is one with this id. */
+  /** Does nothing if a ticket with this id exists. */
   open(ticket: { readonly id: string; readonly title: string }): Promise<void>;
 }
 
@@ -9,7 +9,7 @@ export interface Tickets {
 export function ticketHandler(tickets: Tickets) {
   return async ({ detail }: { readonly detail: LifecycleEvent }): Promise<void> => {
     if (detail.type !== 'RunFailed') return;
-    // An event may come more than once, each time with the same id.
+    // Events may be delivered more than once, each time with the same id.
     await tickets.open({ id: detail.eventId, title: `${detail.workflow} ${detail.runId} failed: ${detail.code}` });
   };
 }

@@ -9,7 +9,7 @@ export const buildIndex = defineWorkflow({
         let page = typeof progress === 'number' ? progress : 0;
         for (; page < 500 && !signal.aborted; page++) {
           await indexPage(page);
-          // Saved every 20 s: should the process die, the next attempt goes on from here.
+          // Saved every 20 s: if the process dies, the next attempt continues from here.
           report(page + 1);
         }
         return page;

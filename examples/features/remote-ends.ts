@@ -8,14 +8,14 @@ export const monthEnd = defineWorkflow({
         server: 'reports',
         tool: 'start_export',
         timeout: { hours: 6 },
-        // A fresh task, up to twice, if the server fails it or forgets it.
+        // Starts a new task, up to twice, if the server reports it as failed or loses it.
         restart: { attempts: 3, on: ['failed', 'lost'] },
       });
       if (outcome.isError) return `refused ${outcome.phase === 'start' ? 'at the start' : 'later'}: ${textOf(outcome)}`;
       return textOf(outcome);
     } catch (error) {
       if (hasCode(error, 'REMOTE_TASK_FAILED')) return `failed ${JSON.stringify(error.details?.['attempts'])} times`;
-      // A task may be running, and nobody knows its id: somebody has to look.
+      // A task may be running whose id is unknown: a person has to look it up.
       if (hasCode(error, 'REMOTE_START_AMBIGUOUS')) return ctx.signal('looked up');
       throw error;
     }

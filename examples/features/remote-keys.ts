@@ -7,7 +7,7 @@ export const exportOnce = defineWorkflow<{ month: string }>({
       server: 'reports',
       tool: 'start_export',
       arguments: { month },
-      // However many runs ask for this month, the server makes one task of it.
+      // The server makes one task per month, however many runs request it.
       idempotencyKey: `export/${month}`,
     });
     return textOf(outcome);

@@ -9,7 +9,7 @@ export const nightlyIndex = defineWorkflow({
           server: 'reports',
           tool: 'rebuild_index',
           timeout: { hours: 8 },
-          // An index that is half built is worse than one that is late: nobody stops it.
+          // A half-built index is worse than a late one, so its task is never cancelled.
           onCancel: 'leave',
           onTimeout: 'leave',
         }),

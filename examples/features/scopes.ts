@@ -9,7 +9,7 @@ export const search = defineWorkflow({
       scope.cancel();
       return first.result;
     });
-    // A cancel of the run does not stop this; it takes effect at the next wait outside.
+    // A cancel of the run does not interrupt this; it takes effect at the next wait outside.
     await ctx.shield((inner) => inner.step('store what was found', () => found));
     return found;
   },

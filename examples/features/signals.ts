@@ -7,7 +7,7 @@ export const approval = defineWorkflow({
   name: 'approval',
   async run(ctx) {
     try {
-      // A signal that came earlier is waiting already.
+      // A signal that came earlier is already waiting.
       const { by } = await ctx.signal('decision', {
         schema: decision,
         where: ({ approved }) => approved,

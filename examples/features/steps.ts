@@ -24,7 +24,7 @@ export const importRows = defineWorkflow({
   },
 });
 
-/** Stands for a request of which the server has asked for fewer. */
+/** Stands for a request to a server that has asked for a lower rate. */
 async function send(row: number, key: string, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw new NonRetryableError(`stopped at row ${row}`);
   await Promise.resolve(key);

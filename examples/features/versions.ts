@@ -22,6 +22,6 @@ export const appInMay = defineApp({ workflows: [orderInMay] });
 
 export default defineApp({
   workflows: [order],
-  // Runs that were started with this version go on with it. Take it out when none of them is left.
+  // Runs that were started with this version continue with it. Remove it when none of them is left.
   earlier: [orderInMay],
 });

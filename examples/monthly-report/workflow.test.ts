@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import config from '../outwait.config.js';
 import { monthlyReport } from './workflow.js';
 
-/** The workflow with a reporting system that does as told, on a clock that skips the waiting. */
+/** Creates the workflow with a scripted reporting system, on a clock that skips the waiting. */
 function appWith(task: ScriptedTask): { app: TestApp; reports: ScriptedServer } {
   const reports = scriptedServer({ protocol: 'mcp', task: () => task });
   return { app: createTestApp(config, { servers: { reports } }), reports };

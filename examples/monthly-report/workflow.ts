@@ -2,10 +2,10 @@ import { defineWorkflow, textOf } from 'outwait';
 import { z } from 'zod';
 
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'a month is written YYYY-MM');
-/** What the tool `start_export` puts into `structuredContent`. */
+/** The `structuredContent` of the tool `start_export`. */
 const exported = z.object({ rows: z.int(), file: z.string() });
 
-/** Lets the reporting system export the bookings of a month, which takes hours, and says who gets the file. */
+/** Lets the reporting system export the bookings of a month, which takes hours, and returns who receives the file. */
 export const monthlyReport = defineWorkflow({
   name: 'monthlyReport',
   input: z.object({ month }),
@@ -20,7 +20,7 @@ export const monthlyReport = defineWorkflow({
       timeout: { hours: 6 },
       output: exported,
     });
-    // The tool ran and says that it could not do it. That is a result, not an exception.
+    // The tool ran and reports that it could not do it. That is a result, not an exception.
     if (outcome.isError) return { status: 'no report', month: input.month, reason: textOf(outcome) };
 
     const { rows, file } = outcome.data;
@@ -28,7 +28,10 @@ export const monthlyReport = defineWorkflow({
   },
 });
 
-/** The board gets the last report of a quarter. Stands in for a look-up in a directory. */
+/**
+ * Returns who receives the report; the last one of a quarter also goes to the board. Stands for a look-up in a
+ * directory.
+ */
 function recipientsOf(ofMonth: string): string[] {
   const endsQuarter = Number(ofMonth.slice(5)) % 3 === 0;
   return endsQuarter ? ['finance@example.com', 'board@example.com'] : ['finance@example.com'];

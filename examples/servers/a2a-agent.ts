@@ -23,7 +23,7 @@ import type { RemoteServer, RemoteServerOptions, RemoteStats } from './remote-se
 import { runAsProgram, workOf } from './remote-server.js';
 import { openWebServer } from './web-server.js';
 
-// An A2A 1.0 agent with one skill, on the server parts of the official SDK. Like that SDK it does not look at keys: two
+// An A2A 1.0 agent with one skill, on the server parts of the official SDK. Like that SDK it ignores keys: two
 // messages, even with one id, are two tasks.
 
 const quoteRequest = z.object({
@@ -79,7 +79,7 @@ export async function startA2aAgent(options: RemoteServerOptions = {}): Promise<
   const rpc = new JsonRpcTransportHandler(new DefaultRequestHandler(agentCard, new InMemoryTaskStore(), executor));
 
   async function answer(request: Request, body: string, id: string | number | null): Promise<Response> {
-    // No header means 0.3, which this agent does not speak.
+    // A missing header means 0.3, which this agent does not speak.
     const requestedVersion = request.headers.get(A2A_VERSION_HEADER) ?? '0.3';
     try {
       validateVersion(requestedVersion, agentCard, 'JSONRPC');
@@ -177,7 +177,7 @@ class QuoteExecutor implements AgentExecutor {
   }
 }
 
-/** A piece costs 2.50 €; from 100 pieces on there is a tenth off. Amounts in cents. */
+/** A piece costs 2.50 €; from 100 pieces on there is a discount of 10 %. Amounts are in cents. */
 function quoteFor(article: string, quantity: number): Readonly<Record<string, unknown>> {
   const listCents = quantity * 250;
   const totalCents = quantity >= 100 ? Math.round(listCents * 0.9) : listCents;
@@ -219,13 +219,13 @@ function part(content: NonNullable<Part['content']>): Part {
   return { content, metadata: undefined, filename: '', mediaType };
 }
 
-/** The data part of a message that has exactly one part. */
+/** Returns the data part of a message that has exactly one part. */
 function dataOf(message: Message): unknown {
   const [only, ...others] = message.parts;
   return others.length === 0 && only?.content?.$case === 'data' ? only.content.value : undefined;
 }
 
-/** Id and method of a request; null and '' where they cannot be read. The SDK answers what is wrong with the rest. */
+/** Reads id and method of a request; null and '' if they cannot be read. The SDK answers other errors. */
 function envelopeOf(body: string): z.infer<typeof envelope> {
   try {
     return envelope.parse(JSON.parse(body));

@@ -17,23 +17,23 @@ import type { RemoteServer, RemoteServerOptions, RemoteStats } from './remote-se
 import { runAsProgram, workOf } from './remote-server.js';
 import { openWebServer } from './web-server.js';
 
-// An MCP server of revision 2026-07-28 whose one tool answers with a task. The official SDK does the transport and the
-// checks of header and envelope; the tasks extension is not part of it and is written here, state in memory.
+// An MCP server of revision 2026-07-28 whose only tool answers with a task. The official SDK does the transport and
+// checks header and envelope; the tasks extension is not part of it and is implemented here, with its state in memory.
 
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 const idempotencyMeta = 'dev.outwait/idempotencyKey';
 const invalidParams = -32602;
-/** Outside the range that JSON-RPC reserves. */
+/** An error code outside the range that JSON-RPC reserves. */
 const keyReused = 40901;
 const ttlMs = 3_600_000;
 const pollIntervalMs = 2_000;
 
 export interface McpServerOptions extends RemoteServerOptions {
-  /** A start with a key that is known gets the task that it started before. Default true. */
+  /** Whether a start with a known key returns the task that it started before. Default: true. */
   readonly dedupe?: boolean;
 }
 
-/** A tool result: what `tasks/get` carries inside a completed task. */
+/** A tool result: the part of a completed task that `tasks/get` returns. */
 interface ToolResult {
   readonly resultType: 'complete';
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
@@ -77,7 +77,7 @@ export async function startMcpServer(options: McpServerOptions = {}): Promise<Re
       () => {
         end(task, 'completed');
       },
-      // Work is cut off by a cancel, which has ended the task, or by the end of the server.
+      // The work was cut off by a cancel, which has ended the task, or by the end of the server.
       () => undefined,
     );
     return task;
@@ -178,7 +178,7 @@ const exportTool = {
   },
 };
 
-/** First end wins: a task that has ended never changes. */
+/** Ends a task. The first end wins: a task that has ended never changes. */
 function end(task: ExportTask, status: 'completed' | 'cancelled'): void {
   if (task.status !== 'working') return;
   task.status = status;
@@ -190,7 +190,9 @@ function taskFields(task: ExportTask): Readonly<Record<string, unknown>> {
   return { taskId, status, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }
 
-/** Bookings begin in 2020; an earlier month is an error that the tool itself reports. */
+/**
+ * Returns the result of an export. Bookings begin in 2020; an earlier month is an error that the tool itself reports.
+ */
 function exportResult(month: string): ToolResult {
   const [year = 0, monthOfYear = 0] = month.split('-').map(Number);
   if (year < 2020) {
@@ -205,7 +207,7 @@ function exportResult(month: string): ToolResult {
   };
 }
 
-/** The extension is declared on every request, or a task must not be sent. */
+/** Throws unless the request declares the extension. Without that no task may be sent. */
 function requireTasks(context: ServerContext): void {
   if (!withTasks.safeParse(context.mcpReq.envelope).success) {
     throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } });

@@ -2,26 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 export interface RemoteServerOptions {
-  /** Port on 127.0.0.1; 0 (the default) takes a free one. */
+  /** Port on 127.0.0.1. Default: 0, a free one. */
   readonly port?: number;
-  /** How long a task works. Default 12 s. */
+  /** Duration of a task, in milliseconds. Default: 12 s. */
   readonly taskMs?: number;
-  /** Replaces the wait of `taskMs`: a task ends when this resolves. For tests that end tasks by hand. */
+  /** Replaces the wait of `taskMs`: a task ends when this resolves. For tests that end tasks themselves. */
   readonly work?: (signal: AbortSignal) => Promise<void>;
   /**
-   * Called when a request has been carried out and before it is answered. `drop` closes the connection without an
+   * Called after a request has been carried out and before it is answered. `drop` closes the connection without an
    * answer: the caller cannot know whether it was carried out.
    */
   readonly beforeReply?: (method: string) => 'ok' | 'drop';
 }
 
-/** What a server saw since it was started. Served as JSON at `GET /stats`. */
+/** Requests that a server has received since it was started. Served as JSON at `GET /stats`. */
 export interface RemoteStats {
-  /** Every call that asked for a task, repeats too, with the idempotency key that it carried. */
+  /** Every call that requested a task, repeats included, with its idempotency key. */
   readonly startCalls: readonly { readonly key?: string }[];
   /** Tasks created. */
   readonly tasks: number;
-  /** Calls that asked how a task stands. */
+  /** Calls that read the state of a task. */
   readonly reads: number;
   readonly cancels: number;
 }
@@ -34,7 +34,7 @@ export interface RemoteServer {
   close(): Promise<void>;
 }
 
-/** Waits as long as a task works. Rejects when the signal aborts. */
+/** Returns a function that waits for the duration of a task. It rejects when the signal aborts. */
 export function workOf(options: RemoteServerOptions): (signal: AbortSignal) => Promise<void> {
   const { taskMs = 12_000 } = options;
   return options.work ?? ((signal) => delay(taskMs, undefined, { signal }));
@@ -68,7 +68,7 @@ export async function runAsProgram(
   };
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
-  // A pipe from the parent closes however the parent dies, so no server is left behind.
+  // A pipe from the parent closes however the parent dies, so no server is left running.
   if (values['with-parent']) process.stdin.resume().once('close', end);
   console.log(`${name} ready at ${server.url}`);
 }

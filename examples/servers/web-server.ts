@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Request bodies above this are cut off with 413. */
+/** Longer request bodies are refused with 413. */
 const bodyMaxBytes = 1024 * 1024;
 
 export interface WebServer {
@@ -11,7 +11,7 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** Serves a fetch-style handler on 127.0.0.1. An answer of `drop` closes the connection without a reply. */
+/** Serves a fetch-style handler on 127.0.0.1. The answer `drop` closes the connection without a reply. */
 export async function openWebServer(
   port: number,
   answer: (request: Request) => Promise<Response | 'drop'>,
@@ -63,7 +63,7 @@ async function handle(
   outgoing.end(Buffer.from(await response.arrayBuffer()));
 }
 
-/** The whole body, or undefined when it is too long. */
+/** Reads the whole body; returns undefined if it is too long. */
 async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

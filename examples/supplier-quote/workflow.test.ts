@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import config from '../outwait.config.js';
 import { supplierQuote } from './workflow.js';
 
-/** The workflow with a supplier that does as told, on a clock that skips the waiting. */
+/** Creates the workflow with a scripted supplier, on a clock that skips the waiting. */
 function appWith(task: ScriptedTask): { app: TestApp; supplier: ScriptedServer } {
   const supplier = scriptedServer({ protocol: 'a2a', task: () => task });
   return { app: createTestApp(config, { servers: { supplier } }), supplier };

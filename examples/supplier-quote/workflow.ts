@@ -2,7 +2,7 @@ import { defineWorkflow, hasCode } from 'outwait';
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 
-/** What the skill `quote` puts into its artifact. */
+/** The data that the skill `quote` puts into its artifact. */
 const quoted = z.object({ totalCents: z.int(), currency: z.string() });
 
 /** Asks a supplier's agent for a price, which may take days, and compares it with the budget. */
@@ -10,7 +10,7 @@ export const supplierQuote = defineWorkflow({
   name: 'supplierQuote',
   input: z.object({ article: z.string().min(1), quantity: z.int(), budgetCents: z.int() }),
   async run(ctx, { article, quantity, budgetCents }) {
-    // Random, so it belongs into a step: the recorded number is the one that every replay sees.
+    // Random, so it belongs in a step: every replay sees the recorded number.
     const reference = await ctx.step('number the request', () => `RFQ-${randomInt(100_000, 1_000_000)}`);
 
     try {

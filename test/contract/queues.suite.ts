@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queues } from '../../lib/queue/queue.js';
 
-/** What was received, in terms that SQS and its stand-ins share. */
+/** A received message, in terms that SQS and its stand-ins share. */
 export interface Received {
   readonly body: string;
   readonly receiptHandle: string;
@@ -12,14 +12,14 @@ type QueueName = 'turn' | 'work' | 'step' | 'start';
 
 export interface QueuesUnderTest {
   readonly queues: Queues;
-  /** Everything available now, at most 10. */
+  /** Returns everything that is available now, at most 10 messages. */
   receive(queue: QueueName): Promise<readonly Received[]>;
-  /** Lets time pass until something is available, at most three seconds of it. */
+  /** Waits until something is available, for at most three seconds. */
   receiveLater(queue: QueueName): Promise<readonly Received[]>;
   remove(queue: QueueName, receiptHandle: string): Promise<void>;
-  /** Ends the visibility time of a received message now. */
+  /** Ends the visibility timeout of a received message now. */
   release(queue: QueueName, receiptHandle: string): Promise<void>;
-  /** Bodies in the dead-letter queue. */
+  /** Returns the bodies in the dead-letter queue. */
   deadLetters(queue: QueueName): Promise<readonly string[]>;
 }
 
@@ -29,7 +29,7 @@ const step = { runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 };
 const start = { kind: 'start', runId: runA, waitId: '3', dueAtMs: 1_700_000_000_000 } as const;
 const wake = { kind: 'wake', runId: runA, dueAtMs: 1_700_000_000_000 } as const;
 
-/** What the engine relies on, for every implementation. `setup` gives empty queues with `maxReceiveCount` 2. */
+/** Tests what the engine requires of every implementation. `setup` returns empty queues with `maxReceiveCount` 2. */
 export function describeQueues(
   name: string,
   setup: () => Promise<QueuesUnderTest>,
@@ -89,7 +89,7 @@ export function describeQueues(
       await under.queues.sendTurn({ runId: runA }, 'w1');
       await under.queues.sendTurn({ runId: runA }, 'w2');
       const received: Received[] = [];
-      // SQS may give both at once; a stand-in may give one at a time.
+      // SQS may return both at once; a stand-in may return one at a time.
       for (let batch = await under.receive('turn'); batch.length > 0; batch = await under.receive('turn')) {
         received.push(...batch);
         for (const { receiptHandle } of batch) await under.remove('turn', receiptHandle);

@@ -8,7 +8,10 @@ export interface TableSetup {
 
 let partitions = 0;
 
-/** The promises of `Table`, the same for every implementation. `setup` is called once; each test has its own partitions. */
+/**
+ * Tests the promises of `Table`, which every implementation keeps. `setup` is called once; each test has its own
+ * partitions.
+ */
 export function describeTable(name: string, setup: () => Promise<TableSetup>): void {
   describe(name, () => {
     let opened: TableSetup;
@@ -79,7 +82,7 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
         try {
           item.x = 2;
         } catch {
-          // A frozen item says so.
+          // Throws if the item is frozen.
         }
         expect(await get('a')).toEqual({ pk, sk: 'a', x: 1 });
       });
@@ -579,7 +582,7 @@ function itemOf(result: WriteResult): Item {
   return result.item;
 }
 
-/** What a transaction of `write` and one more that always passes says about each. */
+/** Returns the refusal of each write in a transaction of `write` and one more that always passes. */
 async function refusals(table: Table, write: Extract<Write, { kind: 'put' }>) {
   const other: Write = { kind: 'put', item: { pk: write.item.pk, sk: `${write.item.sk}-other` }, conditions: [] };
   const result = await table.transact([write, other]);

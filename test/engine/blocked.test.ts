@@ -75,7 +75,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: 'by 2' });
   });
 
-  it('keeps a cancel until it can go on, and is not looked at more often for it', async () => {
+  it('keeps a cancel until it can continue, and is not retried more often for it', async () => {
     let looks = 0;
     const { app, runId } = await started(good, { reports: new WatchedServer() });
     await app.settleDown();
@@ -116,9 +116,9 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect(await isNow()).toBe('paused');
     await requestControl(run.app.deps, run.runId, 'resume');
     await run.app.settleDown();
-    // The resume is kept, like all else.
+    // The resume is kept, like every other request.
     expect(await isNow()).toBe('blockedpaused');
-    // By now it is looked at each hour.
+    // The run is now retried once an hour.
     await run.app.pass({ hours: 4 });
     run.app.deploy(anApp(sleeper));
     await requestControl(run.app.deps, run.runId, 'retryNow');
@@ -137,7 +137,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
     expect((await app.show(runId)).outcome).toEqual({ status: 'completed', result: startMs + 3_600_000 });
   });
 
-  it('is looked at again ever more seldom, up to once an hour', async () => {
+  it('is retried less and less often, down to once an hour', async () => {
     const seen: number[] = [];
     const { app, runId } = await started(
       aFlow(async (ctx) => ctx.step('a', () => 1).then(() => ctx.sleep({ minutes: 1 }))),
@@ -152,7 +152,7 @@ describe('a run that the deployed code does not fit (EN-14)', () => {
       ),
     );
     await app.pass({ hours: 5 });
-    // Sweep and delayed wake may both bring it back in one instant.
+    // The sweep and the delayed wake may both bring it back at the same instant.
     expect([...new Set(seen)]).toEqual([1, 2, 3, 5, 9, 17, 33, 65, 125, 185, 245]);
     expect((await app.show(runId)).blocked?.details).toMatchObject({ sinceMs: startMs + 60_000 });
   });

@@ -13,7 +13,7 @@ const schemaOf = (check: (value: unknown) => unknown): StandardSchemaV1<unknown,
   '~standard': { version: 1, vendor: 'test', validate: check as never },
 });
 
-/** Fails whoever looks at it. */
+/** Throws when any of its properties is read. */
 const unreadable: unknown = new Proxy(new Error('x'), {
   get: () => {
     throw new Error('looked at');
@@ -176,7 +176,7 @@ describe('F22 a run that goes on', () => {
       outcome: { error: { code: 'INPUT_INVALID', details: { issues: [{ path: 'n' }] } } },
     });
     expect(next).not.toHaveProperty('blocked');
-    // None of its code is in the history, and an export of it says nothing against that code.
+    // The history contains none of its code, and an export of it reports no difference from that code.
     expect(await replayHistory(app.deps, app.deps.app, await app.history(nextRunId))).toMatchObject({ kind: 'clean' });
   });
 

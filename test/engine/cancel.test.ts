@@ -173,7 +173,7 @@ describe('a cancel (EN-9)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'tidy' });
     const first = ['r1', 'r2', 'r3', '1 d', '2 d'];
     expect(order.slice(0, 5)).toEqual(first);
-    // Each later turn has replayed it.
+    // Each later turn has replayed the same order.
     expect(order).toEqual(Array.from({ length: order.length / 5 }, () => first).flat());
   });
 });

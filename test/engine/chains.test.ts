@@ -13,7 +13,7 @@ import { findNamedRun, startNamedRun, type NamedStartRequest } from '../../lib/o
 import { startOrSignal } from '../../lib/operations/requests/start-run.js';
 import { headItem } from '../../lib/store/items/head.js';
 
-/** Goes on with each signal "next", up to `last` times, and then waits for the end. */
+/** Continues with each signal "next", up to `last` times, and then waits for the signal to end. */
 const entity = defineWorkflow<{ round: number; last: number }>({
   name: 'entity',
   run: async (ctx, { round, last }) => {
@@ -36,7 +36,7 @@ function newApp() {
   return { app, start };
 }
 
-/** Has the chain of a run gone on twice; gives the ids of its three runs. */
+/** Continues the chain of a run twice; returns the ids of its three runs. */
 async function goneOn(app: TestApp, runId: string): Promise<readonly [string, string, string]> {
   await app.signal(runId, 'next');
   await app.settleDown();
@@ -47,7 +47,7 @@ async function goneOn(app: TestApp, runId: string): Promise<readonly [string, st
   return [runId, second, third];
 }
 
-/** The heads of an app's runs that have begun and have not ended. */
+/** Returns the runs of an app that have begun and have not ended. */
 async function underWay(app: TestApp, runIds: readonly string[]): Promise<readonly string[]> {
   const begun = await Promise.all(
     runIds.map(async (runId) => {
@@ -152,7 +152,7 @@ describe('F12 a start with a signal', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: [3, 'end'] });
   });
 
-  it('is told that the whole has ended', async () => {
+  it('is told that the whole chain has ended', async () => {
     const { app } = newApp();
     const request = (name: string) =>
       startOrSignal(app.deps, { workflow: 'entity', key: 'k', input, signal: { name } });
@@ -166,7 +166,7 @@ describe('F12 a start with a signal', () => {
 });
 
 describe('F13 a start that replaces the run of its id', () => {
-  /** Its terminate is heard by a turn that does not come: the old run stays under way. */
+  /** Replaces a run whose turn never comes, so that its terminate is not taken in and it stays open. */
   async function replaced() {
     const { app, start } = newApp();
     const old = await start();
@@ -243,7 +243,7 @@ describe('F13 a start that replaces the run of its id', () => {
     expect(await underWay(app, [old, third.runId, fourth.runId])).toEqual([fourth.runId]);
   });
 
-  it('has the old run terminated, though whoever started it died before it could ask', async () => {
+  it('has the old run terminated, though the caller that started it died before it could request that', async () => {
     const { app, start } = newApp();
     const old = await start();
     await app.settleDown();
@@ -285,7 +285,7 @@ describe('F13 a start that replaces the run of its id', () => {
       Array.from({ length: 20 }, async () => start({ whenRunning: 'terminate' })),
     );
     const ids = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.runId] : []));
-    // Those that have lost too often are told to come again.
+    // Calls that have lost too often are asked to retry.
     for (const answer of answers)
       if (answer.status === 'rejected') expect(hasCode(answer.reason, 'STORE_UNAVAILABLE')).toBe(true);
     for (let second = 0; second < 120; second++) {

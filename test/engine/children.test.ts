@@ -66,7 +66,7 @@ describe('a child', () => {
   it.each([
     ['cancel', 'cancelled'],
     ['terminate', 'terminated'],
-  ] as const)('that somebody stops by %s rejects and says so', async (kind, status) => {
+  ] as const)('that is stopped from outside by %s rejects and says so', async (kind, status) => {
     const flow = defineWorkflow({ name: 'parent', run: async (ctx) => ctx.child(child, { hours: 9 }).catch(asData) });
     const run = await startedIn([flow, child]);
     await requestStop(run.app.deps, { runId: await childRunOf(run), kind });

@@ -4,10 +4,10 @@ import { defineSchedule } from '../../lib/workflow/schedule.js';
 
 const nothing = defineWorkflow({ name: 'nothing', run: async () => null });
 
-/** A zone, and a day of it from midnight to midnight, as UTC. */
+/** A time zone, and one of its days from midnight to midnight, in UTC. */
 type Day = readonly [timeZone: string, fromUtc: string, untilUtc: string];
 
-/** Every tick of a pattern on that day. */
+/** Returns every tick of a pattern on that day. */
 async function ticks(cron: string, [timeZone, fromUtc, untilUtc]: Day): Promise<readonly string[]> {
   const schedule = defineSchedule({ name: 'clock', workflow: nothing, cron, timeZone });
   const found: string[] = [];
@@ -21,13 +21,13 @@ async function ticks(cron: string, [timeZone, fromUtc, untilUtc]: Day): Promise<
 
 const springInBerlin: Day = ['Europe/Berlin', '2026-03-28T23:00Z', '2026-03-29T22:00Z'];
 const autumnInBerlin: Day = ['Europe/Berlin', '2026-10-24T22:00Z', '2026-10-25T23:00Z'];
-// Half an hour is skipped at 02:00, and half an hour repeated before 02:00.
+// Half an hour is skipped at 02:00, and half an hour is repeated before 02:00.
 const springOnLordHowe: Day = ['Australia/Lord_Howe', '2026-10-03T13:30Z', '2026-10-04T13:00Z'];
 const autumnOnLordHowe: Day = ['Australia/Lord_Howe', '2026-04-04T13:00Z', '2026-04-05T13:30Z'];
 // The change is at midnight: the day begins at 01:00, or has 00:00 to 01:00 twice.
 const springInHavana: Day = ['America/Havana', '2026-03-08T05:00Z', '2026-03-09T04:00Z'];
 const autumnInHavana: Day = ['America/Havana', '2026-11-01T04:00Z', '2026-11-02T05:00Z'];
-// The change at midnight gives the day before a second 23:00.
+// The change at midnight repeats 23:00 of the day before.
 const springInBeirut: Day = ['Asia/Beirut', '2026-03-28T22:00Z', '2026-03-29T21:00Z'];
 const autumnInBeirut: Day = ['Asia/Beirut', '2026-10-23T21:00Z', '2026-10-24T22:00Z'];
 
@@ -35,7 +35,7 @@ describe('F20 a fixed time of cron', () => {
   it.each<[string, Day, string[]]>([
     ['30 2,14 * * *', springInBerlin, ['2026-03-29T01:00', '2026-03-29T12:30']],
     ['30 2 * * *', springInBerlin, ['2026-03-29T01:00']],
-    // Both meet at the first instant after the gap, and are one tick.
+    // Both fall on the first instant after the gap and are one tick.
     ['0,30 2 * * *', springInBerlin, ['2026-03-29T01:00']],
     ['*/30 2 * * *', springInBerlin, ['2026-03-29T01:00']],
     ['* 2 * * *', springInBerlin, ['2026-03-29T01:00']],

@@ -16,7 +16,7 @@ async function stateOf({ store }: Deps, runId: string): Promise<RunState> {
   return foldHistory((await store.runs.read(runId))?.commits ?? []);
 }
 
-/** A race that its step wins over a wait for a signal, a timer and a slow step. */
+/** A race that its step wins against a wait for a signal, a timer and a slow step. */
 const round = async (ctx: WorkflowContext): Promise<unknown> =>
   ctx.race([
     async (c) => c.signal('stop', { timeout: { days: 300 } }),
@@ -24,7 +24,7 @@ const round = async (ctx: WorkflowContext): Promise<unknown> =>
     async (c) => c.step('work', () => 1),
   ]);
 
-/** Loses so many races, then waits for signals. */
+/** Lets that many races close their losers, then waits for signals. */
 const loser = (rounds: number) =>
   aFlow(async (ctx) => {
     for (let at = 0; at < rounds; at++) await round(ctx);

@@ -5,14 +5,14 @@ import { mortal } from './mortal.js';
 import { aFlow, eventTypes, started, type Started } from './support.js';
 
 interface Crashing extends Started {
-  /** Delivers the run's message for that time, to a process that dies in the step. */
+  /** Delivers the run's message for that time to a process that dies in the step. */
   readonly crash: (deliveryCount: number) => Promise<void>;
-  /** Delivers it to a process that lives. */
+  /** Delivers it to a process that survives. */
   readonly live: (deliveryCount: number) => Promise<void>;
   readonly ran: () => number;
 }
 
-/** A run of one step that takes its process with it when told to. */
+/** Starts a run of one step that kills its process on request. */
 async function crashing(options: StepOptions): Promise<Crashing> {
   let ran = 0;
   let die: (() => void) | undefined;

@@ -11,7 +11,7 @@ import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import type { PollReply, StartReply, StartRequest } from '../../lib/remote/transport.js';
 import { aFlow, started, startedIn, type Started, WatchedServer } from './support.js';
 
-// A deadline that has passed and that no sweep has seen: whoever comes first finds that the wait has timed out.
+// A deadline has passed and no sweep has seen it: the first request that comes finds that the wait has timed out.
 
 const hourMs = 3_600_000;
 const yes = { kind: 'completed', result: 'yes', isError: false } as const;
@@ -26,7 +26,7 @@ const waiting = aFlow(async (ctx) => {
   );
 });
 
-/** What a process sees that looks so long after the wait was asked for, before any sweep does. */
+/** Returns the dependencies of a process whose clock is that far ahead of the start of the wait, before any sweep. */
 function lookingAfter({ app }: Started, ms: number): Deps {
   const atMs = app.clock.nowMs() + ms;
   return { ...app.deps, clock: { nowMs: () => atMs } };
@@ -45,7 +45,7 @@ describe('a deadline that has passed unseen', () => {
   ] as const)('F18 ends the wait for the holder of its token, who brings %s', async (_what, outcome) => {
     const { run, token } = await waitingFor();
     expect(await settleToken(lookingAfter(run, hourMs), { token, outcome })).toEqual(tooLate);
-    // The run hears of it at once, and not from a sweep.
+    // The run is notified at once, not by a sweep.
     await run.app.settleDown();
     expect(await run.app.show(run.runId)).toMatchObject({ outcome: { status: 'completed', result: 'timed out' } });
     expect(await settleToken(run.app.deps, { token, outcome })).toEqual(tooLate);
@@ -135,7 +135,7 @@ describe('a deadline that has passed unseen', () => {
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'REMOTE_TASK_TIMED_OUT' });
   });
 
-  /** Waits an hour for a child, and says with which code that ended. */
+  /** Waits an hour for a child, and returns the code with which that ended. */
   const parentOf = (child: Workflow): Workflow =>
     defineWorkflow<unknown>({
       name: 'parent',
@@ -163,7 +163,7 @@ describe('a deadline that has passed unseen', () => {
     await signalRun(app.deps, childRunId, { name: 'go', payload: 'late' });
     await runTurn(lookingAfter(run, hourMs), { runId: childRunId }, { remainingMs: () => 60_000 });
     expect((await app.show(childRunId)).endedAtMs).toBeDefined();
-    // The parent hears of it at once, and not from a sweep.
+    // The parent is notified at once, not by a sweep.
     await app.settleDown();
     expect(await app.show(run.runId)).toMatchObject({ outcome: { status: 'completed', result: 'CHILD_TIMED_OUT' } });
   });

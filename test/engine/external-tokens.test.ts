@@ -68,7 +68,7 @@ describe('an external token (EN-5)', () => {
     });
   });
 
-  it('that nobody settles times out, and tells a later settler so (S0-174)', async () => {
+  it('that is not settled times out, and tells a later settler so (S0-174)', async () => {
     const flow = aFlow(async (ctx) => {
       const { outcome } = await ctx.externalToken({ name: 'approval', timeout: { days: 1 } });
       const code = await outcome.catch((error: unknown) => (error as { code: string }).code);
@@ -183,7 +183,7 @@ describe('a durable promise', () => {
     });
   });
 
-  it('that nobody settles rejects at its deadline', async () => {
+  it('that is not settled rejects at its deadline', async () => {
     const run = await started(promised);
     expect(await run.app.runToEnd(run.runId)).toMatchObject({
       status: 'failed',

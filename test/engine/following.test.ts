@@ -8,7 +8,7 @@ import { aFlow, started, WatchedServer } from './support.js';
 const waits = (watch: boolean) =>
   aFlow(async (ctx) => (await ctx.callRemoteTask({ server: 'reports', tool: 'export', watch })).result);
 
-/** A server with a stream that a test feeds. */
+/** Creates a server with a stream that a test feeds. */
 function streaming() {
   const server = scriptedServer({ protocol: 'mcp', task: () => ({ never: true }) });
   const watchers: ((event: WatchEvent) => void)[] = [];

@@ -18,11 +18,11 @@ import { storeProxy } from '../support/store-proxy.js';
 export interface StoreCall {
   readonly method: string;
   readonly args: readonly unknown[];
-  /** Since the first instant of the test. */
+  /** Seconds since the start of the test. */
   readonly atS: number;
 }
 
-/** `deps` with a store that turns away the calls that `refuses` names, as one that is throttled does. */
+/** Returns `deps` with a store that refuses the calls that `refuses` selects, as a throttled store does. */
 export function throttled(deps: Deps, refuses: (call: StoreCall) => boolean): Deps {
   const store = storeProxy(deps.store, {
     get(target, name) {
@@ -37,15 +37,15 @@ export function throttled(deps: Deps, refuses: (call: StoreCall) => boolean): De
   return { ...deps, store };
 }
 
-/** Types of the events that a call of `commit`, or of one with an end, would write. */
+/** Returns the types of the events that a call of `commit`, or of a commit with an end, would write. */
 export function eventsOf({ method, args }: StoreCall): readonly string[] {
   if (!method.startsWith('log.commit')) return [];
   return (args[1] as { events: readonly { type: string }[] }).events.map(({ type }) => type);
 }
 
 /**
- * Runs everything as Lambda and SQS would: functions with their timeouts, messages that are given back and come again,
- * counted, a sweep each minute. Time passes when nobody has anything to do before.
+ * Runs everything as Lambda and SQS would: functions with their timeouts, redelivered messages with their receive
+ * counts, and a sweep each minute. The clock advances when there is nothing left to do.
  */
 export class Host {
   readonly #run: Started;
@@ -64,7 +64,7 @@ export class Host {
     this.#lastSweepAtMs = run.app.clock.nowMs();
   }
 
-  /** Until the run has ended, or so long after the first instant of the test. */
+  /** Runs until the run has ended, or until that many seconds after the start of the test. */
   async toEnd(untilS = 3_600): Promise<Started> {
     const { app, runId } = this.#run;
     for (;;) {
@@ -101,7 +101,7 @@ export class Host {
         this.#handle(start, [message], () => this.#start(message));
       }),
     ];
-    // All of one run.
+    // All turns are of one run.
     if (turns.length > 0) this.#handle(turn, turns, () => this.#turn(turns));
     return turns.length + others.length;
   }

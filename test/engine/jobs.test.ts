@@ -22,15 +22,15 @@ afterEach(closeAll);
 
 const job: ServerJob = { status: 'export_status', id: 'job_id', cancel: 'cancel_export', missing: ['no such job'] };
 
-/** How a job of the server goes. */
+/** The course of a job on the server. */
 interface Course {
-  /** The reply to its start, in place of one with its id; `lost`: the connection breaks after the job was made. */
+  /** The reply to its start, in place of one with its id; `lost`: the connection breaks after the job was created. */
   readonly start?: object | 'lost';
-  /** What its status is from so many seconds on; the last one that has come counts. */
+  /** Its status from that many seconds on; the latest one that has come counts. */
   readonly states?: Readonly<Record<number, object>>;
 }
 
-/** An MCP server of 2025-06-18 that knows no tasks, has three tools, and makes one job for each key. */
+/** An MCP server of 2025-06-18 without tasks; it has three tools and creates one job for each key. */
 class JobServer {
   readonly calls: { readonly tool: string; readonly job: unknown; readonly atS: number }[] = [];
   readonly keys: unknown[] = [];
@@ -106,14 +106,14 @@ class JobServer {
   }
 }
 
-/** As most servers say it: JSON in a text. */
+/** Returns a reply as most servers send it: JSON in a text. */
 const said = (value: object, more: object = {}) => ({
   content: [{ type: 'text', text: JSON.stringify(value) }],
   ...more,
 });
 const noSuchJob = { content: [{ type: 'text', text: 'Error: no such job' }], isError: true };
 
-/** The client of the engine over HTTP, in the place of a scripted server. */
+/** The HTTP client of the engine, in place of a scripted server. */
 class OverHttp extends ScriptedServer {
   readonly #server: JobServer;
   readonly #transport: (clock: Clock) => RemoteTaskTransport;
@@ -198,7 +198,7 @@ describe('a job of a server that has tools and no tasks', () => {
     const [first, ...reads] = run.server.calls;
     expect(first).toEqual({ tool: 'start_export', job: undefined, atS: 0 });
     expect(new Set(reads.map(({ tool, job: id }) => `${tool} ${String(id)}`))).toEqual(new Set(['export_status j-1']));
-    // The usual pace of reads.
+    // Reads come at the usual pace.
     expect(reads.length).toBeLessThan(120);
     expect(await endedAfterMs(run)).toBeLessThan(3_600_000 + 360_000);
   });
@@ -237,7 +237,7 @@ describe('a job of a server that has tools and no tasks', () => {
     expect((await listRemoteTasks(run.app.deps, { orphaned: true, limit: 10 })).tasks).toEqual([]);
   });
 
-  it('without a tool that stops it is listed as one that nobody waits for', async () => {
+  it('without a tool that stops it is listed as an orphan', async () => {
     const run = await exported({}, { jobs: { start_export: { status: 'export_status', id: 'job_id' } } });
     await run.app.pass({ minutes: 5 });
     await run.app.cancel(run.runId);

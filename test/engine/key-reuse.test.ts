@@ -19,7 +19,7 @@ function anApp() {
   return { app, start };
 }
 
-/** The same table under code whose schema has changed. */
+/** Deploys code with a changed schema over the same table. */
 function deploySchema(app: TestApp, input: z.ZodType): void {
   app.deploy(defineApp({ workflows: [defineWorkflow({ name: 'order', input, run: async () => null })] }));
 }
@@ -80,7 +80,7 @@ describe('F24 a start with a known key', () => {
     expect(answers.find(({ status }) => status === 'rejected')).toMatchObject({ reason: reused });
   });
 
-  it('of a run of before, which has no digest, is found as ever', async () => {
+  it('of an earlier run, which has no digest, is still found', async () => {
     const { app, start } = anApp();
     const createRun = app.deps.store.heads.create.bind(app.deps.store.heads);
     app.deps.store.heads.create = async ({ sentDigest: _, ...head }, writerId) => createRun(head, writerId);
@@ -142,7 +142,7 @@ describe('F24 a request to a run under a known key', () => {
     },
   );
 
-  it('that has come before items had digests is accepted as ever', async () => {
+  it('that came before items had digests is still accepted', async () => {
     const { app, start } = anApp();
     const { runId } = await start();
     const putInbox = app.deps.store.inbox.put.bind(app.deps.store.inbox);
@@ -176,7 +176,7 @@ it('F24 a tick of a schedule is found whatever it has sent, after a deploy that 
   const app = createTestApp(nightly(1));
   const { store } = app.deps;
   const saveSchedule = store.schedules.save.bind(store.schedules);
-  // The process dies between the start and the word on it.
+  // The process dies between the start and the write that records it.
   store.schedules.save = async (name, state) => {
     if (state.runId !== undefined) throw new Error('died');
     return saveSchedule(name, state);

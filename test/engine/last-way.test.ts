@@ -5,7 +5,7 @@ import { aFlow, eventTypes, started, startedIn, statusesOf, WatchedServer } from
 
 const kid = defineWorkflow<unknown>({ name: 'kid', run: async (ctx) => ctx.sleep({ minutes: 1 }) });
 
-/** Keeps the warnings of a part of a workflow, or all of it, that ends without what it asked for. */
+/** Collects the warnings about workflows, or parts of them, that end without what they requested. */
 function warnings(): { readonly log: Log; readonly of: string[] } {
   const of: string[] = [];
   const warn = (event: string, { kind, name }: { kind?: string; name?: string } = {}): void => {

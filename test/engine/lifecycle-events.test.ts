@@ -15,7 +15,7 @@ import { aFlow, anApp, started, startMs } from './support.js';
 const exported = { server: 'reports', tool: 'export' };
 const mcp = (task: Parameters<typeof scriptedServer>[0]['task']) => scriptedServer({ protocol: 'mcp', task });
 
-/** A run with a bus, and what the bus was told. */
+/** Runs a workflow with a bus, and returns what was published. */
 async function toldOf(
   run: (ctx: WorkflowContext) => Promise<unknown>,
   task: Parameters<typeof mcp>[0] = () => ({}),
@@ -34,7 +34,7 @@ describe('lifecycle events', () => {
     await app.settleDown();
     const run = { runId, workflow: 'flow', version: '1' };
     const task = { waitId: '1', server: 'reports', name: 'export' };
-    // Told as soon as the task runs, though its end is an hour away.
+    // Published as soon as the task runs, although its end is an hour away.
     expect(app.lifecycleEvents()).toEqual([
       { ...run, type: 'RunStarted', eventId: `${runId}:1:0`, seq: 1, atMs: startMs },
       { ...run, ...task, type: 'RemoteTaskStarted', eventId: `${runId}:2:0`, seq: 2, atMs: startMs, protocol: 'mcp' },
@@ -184,7 +184,7 @@ describe('lifecycle events', () => {
     expect(typesOf(app.lifecycleEvents().filter((event) => event.runId === runId))).toEqual(['RunCancelled']);
   });
 
-  it('cost a run nothing where there is no bus: no commit and no attribute', async () => {
+  it('cost a run nothing without a bus: no commit and no attribute', async () => {
     const flow = aFlow(async (ctx) => (await ctx.callRemoteTask(exported)).result);
     const without = await started(flow, { reports: mcp(() => ({ after: { hours: 1 } })) });
     await without.app.runToEnd(without.runId);
@@ -208,7 +208,7 @@ describe('a run that was started without a bus', () => {
     );
     await app.settleDown();
     const bus = new MemoryBus();
-    // Another process, which remembers nothing of it.
+    // Another process, without warm runs.
     const deps = { ...app.deps, bus, warmRuns: new WarmRuns() };
     await signalRun(app.deps, runId, { name: 'go' });
     await runTurn(deps, { runId }, { remainingMs: () => turnTimeoutMs });
@@ -226,7 +226,7 @@ describe('a run whose turns have little time left', () => {
     const bus = new MemoryBus();
     const deps = { ...app.deps, bus };
     const { runId } = await startRun(deps, { workflow: 'flow', input: null });
-    // Too little for a step, which may take 30 s.
+    // Less time than a step may take, which is 30 s.
     await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
     await runTurn(deps, { runId }, { remainingMs: () => 15_000 });
     expect(typesOf(bus.events)).toEqual(['RunStarted']);

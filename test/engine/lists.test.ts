@@ -7,7 +7,7 @@ import { aFlow, started } from './support.js';
 
 const flow = aFlow(async (ctx) => ctx.signal('end'));
 
-/** Runs of several statuses; several start in one millisecond. Gives them newest first. */
+/** Creates runs of several statuses, several of them started in one millisecond. Returns them newest first. */
 async function someRuns(kinds: readonly ('running' | 'completed' | 'terminated' | 'cancelled')[]) {
   const { app, runId: first } = await started(flow);
   const runs = [{ runId: first, createdAtMs: app.clock.nowMs(), team: '' }];
@@ -35,7 +35,7 @@ describe('a list of runs', () => {
         fc.integer({ min: 1, max: 4 }),
         async (kinds, limit, isFiltered, rowsMax) => {
           const { app, runs } = await someRuns(kinds);
-          // Pages of the index are smaller than what is asked for, as where a filter leaves most rows out.
+          // Pages of the index are smaller than requested, as they are if a filter drops most rows.
           const { store } = app.deps;
           const readPage = store.lists.runs.bind(store.lists);
           store.lists.runs = async (status, rows, before) => readPage(status, Math.min(rows, rowsMax), before);

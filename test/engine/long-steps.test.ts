@@ -15,12 +15,12 @@ const codeOf = (error: unknown): string => (error as { code: string }).code;
 const messageOf = (error: unknown): string => (error as Error).message;
 const plenty = { remainingMs: () => 900 * S };
 
-/** A run of one long step; a failure of it is its code. */
+/** Starts a run of one long step; if the step fails, its code is the result. */
 async function aLongStep(work: (step: StepContext) => unknown, options: StepOptions = {}): Promise<Started> {
   return started(aFlow(async (ctx) => ctx.step('work', work, { long: true, ...options }).catch(codeOf)));
 }
 
-/** Runs the turn that asks for the step; the message to the workers is lost. */
+/** Runs the turn that requests the step; the message to the workers is lost. */
 async function asked(run: Started): Promise<void> {
   const queues: Queues = {
     sendTurn: async (message, dedupId) => run.app.deps.queues.sendTurn(message, dedupId),
@@ -33,14 +33,17 @@ async function asked(run: Started): Promise<void> {
 
 const tokenOf = async ({ app, runId }: Started) => (await app.deps.store.tokens.read(runId, '1'))!;
 
-/** A worker that gets a message for the due instant that the step has now; if another one died, when its lease has run out. */
+/**
+ * Runs a worker that gets a message for the current due instant of the step; if another worker died, after its lease
+ * has run out.
+ */
 async function aWorker(run: Started, deps = run.app.deps, limits = plenty): Promise<LongStepResult> {
   const { dueAtMs = 0, step } = await tokenOf(run);
   if (step !== undefined && step.strikes > 0) run.app.clock.moveTo(dueAtMs);
   return withTimePassing(run.app, runLongStep(deps, { runId: run.runId, waitId: '1', dueAtMs }, limits));
 }
 
-/** A step that takes its process with it, as often as told, and then gives what it was given as progress. */
+/** Creates a step that kills its process that many times, and then returns the progress that it was given. */
 function aDeadlyStep(
   deaths: number,
   beforeIt: (step: StepContext, run: Started) => Promise<void> = async () => undefined,
@@ -177,7 +180,7 @@ describe('a long step', () => {
   });
 });
 
-/** A run of a long step that goes on until its signal aborts. */
+/** Starts a run of a long step that continues until its signal aborts. */
 async function anEndless(options: StepOptions = {}) {
   let aborted = false;
   let begun = (): void => undefined;
@@ -200,14 +203,14 @@ describe('a long step whose worker died', () => {
     const deadly = aDeadlyStep(1, async (step, { app }) => {
       step.report({ row: 7 });
       await app.clock.delay(25 * S);
-      // After the last beat: lost.
+      // Reported after the last beat, so it is lost.
       step.report({ row: 8 });
     });
     const run = (deadly.state.run = await aLongStep(deadly.work));
     await asked(run);
     await deadly.crash();
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: { row: 7 } });
-    // Beaten at 20 s, and leased for 90 s from then on.
+    // The beat was at 20 s, and the lease holds for 90 s from then on.
     expect(await endedAfterMs(run)).toBe(110 * S);
     expect(deadly.state.ran).toBe(2);
   });
@@ -266,7 +269,7 @@ describe('messages to the workers', () => {
     expect(ran).toBe(1);
   });
 
-  it('for an instant that is no longer the one of the step begin nothing', async () => {
+  it('for a stale due instant of the step begin nothing', async () => {
     const { run, hasBegun } = await anEndless();
     await asked(run);
     const { dueAtMs = 0 } = await tokenOf(run);
@@ -291,7 +294,7 @@ describe('messages to the workers', () => {
     const run = await aLongStep(() => 'done');
     await asked(run);
     const { dueAtMs = 0 } = await tokenOf(run);
-    // The wake of the start.
+    // Handles the wake of the start.
     await run.app.settleDown();
     const { queues } = run.app.deps;
     const losing: Queues = {
@@ -347,7 +350,7 @@ describe('a long step that nobody waits for any more', () => {
     expect((await tokenOf(run)).settlement?.outcome).toEqual({ kind: 'abandoned' });
   });
 
-  it('changes nothing with what it gives after the end of its run', async () => {
+  it('changes nothing with a result after the end of its run', async () => {
     let finish = (): void => undefined;
     const run = await aLongStep(
       () =>

@@ -9,7 +9,7 @@ import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item, Key } from '../../lib/store/table.js';
 import { aFlow, anApp, WatchedServer, type Flow } from './support.js';
 
-/** Reads as if items were gone. */
+/** Reads as if items were missing. */
 class LossyTable extends MemoryTable {
   readonly lost: ((key: Key) => boolean)[] = [];
 
@@ -26,7 +26,7 @@ class LossyTable extends MemoryTable {
   }
 }
 
-/** Random enough to be stored in chunks. */
+/** Text that is random enough to be stored in chunks. */
 const large = Array.from({ length: 60_000 }, (_, at) => ((at * 2_654_435_761) % 4_294_967_296).toString(36)).join('');
 
 const flow = aFlow(async (ctx) => {
@@ -47,7 +47,7 @@ interface Lossy {
   readonly lose: (pk: string, sk: string) => void;
 }
 
-/** A run that has come to its last line, in a process that remembers nothing of it. */
+/** Runs to the last line of the workflow, then continues in a process without warm runs. */
 async function waiting(): Promise<Lossy> {
   const table = new LossyTable();
   const app = createTestApp(anApp(flow), { servers: { reports: new WatchedServer() } });

@@ -1,7 +1,7 @@
 import type { Deps } from '../../lib/operations/deps.js';
 import { withParts } from '../support/store-proxy.js';
 
-/** The dependencies of a process that can die: from then on no operation of it takes place or returns. */
+/** The dependencies of a process that can die: after its death none of its operations takes effect or returns. */
 export interface Mortal {
   readonly deps: Deps;
   readonly die: () => void;

@@ -14,7 +14,7 @@ import { ServerStates } from '../../lib/store/parts/server-states.js';
 import type { Item, Scalar } from '../../lib/store/table.js';
 import { aFlow, anApp, started, WatchedServer, type Flow, type Started } from './support.js';
 
-// What a newer version has written into a table that this one, after a rollback, works on.
+// Items that a newer version has written into a table that this version works on after a rollback.
 
 const flow = aFlow(async (ctx) => {
   await ctx.step('make', () => 'made');
@@ -27,7 +27,7 @@ interface Mixed extends Started {
   readonly table: MemoryTable;
   readonly warnings: string[];
   readonly item: (sk: string) => Promise<Item>;
-  /** As the newer version, which asks nobody. */
+  /** Writes as the newer version does, without conditions. */
   readonly put: (item: Item) => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ async function mixed(workflow: Flow = flow): Promise<Mixed> {
   const log = { ...silentLog, warn: (event: string) => void warnings.push(event) };
   const reports = new WatchedServer({ task: { after: { hours: 2 }, result: 'exported' } });
   const { app } = await started(workflow, { reports }, { log });
-  // A rollback is a new process: nothing is remembered.
+  // A rollback is a new process, without warm runs.
   Object.assign(app.deps, { store: new RunStore(new SealedTable(table)), warmRuns: undefined });
   const runId = await app.start(workflow, null);
   return {

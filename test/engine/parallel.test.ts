@@ -116,7 +116,7 @@ describe('a race of many settlements and a timer (B036)', () => {
   );
 });
 
-it('steps go on while a timer that nobody awaits is open (B040)', async () => {
+it('steps continue while a timer that is not awaited is open (B040)', async () => {
   const flow = aFlow(async (ctx) => {
     void ctx.sleep({ days: 1 });
     for (let batch = 0; batch < 6; batch++)

@@ -14,7 +14,7 @@ import { aFlow, endedAfterMs, eventTypes, started, startedIn, startMs, statusesO
 
 const S = 1_000;
 
-/** A server that answers starts in its own time. */
+/** Creates a server that takes its time to answer starts. */
 function slowly(task: ScriptedTask, more: Partial<ScriptedServerOptions> = {}) {
   return scriptedServer({ protocol: 'mcp', answersAtOnce: false, task: () => task, ...more });
 }
@@ -267,7 +267,7 @@ describe('a start that is held back', () => {
     expect(reports.starts).toHaveLength(1);
     for (const runId of runIds) expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'written' });
     expect(reports.starts).toHaveLength(2);
-    // Its place is a lease that outlasts the call, and free as soon as that ends.
+    // Its slot is a lease that outlasts the call and is released as soon as the call ends.
     expect(app.clock.nowMs() - startMs).toBeLessThan(250 * S);
   });
 
@@ -286,7 +286,7 @@ describe('a start that is held back', () => {
       }),
       { servers: { reports } },
     );
-    // Somebody takes the one request of every minute.
+    // Another caller takes the one request of every minute.
     const taking = setTaken(app);
     const runId = await app.start(flow, null);
     expect(await app.runToEnd(runId, { within: { minutes: 10 } })).toMatchObject({
@@ -302,7 +302,7 @@ describe('a start that is held back', () => {
   });
 });
 
-/** Nothing is left of the requests of any minute. */
+/** Leaves nothing of the requests of any minute. */
 function setTaken(app: TestApp): TestApp {
   const { servers } = app.deps.store;
   servers.takePermit = async () => false;

@@ -9,7 +9,7 @@ import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Item } from '../../lib/store/table.js';
 import { aFlow, started, startedIn, WatchedServer } from './support.js';
 
-/** Hex of random bytes: compression does not make it small enough for one item. */
+/** Hex of random bytes: compression does not make it fit into one item. */
 const large = randomBytes(950_000).toString('hex');
 const withUmlauts = `${'ü'.repeat(400_000)}${randomBytes(500_000).toString('hex')}`;
 

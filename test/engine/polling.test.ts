@@ -41,7 +41,7 @@ describe('reads of a remote task (S0-70)', () => {
       ('days' in after ? after.days * 86_400_000 : 0);
     const lagMs = (await endedAfterMs(run)) - tookMs;
     expect(lagMs).toBeGreaterThanOrEqual(0);
-    // A claim lasts a minute, and what is left of it after the last hop is waited for.
+    // A claim lasts a minute, and the rest of it after the last hop is waited for.
     expect(lagMs).toBeLessThanOrEqual(Math.max(tookMs / 10, 60_000));
   });
 

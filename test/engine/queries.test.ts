@@ -64,7 +64,7 @@ describe('a query', () => {
     expect(await cancelled.app.query(cancelled.runId, 'done')).toEqual(['a']);
   });
 
-  it('that nobody answers names those that are', async () => {
+  it('without a handler is refused with the names of those that exist', async () => {
     const { app, runId } = await started(flow);
     await app.settleDown();
     await expect(app.query(runId, 'other')).rejects.toMatchObject({
@@ -112,7 +112,7 @@ describe('a query', () => {
       for (let n = 0; n < 3; n++) {
         await ctx.sleep({ minutes: 1 });
         reached = n;
-        // Code that takes long between two waits.
+        // The code takes long between two waits.
         if (n === 0) deployed.app?.clock.moveTo(deployed.app.clock.nowMs() + slow);
       }
     });
@@ -125,7 +125,7 @@ describe('a query', () => {
     expect(await app.query(run.runId, 'done').catch((error: unknown) => (error as { code: string }).code)).toBe(
       expected,
     );
-    // What comes after the limit is not replayed.
+    // Waits after the limit are not replayed.
     expect(reached).toBe(expected === 'answered' ? 1 : 0);
     slow = 0;
     expect(await app.history(run.runId)).toEqual(before);
@@ -177,7 +177,7 @@ describe('progress', () => {
     expect(shown).not.toContain('\uFFFD');
   });
 
-  it('that is no text and takes more than 1 KiB is kept as text, cut (S0-183)', async () => {
+  it('that is not a string and takes more than 1 KiB is kept as text, cut (S0-183)', async () => {
     const { app, runId } = await started(
       aFlow(async (ctx) => {
         ctx.progress({ text: 'x'.repeat(2_000) });

@@ -5,7 +5,7 @@ import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import type { AnswerReply, PollReply } from '../../lib/remote/transport.js';
 import { aFlow, eventTypes, started, WatchedServer } from './support.js';
 
-/** A server that shows these questions at its reads, whatever it was answered, and the last of them for ever. */
+/** A server that shows these questions at its reads, whatever the answers were, and the last of them for ever. */
 class Insistent extends WatchedServer {
   readonly given: { readonly key: string; readonly content: unknown }[] = [];
 

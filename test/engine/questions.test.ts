@@ -18,7 +18,7 @@ const costCentre = {
 };
 const approval = { message: 'Release 412 rows?', schema: { type: 'object', properties: { ok: { type: 'boolean' } } } };
 
-/** Schemas each of which refers to the next one twice. */
+/** Returns schemas each of which refers to the next one twice. */
 function doubling(count: number): Readonly<Record<string, JsonObject>> {
   const schemas = Array.from({ length: count }, (_, n) => {
     const next = { $ref: `#/$defs/${n + 1}` };
@@ -333,7 +333,7 @@ describe('a server that asks before it makes a task (MCP-47, MCP-48)', () => {
     });
   });
 
-  it('times out at the deadline of the call while nobody answers', async () => {
+  it('times out at the deadline of the call without an answer', async () => {
     const run = await asking(aCall(askPerson()), { asksFirst: [approval] });
     await run.app.pass({ hours: 5, minutes: 58 });
     expect(await run.app.inputs()).toHaveLength(1);
@@ -363,7 +363,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     ]);
   });
 
-  it('is told of it by the run, which says what is asked and where an answer goes (EN-12)', async () => {
+  it('learns of it from the run, which says what is asked and where an answer goes (EN-12)', async () => {
     const run = await asking(aCall(askPerson()), { asks: [approval] });
     await run.app.pass({ minutes: 1 });
     const { inputId } = await onlyInput(run);
@@ -431,7 +431,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(await run.app.answer(inputId, { action: 'accept', content: { a: { pattern: 'x' } } })).toBe(true);
   });
 
-  it('is told of a wrong answer in a text of a few KiB, whatever the schema lists', async () => {
+  it('is told why an answer is wrong in a text of a few KiB, whatever the schema lists', async () => {
     const values = Array.from({ length: 300 }, (_, n) => `value number ${n}`);
     const schema = { properties: { a: { items: { enum: values } } } };
     const run = await asking(aCall(askPerson()), { asks: [{ message: 'a?', schema }] });
@@ -470,7 +470,7 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     expect(Math.max(...sizes)).toBeLessThan(3 * 1024 * 1024);
   });
 
-  it('fails the call when nobody answers in time (A2A-C35)', async () => {
+  it('fails the call when there is no answer in time (A2A-C35)', async () => {
     const run = await asking(aCall(askPerson({ timeout: { hours: 1 } })), { asks: [approval] });
     expect(await run.app.runToEnd(run.runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_TIMED_OUT' } });
     expect(run.server.cancels).toBe(1);

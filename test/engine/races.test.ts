@@ -83,7 +83,7 @@ describe('a race (EN-2)', () => {
     expect(await statusesOf(run, 'child')).toEqual(['cancelled', 'completed']);
   });
 
-  it('closes the token of a loser: its holder is told that he came too late', async () => {
+  it('closes the token of a loser: its holder is told that the settlement came too late', async () => {
     const flow = aFlow(async (ctx) => {
       await ctx.race([
         async (c) => (await c.externalToken({ name: 'approval' })).outcome,
@@ -174,7 +174,7 @@ describe('a race (EN-2)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 1 });
   });
 
-  it('of no branch is refused, since nobody could win it', async () => {
+  it('without branches is refused, since it could not be won', async () => {
     const { app, runId } = await started(aFlow(async (ctx) => ctx.race([])));
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_INVALID' } });
   });
@@ -216,7 +216,7 @@ describe('a scope (EN-9)', () => {
     expect(reports.cancels).toBe(1);
   });
 
-  it('that is cancelled and whose error goes through fails the run: nobody has cancelled that', async () => {
+  it('that is cancelled and rethrows the error fails the run, which was not cancelled itself', async () => {
     const flow = aFlow(async (ctx) =>
       ctx.scope(async (c, scope) => {
         const slept = c.sleep({ hours: 1 });

@@ -12,7 +12,7 @@ const exportCall: RemoteCall = {
   timeout: { hours: 6 },
 };
 
-/** What a workflow sees of the end of one call. */
+/** Makes one call, and returns what a workflow sees of its end. */
 const flow = aFlow(async (ctx) => {
   try {
     return await ctx.callRemoteTask(exportCall);
@@ -294,7 +294,7 @@ describe('a settlement by a relay', () => {
     expect(await app.history(runId)).toEqual(before);
   });
 
-  it('of a wait that was never asked for is refused like a forged token', async () => {
+  it('of a wait that was never requested is refused like a forged token', async () => {
     const { app, runId } = await started(flow, { reports: new WatchedServer() });
     await app.settleDown();
     const token = app.deps.tokens.settleToken({ runId, waitId: '2' });

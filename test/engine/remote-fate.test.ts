@@ -20,7 +20,7 @@ function finding(task: ScriptedTask): ScriptedServer {
   return new ScriptedServer({ protocol: 'mcp', dedupes: false, finds: true, task: () => task });
 }
 
-/** A server that says of itself what the configuration does not. */
+/** A server that reports traits that the configuration does not set. */
 class TalkingServer extends WatchedServer {
   asked = 0;
   readonly #says: () => Promise<ServerTraits>;
@@ -92,7 +92,7 @@ describe('a start without an answer, towards a server that says that it dedupes'
     });
   });
 
-  it('is ambiguous too when the later attempts were turned away', async () => {
+  it('is ambiguous too when the later attempts were refused', async () => {
     const reports = new WatchedServer({ start: (attempt) => (attempt === 1 ? lost : busy) });
     const { app, runId } = await started(calling(), { reports });
     expect(await app.runToEnd(runId)).toMatchObject({ error: { code: 'REMOTE_START_AMBIGUOUS' } });
@@ -159,7 +159,7 @@ describe('a start without an answer, towards a server that can be asked for its 
     expect(await app.deps.store.tokens.read(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
   });
 
-  it('is settled by nothing that the server may not find: its answer failing is no answer', async () => {
+  it('is not settled by a failed look, which is no answer of the server', async () => {
     class Mute extends ScriptedServer {
       override async find(): Promise<FindReply> {
         this.looks++;
@@ -206,7 +206,7 @@ describe('a run that is cancelled while the fate of a start is unknown, towards 
     expect(await app.deps.store.tokens.read(runId, '1')).toMatchObject({ cancel: { kind: 'sent' } });
   });
 
-  it('starts nothing where every attempt is known to have been turned away', async () => {
+  it('starts nothing if every attempt is known to have been refused', async () => {
     const reports = new WatchedServer({ start: () => busy });
     const { app, runId } = await started(calling(), { reports });
     await app.settleDown();

@@ -85,7 +85,7 @@ describe('a task that its server does not know', () => {
     expect((await ended(reports)).outcome).toEqual({ status: 'completed', result: 'rows' });
   });
 
-  it('is not lost by reads that somebody asks for one after the other', async () => {
+  it('is not lost by reads that are requested one after the other', async () => {
     let isLost = false;
     const working: PollReply = { kind: 'working', state: 'working' };
     const reports = new WatchedServer({ read: () => (isLost ? missing : working) });

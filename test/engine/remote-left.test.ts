@@ -16,7 +16,7 @@ function calling(call: Partial<RemoteCall>): ReturnType<typeof aFlow> {
   );
 }
 
-/** Two branches: the call loses after an hour, and the run goes on for a day. */
+/** Races two branches: the call loses after an hour, and the run continues for a day. */
 function losing(call: Partial<RemoteCall>): ReturnType<typeof aFlow> {
   return aFlow(async (ctx) => {
     await ctx.race([
@@ -107,7 +107,7 @@ describe('a task whose wait ends first', () => {
     expect(await orphansOf(run)).toMatchObject([{ state: 'refused' }]);
   });
 
-  it('whose server does not answer is asked for a day, then given up and listed', async () => {
+  it('whose server does not answer is retried for a day, then given up and listed', async () => {
     const reports = new UnansweringServer();
     const run = await started(calling({}), { reports });
     await run.app.pass({ minutes: 5 });
@@ -142,7 +142,7 @@ describe('a task whose wait ends first', () => {
     await store.tokens.close(run.runId, '1', { writerId: 'w', atMs: startMs, outcome: 'run_ended' });
     answer();
     await turn;
-    // As the end effects of that owner do.
+    // Repeats what the end effects of that owner do.
     await store.tokens.clearMarker(run.runId, '1', { dueAtMs: startMs, hasHandle: cancels === 0 });
     expect(reports.starts).toHaveLength(1);
     expect(reports.cancels).toBe(cancels);
@@ -233,7 +233,7 @@ describe('a task that its server does not know yet', () => {
     expect(await isCancelled(reports)).toBe(true);
   });
 
-  it('F07 is gone after that, and nobody asks for ever', async () => {
+  it('F07 is gone after that, and is not asked for any longer', async () => {
     const reports = new WatchedServer({ task: { never: true, goneAfter: { seconds: 0 } } });
     const run = await started(calling({}), { reports });
     await run.app.pass({ seconds: 2 });
@@ -272,7 +272,7 @@ describe('a task that its server does not know yet', () => {
     const run = await started(calling({}), { reports });
     const turn = run.app.settleDown();
     for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
-    // Another owner has ended the run long before this one, which was frozen, hears of its task.
+    // Another owner has ended the run long before this frozen one learns of its task.
     const close = { writerId: 'w', atMs: startMs - 600_000, outcome: 'run_ended' } as const;
     await run.app.deps.store.tokens.close(run.runId, '1', close);
     answer();
@@ -315,7 +315,7 @@ describe('a task that its server does not know yet', () => {
 });
 
 describe('an operator', () => {
-  it('cancels an orphan, which then is none (GB-32)', async () => {
+  it('cancels an orphan, which then leaves the list (GB-32)', async () => {
     const reports = new WatchedServer();
     const run = await started(calling({ onTimeout: 'leave' }), { reports });
     await run.app.runToEnd(run.runId);

@@ -17,7 +17,7 @@ function calling(call: object): ReturnType<typeof aFlow> {
   });
 }
 
-/** Each start gets the next script; the last one again and again. */
+/** Creates a server that uses the next script at each start, and the last one from then on. */
 function inTurn(...scripts: readonly ScriptedTask[]): ReturnType<typeof scriptedServer> {
   let at = 0;
   return scriptedServer({ protocol: 'mcp', task: () => scripts[Math.min(at++, scripts.length - 1)] ?? {} });

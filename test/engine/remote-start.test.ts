@@ -14,7 +14,7 @@ function secondsOf({ startedAtMs }: WatchedServer): readonly number[] {
   return startedAtMs.map((atMs) => atMs / 1_000);
 }
 
-describe('a start that is turned away', () => {
+describe('a start that is refused', () => {
   it('is tried five times, 1, 2, 4 and 8 s apart, with one key, then fails as RemoteStartFailed (S0-10, S0-12)', async () => {
     const reports = new WatchedServer({ start: () => busy });
     const { app, runId } = await started(calling(), { reports });

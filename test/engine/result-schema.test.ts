@@ -6,7 +6,7 @@ import { aFlow, started, WatchedServer } from './support.js';
 
 const rows = z.object({ structuredContent: z.object({ rows: z.number() }) });
 
-/** A run of one call whose result is checked, and that says what it got. */
+/** Runs a workflow of one call whose result is checked, and returns what the call gave. */
 async function outcomeOf(result: JsonValue, isError = false): Promise<unknown> {
   const flow = aFlow(async (ctx) => {
     const call = { server: 'reports', tool: 'export', resultSchema: rows };

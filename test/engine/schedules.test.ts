@@ -50,7 +50,7 @@ describe('a schedule (EN 22)', () => {
       startAtMs: Date.UTC(2026, 2, 27),
     });
     await app.pass({ days: 3, hours: 23 });
-    // On 29 March there is no 02:00 in Berlin.
+    // On 29 March 02:00 does not exist in Berlin.
     expect(await runs(app)).toEqual([
       '2026-03-27T01:00:00.000Z completed',
       '2026-03-28T01:00:00.000Z completed',
@@ -67,7 +67,7 @@ describe('a schedule (EN 22)', () => {
     expect(await runs(app)).toHaveLength(1);
   });
 
-  it('makes up for what nobody was there to start, within its limit', async () => {
+  it('makes up for ticks that no process was there to start, within its limit', async () => {
     const app = scheduled({ name: 'quarterly', catchUp: { minutes: 40 }, overlap: 'allow' });
     await app.pass({ minutes: 16 });
     app.clock.moveTo(app.clock.nowMs() + 3 * 3_600_000);
@@ -86,7 +86,7 @@ describe('a schedule (EN 22)', () => {
 
   it.each([
     ['skip', ['00:15 completed', '00:45 running']],
-    // The tick of 00:30 starts at 00:36, that of 00:45 waits for its end.
+    // The tick of 00:30 starts at 00:36, and that of 00:45 waits for its end.
     ['buffer', ['00:15 completed', '00:30 running']],
     ['allow', ['00:15 completed', '00:30 completed', '00:45 running']],
     ['cancel', ['00:15 cancelled', '00:30 cancelled', '00:45 running']],
@@ -139,7 +139,7 @@ describe('a schedule (EN 22)', () => {
       const schedule = { name: 'quarterly', workflow: rolling, input: { round: 1 }, every: { minutes: 15 }, overlap };
       const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }));
       await app.pass({ minutes: 19 });
-      // The run of 00:15 ends at 00:20, and what it goes on as cannot be made before the tick of 00:30.
+      // The run of 00:15 ends at 00:20, and the run that continues it cannot be created before the tick of 00:30.
       const { store } = app.deps;
       const createRun = store.heads.create.bind(store.heads);
       store.heads.create = async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled'));
@@ -169,7 +169,7 @@ describe('a schedule (EN 22)', () => {
       tags?.['tick']?.slice(11, 16),
       new Date(createdAtMs).toISOString().slice(11, 16),
     ]);
-    // The ticks in between are left out.
+    // The ticks in between are skipped.
     expect(starts.sort()).toEqual([
       ['00:15', '00:15'],
       ['00:30', '01:05'],
@@ -363,7 +363,7 @@ describe('a schedule (EN 22)', () => {
     }
   });
 
-  it('with a minute that there is not is refused by whoever asks for its next tick', async () => {
+  it('with a minute that does not exist is refused when its next tick is requested', async () => {
     const app = scheduled({ name: 'a', cron: '61 * * * *' });
     const refused = expect.objectContaining({
       code: 'CONFIG_INVALID',

@@ -28,7 +28,7 @@ describe('a start on a server that is left alone', () => {
     const { app } = run;
     const others = [await app.start(exporting, 2), await app.start(exporting, 3)];
     await app.pass({ seconds: 25 });
-    // After 0, 1 and 3 s, and, ten of them being enough, once more after 7 s. A fifth attempt would be the last.
+    // After 0, 1 and 3 s, and, since ten of them are enough, once more after 7 s. A fifth attempt would be the last.
     expect(reports.startedAtMs).toEqual([0, 0, 0, 1_000, 1_000, 1_000, 3_000, 3_000, 3_000, 7_000, 7_000, 7_000]);
     const late = await app.start(exporting, 4);
     await app.pass({ seconds: 5 });
@@ -37,7 +37,7 @@ describe('a start on a server that is left alone', () => {
       expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'done' });
     const { events } = await app.history(late);
     const attempts = events.flatMap((event) => (event.type === 'RemoteTaskStartFailed' ? [event.attempt] : []));
-    // Said once, however often it was tried.
+    // Logged once, however often it was tried.
     expect(attempts).toEqual([0]);
   });
 
@@ -103,7 +103,7 @@ describe('a read on a server that is left alone', () => {
     const tokens = await Promise.all(runIds.map((id) => app.deps.store.tokens.read(id, '1')));
     expect(tokens.map((token) => token?.pollErrors ?? -1).every((errors) => errors <= 1)).toBe(true);
     reads.isBack = true;
-    // Before the next sweep.
+    // Reads come before the next sweep.
     await app.pass({ seconds: 20 });
     expect(reports.reads).toBeGreaterThan(readBefore);
     for (const id of runIds) expect(await app.runToEnd(id)).toEqual({ status: 'completed', result: 'done' });
@@ -130,7 +130,7 @@ class HungServer extends ScriptedServer {
   }
 }
 
-/** A fleet that runs at most `slots` turns and works at a time, on the clock of the test. */
+/** Runs a fleet with at most `slots` turns and workers at a time, on the clock of the test. */
 async function work(app: TestApp, slots: number, isDone: () => Promise<boolean>): Promise<void> {
   const { queues } = app.deps;
   if (!(queues instanceof MemoryQueues)) throw new Error('the queues of a test are in memory');
@@ -165,7 +165,7 @@ async function work(app: TestApp, slots: number, isDone: () => Promise<boolean>)
     }
     for (let round = 0; round < 20; round++) await eventLoop();
     const nextAtMs = [sweptAtMs + 60_000, queues.nextChangeAtMs(), app.clock.nextDelayAtMs()];
-    // A message that is there and finds no slot waits for a turn to end.
+    // A message that finds no slot waits for a turn to end.
     const later = nextAtMs.filter((atMs) => atMs !== undefined && atMs > clock.nowMs()) as number[];
     if (began === 0) app.clock.moveTo(Math.min(...later));
   }
@@ -189,12 +189,12 @@ describe('a server that hangs', () => {
       Promise.all(runIds.map(async (runId) => (await app.show(runId)).endedAtMs));
     await work(app, 16, async () => (await ended()).every((endedAtMs) => endedAtMs !== undefined));
     const lastMs = Math.max(...(await ended()).map((endedAtMs) => (endedAtMs ?? Infinity) - startMs));
-    // 16 turns that each hang for 30 s would let the last of them begin after three minutes.
+    // The last of 16 turns would begin after three minutes if each hung for 30 s.
     expect(lastMs).toBeLessThanOrEqual(10_000);
     expect(reports.hung).toBe(8);
     const twoMinutes = startMs + 120_000;
     await work(app, 16, async () => app.clock.nowMs() >= twoMinutes);
-    // Twice eight hung before ten had failed; since then one at a time tries it.
+    // Two groups of eight hung before ten calls had failed; since then one probe at a time is sent.
     expect(reports.hung).toBeLessThanOrEqual(19);
     const { servers } = await listServers(app.deps);
     expect(servers.map(({ name }) => name)).toEqual(['other', 'reports']);

@@ -16,7 +16,7 @@ describe('a signal (EN-7)', () => {
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'early' });
   });
 
-  it('is for the wait that is open, not for one that was asked for where all is closed', async () => {
+  it('is for the open wait, not for one that was requested where everything is closed', async () => {
     const flow = aFlow(async (ctx) => {
       await ctx.race([
         async (one) => one.sleep({ hours: 1 }).catch(async () => one.signal('go')),
@@ -59,7 +59,7 @@ describe('a signal (EN-7)', () => {
       });
       const { app, runId } = await started(flow);
       if (waits) await app.settleDown();
-      // Their keys sort otherwise.
+      // Their keys sort in another order.
       for (const [n, key] of ['f', 'b', 'e', 'a', 'd', 'c'].entries()) await app.signal(runId, 'n', n, key);
       expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: [0, 1, 2, 3, 4, 5] });
     },
@@ -155,7 +155,7 @@ describe('a signal (EN-7)', () => {
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'in time' });
   });
 
-  it('that is accepted during the last step and read by nobody is in the history and listed as unread (S0-177)', async () => {
+  it('that is accepted during the last step and never read is in the history and listed as unread (S0-177)', async () => {
     const flow = aFlow(async (ctx) => ctx.step('last', () => run.app.signal(run.runId, 'go', 'too late')));
     const run = await started(flow);
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: true });
@@ -181,7 +181,7 @@ describe('a signal (EN-7)', () => {
       await requestStop(app.deps, { runId, kind: 'terminate' });
       await app.settleDown();
       expect(await app.show(runId)).toMatchObject({ status: 'terminated', unreadSignals: names });
-      // Nor does one of them bring the run back.
+      // None of them brings the run back either.
       const shards = await Promise.all(
         Array.from({ length: 16 }, (_, shard) => app.deps.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 10)),
       );

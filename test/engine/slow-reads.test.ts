@@ -9,7 +9,7 @@ const flow = aFlow(
   async (ctx) => (await ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } })).result,
 );
 
-/** Its reads are answered when the test says so. */
+/** A server whose reads are answered when the test says so. */
 class SlowServer extends WatchedServer {
   readonly unanswered: ((reply: PollReply) => void)[] = [];
 
@@ -29,7 +29,7 @@ async function waiting(): Promise<Started & { readonly reports: SlowServer; read
   return { ...run, reports, poke: { kind: 'poll', runId: run.runId, waitId: '1', server: 'reports' } };
 }
 
-/** A worker begins to read, for so long that its claim runs out unless another length is given. */
+/** Lets a worker begin a read that takes so long that its claim runs out, unless another duration is given. */
 async function begin({ app, reports, poke }: Awaited<ReturnType<typeof waiting>>, forMs = 90_000) {
   const before = reports.unanswered.length;
   const result = pollTask(app.deps, poke);
@@ -87,7 +87,7 @@ it('a message that comes again after the settlement reads nothing, and its run g
   const run = await waiting();
   const answer = await begin(run);
   expect(await answer(completed('rows'))).toBe('settled');
-  // As after a process that died before it had acknowledged the message.
+  // Repeated as after a process that died before it had acknowledged the message.
   expect(await Promise.all([pollTask(run.app.deps, run.poke), pollTask(run.app.deps, run.poke)])).toEqual([
     'stale',
     'stale',

@@ -116,7 +116,7 @@ describe('a start that is refused', () => {
       ) as unknown,
       details: { issues: [{ path: 'customer' }, { path: 'lines.1.price' }] },
     });
-    // Nothing was stored: the same key may be used with a better input.
+    // Nothing was stored, so the same key may be used with a corrected input.
     expect(await startRun(app.deps, { workflow: 'billing', input: good, key: 'k' })).toMatchObject({
       deduplicated: false,
     });

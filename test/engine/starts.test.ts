@@ -86,7 +86,7 @@ describe('a delayed start', () => {
         const { runId } = await startRun(app.deps, { workflow: 'flow', delayMs: 10_000 });
         await app.settleDown();
         app.clock.moveTo(startMs + 10_000 + offsetMs);
-        // Whether the turn of the start has run when the cancel comes.
+        // Whether the turn of the start has run when the cancel arrives.
         if (isSeen) await app.settleDown();
         await app.cancel(runId, 'why');
         expect(await app.runToEnd(runId)).toEqual({ status: 'cancelled', reason: 'why' });

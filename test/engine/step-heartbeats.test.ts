@@ -4,7 +4,7 @@ import { aFlow, endedAfterMs, started, withTimePassing, type Started } from './s
 
 const S = 1_000;
 
-/** A run of one step, long or not; a failure of it is its code. */
+/** Starts a run of one step, long or not; if the step fails, its code is the result. */
 async function aStep(work: (step: StepContext, run: Started) => unknown, options: StepOptions): Promise<Started> {
   const run: Started = await started(
     aFlow(async (ctx) =>

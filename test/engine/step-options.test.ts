@@ -2,7 +2,9 @@ import type { StepContext, StepOptions } from 'outwait';
 import { describe, expect, it } from 'vitest';
 import { aFlow, started, startMs } from './support.js';
 
-/** When the attempts of a step that always fails are made, in seconds, and with which error it fails. */
+/**
+ * Returns the seconds at which the attempts of a step that always fails are made, and the error with which it fails.
+ */
 async function attemptsOf(
   options: StepOptions,
   work: (step: StepContext) => unknown = () => {

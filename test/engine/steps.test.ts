@@ -172,7 +172,7 @@ describe('a step that fails (EN-3)', () => {
     const { outcome } = await attemptsOf({ retry: { maxAttempts: 1 } }, () =>
       Promise.reject(new Error('é'.repeat(4_096))),
     );
-    // 22 bytes name the step.
+    // The other 22 bytes name the step.
     expect(outcome).toMatchObject({ error: { message: `step "charge" failed: ${'é'.repeat(2_037)}` } });
   });
 });
@@ -277,6 +277,6 @@ it('more waits than one commit holds are all asked for', async () => {
     (seq) => events.filter((event) => event.seq === seq && event.type === 'TimerStarted').length,
   );
   expect(perCommit).toEqual([300, 300, 100]);
-  // All in the first turn.
+  // All of them happened in the first turn.
   expect(await endedAfterMs(run)).toBe(3_600_000);
 });

@@ -24,15 +24,16 @@ import { seeded } from '../simulation/random.js';
 import { dying, processOf, type Around } from '../support/ports.js';
 import { aFlow } from './support.js';
 
-// A start over a stream whose process dies: before the request, before its first event, after it, and at each call of the
-// store and of the queues. Real clients of A2A on an agent in memory; after a death time passes, and other processes go on.
+// A start over a stream whose process dies: before the request, before its first event, after it, and at each call of
+// the store and of the queues. Uses real A2A clients and an agent in memory; after a death time passes, and other
+// processes continue.
 
 const workMs = 30_000;
 const giveUpMs = 6 * 3_600_000;
 
-/** An agent of A2A 1.0 whose starts are answered by a stream that goes on until the task ends. */
+/** An A2A 1.0 agent that answers starts with a stream that continues until the task ends. */
 class StreamingAgent {
-  /** Ids of messages, by that of the task. */
+  /** Message ids, by task id. */
   readonly tasks = new Map<
     string,
     { readonly messageId: string; readonly contextId: string; readonly endsAtMs: number }
@@ -45,7 +46,7 @@ class StreamingAgent {
     this.#dedupes = dedupes;
   }
 
-  /** What it says to a request: events of a stream, or one body. */
+  /** Answers a request: with the events of a stream, or with one body. */
   receive({ method = 'POST', body = '{}' }: HttpRequest): {
     readonly events?: readonly string[];
     readonly body?: string;
@@ -102,7 +103,10 @@ const card = {
   capabilities: { streaming: true },
 };
 
-/** A client whose process may die before a request, before each piece of the answer, and before it learns of the whole. */
+/**
+ * Creates a client whose process may die before a request, before each piece of the answer, and before it learns of the
+ * whole answer.
+ */
 function httpOf(agent: StreamingAgent, around: Around): HttpClient {
   const nothing = async (): Promise<void> => undefined;
   return {
@@ -132,7 +136,7 @@ const agents = {
 } as const;
 
 interface Ended {
-  /** Names of the calls, in order; those after the end are not among them. */
+  /** Names of the calls, in order, without those after the end. */
   readonly calls: readonly string[];
   readonly outcome: RunOutcome | undefined;
   readonly tasks: number;
@@ -145,8 +149,8 @@ const flow = aFlow(async (ctx) =>
 );
 
 /**
- * A run of one call, to its end. Processes die in place of the calls of these numbers, counted from 0 over all of them.
- * `by`: who makes the start, which is a turn once the agent is known to answer at once.
+ * Runs a run of one call to its end. Processes die in place of the calls with these numbers, counted from 0 over all
+ * processes. `by`: who makes the start; a turn does if the agent is known to be prompt.
  */
 async function played(
   kind: keyof typeof agents,
@@ -173,7 +177,7 @@ async function played(
   const calm = made(plain);
   if (by === 'turn') await calm.store.servers.notePrompt('supplier', true);
 
-  /** One process that does this. False if it has died or failed. */
+  /** Does this work in one process. Returns false if it has died or failed. */
   async function process(work: (deps: Deps) => Promise<unknown>): Promise<boolean> {
     const { around, death } = dying((name) => deaths.has(calls.push(name) - 1));
     let end: 'well' | 'badly' | undefined;
@@ -235,7 +239,7 @@ async function played(
 const right: RunOutcome = { status: 'completed', result: 'three rows' };
 const ambiguous: RunOutcome = { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' };
 
-// What is loaded late is there from here on: no clock may go on meanwhile.
+// Loads the lazily imported modules first, since no clock may advance during the tests.
 beforeAll(() => played('dedupes', 'worker'));
 
 const cases = (['worker', 'turn'] as const).flatMap((by) =>
@@ -263,7 +267,7 @@ it.each(cases)(
       const { outcome, tasks } = await played(kind, by, new Set([at]));
       expect(tasks, `${at} ${name}`).toBeLessThanOrEqual(1);
       expect([right, ambiguous], `${at} ${name}`).toContainEqual(outcome);
-      // A word that is right has a task behind it.
+      // A correct result has exactly one task behind it.
       if (outcome?.status === 'completed' && outcome.result === 'three rows') expect(tasks, `${at} ${name}`).toBe(1);
       ends.push(
         `${outcome?.status === 'completed' && outcome.result === 'three rows' ? 'right' : 'not known'}: ${name}`,
@@ -272,7 +276,8 @@ it.each(cases)(
     const unknown = ends.flatMap((end, at) => (end.startsWith('not known') ? [at] : []));
     if (kind === 'dedupes') expect(unknown).toEqual([]);
     else {
-      // From the write that says that a start is made to the one that says which: nothing before, nothing after.
+      // Starts are ambiguous from the write that records that a start is made to the write that records its task, not
+      // before or after.
       const [first = 0, last = 0] = [unknown[0], unknown.at(-1)];
       const [request, reply] = [calls.indexOf('start.request'), calls.indexOf('start.reply')];
       expect(unknown).toEqual(Array.from({ length: unknown.length }, (_, at) => first + at));
@@ -280,7 +285,7 @@ it.each(cases)(
         1,
       );
       if (kind === 'knows no repeat') {
-        // A worker first notes that the agent answers at once.
+        // A worker first records that the agent is prompt.
         expect([first <= request, last]).toEqual([true, reply + (by === 'worker' ? 2 : 1)]);
         expect(calls[last]).toMatch(/^table\.(write|transact)$/);
       } else expect([last]).toEqual([request]);

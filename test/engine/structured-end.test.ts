@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../lib/base/log.js';
 import { aFlow, eventTypes, started, startedIn } from './support.js';
 
-/** What has been booked and not been undone. */
+/** Bookings that were made and not undone. */
 class Bookings {
   readonly open: string[] = [];
   readonly log: string[] = [];
 
-  /** Books, and waits for a day; whoever ends that wait has it undone. */
+  /** Books, and waits for a day; any end of that wait by others undoes the booking. */
   async trip(ctx: WorkflowContext, name: string, undo: () => void = () => undefined): Promise<string> {
     return ctx.saga(async (saga) => {
       await ctx.step(`book ${name}`, () => void this.open.push(name));
@@ -119,7 +119,7 @@ describe('a race', () => {
     });
     const { app, runId } = await started(flow);
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'timer' });
-    // Once more when the test kit replays it.
+    // Repeated once when the test kit replays it.
     expect(order).toEqual(['inner', 'inner twice', 'outer', 'outer twice', 'timer', 'timer']);
     expect(bookings.open).toEqual([]);
   });
@@ -173,7 +173,7 @@ describe('a race', () => {
     const run = await started(flow);
     await run.app.runToEnd(run.runId);
     const { events } = await run.app.history(run.runId);
-    // What the race asks for; its end with the step; the end.
+    // The requests of the race; its end with the step; the end of the run.
     expect(events.at(-1)?.seq).toBe(3);
   });
 
@@ -265,7 +265,7 @@ describe('the end of a run', () => {
     });
   });
 
-  it('F04 waits for a shield and a saga that nobody awaits', async () => {
+  it('F04 waits for a shield and a saga that are not awaited', async () => {
     const order: string[] = [];
     const bookings = new Bookings();
     const flow = aFlow(async (ctx) => {
@@ -283,7 +283,7 @@ describe('the end of a run', () => {
     expect(bookings.log).toEqual(['unbooked flight']);
   });
 
-  it('F04 rejects what nobody awaits without a sign of a bug, also of async functions of the author', async () => {
+  it('F04 rejects what is not awaited without a sign of a bug, also of async functions of the author', async () => {
     const rejections: unknown[] = [];
     const listen = (reason: unknown): number => rejections.push(reason);
     const others = process.listeners('unhandledRejection');

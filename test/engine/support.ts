@@ -11,17 +11,17 @@ import type { PollReply, StartReply, StartRequest } from '../../lib/remote/trans
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { TestAppOptions } from '../../lib/testing/test-deps.js';
 
-/** Takes any JSON. */
+/** A workflow that takes any JSON. */
 export type Flow = Workflow;
 
-/** 2026-01-01T00:00:00Z, the first instant of a test. */
+/** 2026-01-01T00:00:00Z, the start of a test. */
 export const startMs = 1_767_225_600_000;
 
 export function aFlow(run: (ctx: WorkflowContext) => Promise<unknown>): Flow {
   return defineWorkflow<unknown>({ name: 'flow', run });
 }
 
-/** An app with one workflow, an MCP server "reports" and an A2A agent "supplier". */
+/** Creates an app with one workflow, an MCP server "reports" and an A2A agent "supplier". */
 export function anApp(flow: Flow): App {
   return defineApp({
     workflows: [flow],
@@ -37,7 +37,7 @@ export interface Started {
   readonly runId: string;
 }
 
-/** Starts a run of `flow`; nothing of it runs yet. */
+/** Starts a run of `flow`; none of its code has run yet. */
 export async function started(
   flow: Flow,
   servers: TestAppOptions['servers'] = {},
@@ -47,7 +47,7 @@ export async function started(
   return { app, runId: await app.start(flow, null) };
 }
 
-/** Lets virtual time pass for a turn that waits for it, as a step that hangs makes it do. */
+/** Advances virtual time for a turn that waits for it, as a step that hangs does. */
 export async function withTimePassing<Result>({ clock }: TestApp, work: Promise<Result>): Promise<Result> {
   let isDone = false;
   const done = (): void => {
@@ -64,15 +64,15 @@ export async function withTimePassing<Result>({ clock }: TestApp, work: Promise<
 }
 
 interface Replies {
-  /** Answers the start of that number, from 1 on, in place of the script. */
+  /** Answers the start with that number, counted from 1, in place of the script. */
   readonly start?: (attempt: number) => StartReply | undefined;
-  /** Answers the read of that number, from 1 on, in place of the script. */
+  /** Answers the read with that number, counted from 1, in place of the script. */
   readonly read?: (read: number) => PollReply | undefined;
 }
 
-/** A scripted server that remembers when it was called and can be told to answer otherwise. */
+/** A scripted server that records when it was called and can be told to answer differently. */
 export class WatchedServer extends ScriptedServer {
-  /** Since the first instant of the test. */
+  /** Milliseconds since the start of the test. */
   readonly startedAtMs: number[] = [];
   readonly readAtMs: number[] = [];
   readonly #replies: Replies;
@@ -112,18 +112,18 @@ export class WatchedServer extends ScriptedServer {
   }
 }
 
-/** When a run ended, since the first instant of the test. */
+/** Returns when a run ended, in milliseconds since the start of the test. */
 export async function endedAfterMs({ app, runId }: Started): Promise<number> {
   const { endedAtMs = Number.NaN } = await app.show(runId);
   return endedAtMs - startMs;
 }
 
-/** The types of the events of a run, in order. */
+/** Returns the types of the events of a run, in order. */
 export async function eventTypes({ app, runId }: Started): Promise<readonly string[]> {
   return (await app.history(runId)).events.map(({ type }) => type);
 }
 
-/** An app with these workflows and the servers of `anApp`, and a run of the first one. */
+/** Creates an app with these workflows and the servers of `anApp`, and starts a run of the first one. */
 export async function startedIn(
   workflows: readonly AnyWorkflow[],
   input: JsonValue = null,
@@ -142,7 +142,7 @@ export async function startedIn(
   return { app, runId: await app.start(first, input) };
 }
 
-/** The status of every run of a workflow, sorted. */
+/** Returns the status of every run of a workflow, sorted. */
 export async function statusesOf({ app }: Pick<Started, 'app'>, workflow: string): Promise<readonly string[]> {
   const { runs } = await listRuns(app.deps, { limit: 100, workflow });
   return runs.map(({ status }) => status).sort();

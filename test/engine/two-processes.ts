@@ -14,7 +14,10 @@ import { RunStore } from '../../lib/store/run-store.js';
 import { CountingTable, type Reading } from '../../bench/counting-table.js';
 import { anApp, type Flow } from './support.js';
 
-/** Two processes with memories of their own on one table, and the turns that a test has them run. No queue: a test says which process has a turn, and for what. */
+/**
+ * Two processes with their own memories on one table, and the turns that a test has them run. There is no queue: a test
+ * decides which process runs a turn, and for what.
+ */
 export class TwoProcesses {
   readonly table = new CountingTable(new MemoryTable());
   readonly a: Deps;
@@ -34,7 +37,7 @@ export class TwoProcesses {
     return runId;
   }
 
-  /** A turn, and what it read. */
+  /** Runs a turn, and returns what it read. */
   async turn(deps: Deps, news?: News, key = 'run', leftMs = turnTimeoutMs): Promise<Reading> {
     this.table.take();
     const message = { runId: this.#id(key), ...(news === undefined ? {} : { news: [news] }) };
@@ -66,7 +69,7 @@ export class TwoProcesses {
   }
 }
 
-/** Waits until a token of that name is settled. */
+/** Waits until a token with that name is settled. */
 export async function answerTo(ctx: WorkflowContext, name: string): Promise<unknown> {
   const { outcome } = await ctx.externalToken({ name });
   return (await outcome).result;

@@ -8,7 +8,7 @@ import { aFlow, started, type Started } from './support.js';
 
 const rows = z.object({ rows: z.coerce.number() });
 
-/** What a call with an `output` schema gives for a result, or the error that ends its run. */
+/** Returns what a call with an `output` schema makes of a result, or the error that ends its run. */
 async function outputOf(task: ScriptedTask, output: StandardSchemaV1 = rows): Promise<unknown> {
   const reports = new ScriptedServer({ protocol: 'mcp', task: () => ({ after: { minutes: 5 }, ...task }) });
   const flow = aFlow(async (ctx) => {

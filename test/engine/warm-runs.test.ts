@@ -26,15 +26,15 @@ describe('a run that its process remembers', () => {
     expect(await scene.log()).toHaveLength(4_999);
 
     await scene.settle('2499', 'one');
-    // Its head, no newer commit, the token.
+    // Reads its head, no newer commit, and the token.
     expect(await scene.turn(scene.a, { waitId: '2499' })).toMatchObject({ reads: 3, items: 2 });
 
     await scene.settle('2500', 'two');
-    // Another process: the head, a commit for each step and each change of a token, two tokens.
+    // Another process reads the head, a commit for each step and each change of a token, and two tokens.
     expect(await scene.turn(scene.b, { waitId: '2500' })).toMatchObject({ reads: 1, items: 2_505 });
   });
 
-  it('that nobody told what has come looks at every token and inbox item, and at no older commit', async () => {
+  it('without news of what has come reads every token and inbox item, and no older commit', async () => {
     const scene = new TwoProcesses(
       aFlow(async (ctx) => {
         const second = answerTo(ctx, 'second');
@@ -78,7 +78,7 @@ describe('a run that its process remembers', () => {
     expect(log.filter(({ type }) => type === 'StepCompleted')).toHaveLength(4);
   });
 
-  it('takes in signals one by one, and finds one that nobody told it of', async () => {
+  it('takes in signals one by one, and finds one that no message named', async () => {
     const scene = new TwoProcesses(
       aFlow(async (ctx) => {
         const taken: unknown[] = [];
@@ -88,11 +88,11 @@ describe('a run that its process remembers', () => {
     );
     await scene.start();
     for (const payload of ['1', '2', '3']) {
-      // Its head, no newer commit, the signal: not those before it.
+      // Reads its head, no newer commit, and the signal, but none of the signals before it.
       expect(await scene.turn(scene.a, { inboxId: await scene.signal(payload) })).toMatchObject({ reads: 3, items: 2 });
     }
     await scene.signal('4');
-    // The head counts one more than it was told of.
+    // The head counts one more signal than it was notified of.
     expect(await scene.turn(scene.a, { inboxId: await scene.signal('5') })).toMatchObject({ reads: 4, items: 7 });
     await scene.turn(scene.a, { inboxId: await scene.signal('6') });
     expect(await scene.outcome()).toEqual({ status: 'completed', result: ['1', '2', '3', '4', '5', '6'] });
@@ -133,7 +133,7 @@ describe('a run that its process remembers', () => {
       items.push(scene.table.take().items);
     }
     expect((await scene.a.store.heads.read(runId))?.status).toBe('running');
-    // The head alone each time.
+    // Reads only the head each time.
     expect(items).toEqual([1, 1, 1]);
   });
 
@@ -169,7 +169,7 @@ describe('what a process remembers', () => {
   });
   const kept = (...ids: readonly string[]): readonly string[] => ids.filter((id) => runs.take(id) !== undefined);
 
-  it('is at most so many runs, and whoever takes one has it alone', () => {
+  it('is a limited number of runs, and a turn that takes one has it alone', () => {
     for (const id of ['a', 'b', 'c', 'd']) runs.keep(id, aRun(1));
     expect(kept('a', 'b', 'c', 'd')).toEqual(['b', 'c', 'd']);
     expect(kept('b', 'c', 'd')).toEqual([]);

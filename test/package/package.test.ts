@@ -6,7 +6,7 @@ import { cleanEnv, pack, type Packed, root, runIn, succeedIn, temporaryFolder } 
 
 let place: Awaited<ReturnType<typeof temporaryFolder>>;
 let packed: Packed;
-/** A project that has nothing but the package. */
+/** A project that contains nothing but the package. */
 let project: string;
 
 beforeAll(async () => {
@@ -115,7 +115,7 @@ describe('the published package', () => {
   });
 
   it('has a construct that bundles the workflows of a CDK app of one, and types for it', async () => {
-    // A CDK app brings these along; a link stands for 300 MB of installing.
+    // A CDK app has these packages; a link saves an installation of 300 MB.
     for (const name of ['aws-cdk-lib', 'constructs']) {
       await symlink(join(root, 'node_modules', name), join(project, 'node_modules', name));
     }
@@ -171,7 +171,7 @@ describe('the published package', () => {
        });
        export default defineApp({ workflows: [hello] });`,
     );
-    // The command itself and not npx, which would have the signal instead of it.
+    // Spawns the command itself, since npx would receive the signal in its place.
     const command = join(project, 'node_modules/.bin/outwait');
     const dev = spawn(command, ['dev', '--port', '0'], { cwd: project, env: cleanEnv(), stdio: 'pipe' });
     const ended = new Promise<number | null>((resolve) => dev.once('close', resolve));

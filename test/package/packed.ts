@@ -12,7 +12,10 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The variables of this test run, npm's and vitest's, are not for a package manager and a program inside of it. */
+/**
+ * Returns the environment without the variables of npm and vitest, which are not meant for a package manager and a
+ * program inside this test.
+ */
 export const cleanEnv = (): Record<string, string | undefined> =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$|OUTWAIT_)/.test(name)),
@@ -30,7 +33,7 @@ export async function runIn(cwd: string, command: string, ...args: string[]): Pr
   return { code, ...output };
 }
 
-/** @throws Error with what the command said, unless it ended with 0 */
+/** Runs a command and returns its output. @throws Error with the output, unless its exit code is 0 */
 export async function succeedIn(cwd: string, command: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runIn(cwd, command, ...args);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code ?? 'a signal'}:\n${stdout}${stderr}`);
@@ -40,13 +43,13 @@ export async function succeedIn(cwd: string, command: string, ...args: string[])
 export interface Packed {
   /** The tarball. */
   readonly file: string;
-  /** Of what is in it, relative to the package. */
+  /** Paths of its files, relative to the package. */
   readonly paths: readonly string[];
 }
 
 /**
- * Packs a copy of this repository, with `prepack` as a release would. A copy, since a `dist` in the repository is what
- * its own `bin` would run from then on.
+ * Packs a copy of this repository, with `prepack` as a release would. It is a copy because a `dist` in the repository
+ * would be what its own `bin` runs from then on.
  */
 export async function pack(folder: string): Promise<Packed> {
   const copy = join(folder, 'repository');
@@ -59,7 +62,7 @@ export async function pack(folder: string): Promise<Packed> {
     await cp(join(root, name), join(copy, name));
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
   const stdout = await succeedIn(copy, 'npm', 'pack', '--json', '--pack-destination', folder);
-  // What prepack prints comes first.
+  // The output of prepack comes first.
   const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[$/m))) as {
     readonly filename: string;
     readonly files: readonly { readonly path: string }[];

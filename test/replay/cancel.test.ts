@@ -123,7 +123,7 @@ describe('a cancel', () => {
     expect(execution.status).toEqual({ kind: 'ended', outcome: { status: 'cancelled' } });
   });
 
-  it('closes waits for good: what they would have given comes to nothing', async () => {
+  it('closes waits for good: later settlements of them have no effect', async () => {
     const run: Run = async (ctx) => {
       const first = await ctx.callRemoteTask(exportMonth).catch(() => 'cancelled');
       await ctx.sleep({ minutes: 1 });

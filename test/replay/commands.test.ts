@@ -369,7 +369,7 @@ describe('what a workflow throws', () => {
     });
   });
 
-  it('fails the run also before its first wait and when it is no error', async () => {
+  it('fails the run, also before its first wait and if it is not an Error', async () => {
     const run: Run = () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- authors do
       throw 'text';

@@ -6,7 +6,7 @@ import { faultsOfLogs, mostStarts, runProgram, type Case, type Ended } from './r
 
 const seed = Number(process.env['PROGRAMS_SEED'] ?? 1);
 const count = Number(process.env['PROGRAMS'] ?? 1_000);
-/** A program makes about a hundred calls; so many of the programs are tried with a death at each of them. */
+/** A program makes about a hundred calls; this many of the programs are tried with a death at each of them. */
 const tried = Math.min(count, Number(process.env['PROGRAMS_TRIED_WHOLE'] ?? 15));
 
 const cases = fc.record<Case>({
@@ -18,7 +18,7 @@ const cases = fc.record<Case>({
 async function expectSame(number: number, one: Case, calm: Ended, at: number): Promise<void> {
   const ended = await runProgram(one, { kind: 'death', at });
   const where = `program ${number} of seed ${seed}, death at call ${at}, ${calm.engine.calls[at] ?? ''}\n${JSON.stringify(one)}`;
-  // A wake that dies with its sender is made up for by the sweep, just like one that gets lost.
+  // The sweep makes up for a wake that dies with its sender, just as for one that is lost.
   const mayBeLate = calm.engine.calls[at] === 'queues.sendTurn';
   if (!(mayBeLate && isEqual(ended, await runProgram(one, { kind: 'loss', at }))))
     expect(ended.outcome, where).toEqual(calm.outcome);
@@ -31,7 +31,10 @@ function isEqual(a: Ended, b: Ended): boolean {
   return JSON.stringify(a.outcome) === JSON.stringify(b.outcome);
 }
 
-/** One call each of up to five kinds that the program makes, so that rare kinds are met as often as reads and writes. */
+/**
+ * Picks one call of each of up to five kinds that the program makes, so that rare kinds are tried as often as reads and
+ * writes.
+ */
 function fivePoints(calls: readonly string[], random: () => number): readonly number[] {
   const pick = <Part>(parts: Part[]): Part => parts.splice(Math.floor(random() * parts.length), 1)[0]!;
   const kinds = [...new Set(calls)];
@@ -42,9 +45,9 @@ function fivePoints(calls: readonly string[], random: () => number): readonly nu
 }
 
 /**
- * What dies is one process, in place of one call to the table, the queues, the remote server or the delay, once in a run.
- * All programs are tried at up to five of their calls, the first ones at every call. Calls are those of the run without
- * a death, so a call that only a death leads to is not tried; test/simulation has those.
+ * Each run has one death of a process, in place of one call to the table, the queues, the remote server or the delay.
+ * All programs are tried at up to five of their calls, the first ones at every call. The calls are those of the run
+ * without a death, so a call that only a death leads to is not tried here; test/simulation covers those.
  */
 describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children, races and scopes', () => {
   const all = fc.sample(cases, { seed, numRuns: count });

@@ -65,7 +65,7 @@ it('ctx.random and ctx.uuid give the same values on each replay and others in an
   };
   const history = [runStarted(), stepRequested('1', 'a'), stepCompleted('1', 0)];
   const valuesOf = async (seed: string): Promise<unknown> => (await replay(run, history, { seed })).status;
-  // Values are never stored, so a release that gives others breaks every run under way.
+  // Values are never stored, so a release that gives different ones breaks every open run.
   expect(await valuesOf('7c9e')).toEqual({
     kind: 'ended',
     outcome: {

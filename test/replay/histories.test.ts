@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { record } from './histories/record.js';
 import { appOf, type Recording, recordings } from './histories/workflows.js';
 
-/** What the planted change of each history's workflow is told by, and whose recording a second history is of. */
+/**
+ * Requests that show the planted change of each history's workflow, and the recording that a second history belongs to.
+ */
 const differences: Readonly<
   Record<string, { readonly recorded: string; readonly asked: string; readonly of?: string }>
 > = {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { HistoryEvent } from '../../lib/history/event.js';
 import { replay, runStarted, timerFired, timerStarted } from './replaying.js';
 
-/** So many events, of which the last one ends the sleep of the workflow. */
+/** Returns a history of that many events, the last of which ends the sleep of the workflow. */
 function aHistoryOf(count: number): readonly HistoryEvent[] {
   const signals = Array.from({ length: count - 3 }, (_, n): HistoryEvent => {
     return { type: 'SignalReceived', atMs: 0, inboxId: `signal-${n}`, name: 'other' };

@@ -34,8 +34,8 @@ export interface MortalEngineOptions {
 }
 
 /**
- * Before call number `at` through a port, counted from 0 over all processes: the process dies, or the message that it
- * sends is lost, or, if it is a turn, another turn of the same run takes place from its beginning to its end.
+ * A fault before call number `at` through a port, counted from 0 over all processes: the process dies, or the message
+ * that it sends is lost, or, if it is a turn, another turn of the same run takes place from its beginning to its end.
  */
 export interface Fault {
   readonly kind: 'death' | 'loss' | 'secondOwner';
@@ -52,8 +52,7 @@ const startMs = Date.UTC(2026, 0, 1);
 
 /**
  * The engine in memory, one process after the other, on a clock that skips idle time. A process can die at one of its
- * calls; whatever it did is then done again at the same instant by another process, so that a death moves nothing in time
- * but the claim of a poll.
+ * calls; another process then repeats its work at the same instant, so that a death delays only the claim of a poll.
  */
 export class MortalEngine {
   /** Names of the calls so far. */
@@ -96,15 +95,15 @@ export class MortalEngine {
     };
   }
 
-  /** Has somebody settle the wait of a remote task that long from now. */
+  /** Settles the wait of a remote task from outside, after that many seconds. */
   pushAfter(seconds: number, taskId: string, outcome: SettleRequest['outcome']): void {
     this.#pushes.push({ atMs: this.clock.nowMs() + seconds * 1_000, taskId, outcome });
     this.#pushes.sort((a, b) => a.atMs - b.atMs);
   }
 
   /**
-   * One process that does this; if it dies, another one does it again. `turnOf`: it is a turn of that run. `draws`: number
-   * of the random numbers that it gets each time; default new ones.
+   * Runs one process; if it dies, another one repeats its work. `turnOf`: it is a turn of that run. `draws`: number of
+   * the random numbers that it gets each time; default: new ones.
    */
   async invoke(
     body: (deps: Deps, deliveryCount: number) => Promise<unknown>,
@@ -155,7 +154,7 @@ export class MortalEngine {
     await runTurn(process, { runId }, { remainingMs: () => turnTimeoutMs });
   }
 
-  /** Lets time pass up to that long after the start: everything due happens at its instant. */
+  /** Advances time to that many seconds after the start: everything due happens at its instant. */
   async moveTo(seconds: number): Promise<void> {
     const untilMs = startMs + seconds * 1_000;
     await this.#settleDown();
@@ -167,7 +166,7 @@ export class MortalEngine {
     await this.#settleDown();
   }
 
-  /** Goes on until the run has ended. @throws Error when it has not after 400 days */
+  /** Continues until the run has ended. @throws Error if it has not ended after 400 days */
   async end(runId: RunId): Promise<RunOutcome> {
     for (;;) {
       await this.#settleDown();
@@ -193,14 +192,14 @@ export class MortalEngine {
     return (await this.#deps.store.runs.read(runId))?.commits ?? [];
   }
 
-  /** What the workflow's code makes of the recorded history. */
+  /** Replays the workflow's code against the recorded history. */
   async replay(runId: RunId): Promise<ExecutionStatus> {
     const records = await this.#deps.store.runs.read(runId);
     if (records === undefined) throw new Error('the run is gone');
     return (await replayRecords(this.#deps, records)).status;
   }
 
-  /** Handles every message that is visible now, and those that they cause, one after the other. */
+  /** Handles every message that is visible now, and the messages that these cause, one after the other. */
   async #settleDown(): Promise<void> {
     for (;;) {
       for (let push = this.#duePush(); push !== undefined; push = this.#duePush()) await this.#settle(push);
@@ -235,13 +234,13 @@ export class MortalEngine {
   async #settle({ taskId, outcome }: Push): Promise<void> {
     const tokens = [...this.#items.values()].filter(({ sk }) => sk.startsWith('t#')).map(toToken);
     const wait = tokens.find(({ handle }) => handle?.taskId === taskId);
-    // Nobody has its token: the wait was closed while the task started.
+    // Its token was handed to no one, since the wait was closed while the task started.
     if (wait === undefined) return;
     const token = this.#deps.tokens.settleToken(wait);
     await this.invoke((deps) => settleToken(deps, { token, outcome }));
   }
 
-  /** Sweeps that would see nothing are left out. */
+  /** Returns the next instant at which something is due; sweeps that would find nothing are left out. */
   #nextAtMs(): EpochMs {
     const dueAtMs = [...this.#items.values()].map((item) => Number(item['dueAtMs'] ?? Infinity));
     const sweepAtMs = this.#lastSweepAtMs + sweepIntervalMs;

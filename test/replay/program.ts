@@ -26,7 +26,7 @@ export type Program =
       readonly timeoutSeconds: number;
     }
   | { readonly kind: 'raced'; readonly parts: readonly Program[] }
-  /** Begins the body and cancels its scope after that long. */
+  /** Begins the body and cancels its scope after that many seconds. */
   | { readonly kind: 'scoped'; readonly body: Program; readonly seconds: number }
   | { readonly kind: 'shielded'; readonly body: Program }
   /** Does something that is undone if the body fails. */
@@ -39,15 +39,15 @@ export type Program =
   | { readonly kind: 'finally'; readonly body: Program; readonly cleanup: Program }
   | { readonly kind: 'catch'; readonly body: Program; readonly instead: Program }
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
-  /** Begins one, awaits the other, then the first. */
+  /** Begins `first`, awaits `then`, and then awaits `first`. */
   | { readonly kind: 'behind'; readonly first: Program; readonly then: Program }
-  /** Begins one, and awaits the other alone. */
+  /** Begins `first`, and awaits only `then`. */
   | { readonly kind: 'floating'; readonly first: Program; readonly then: Program };
 
 const seconds = fc.integer({ min: 0, max: 400 });
 const timeout = fc.integer({ min: 1, max: 400 });
 
-/** The one child that programs have. */
+/** The only child that programs have. */
 export const child = defineWorkflow<{ readonly seconds: number; readonly end: string }, JsonValue>({
   name: 'child',
   run: async (ctx, { seconds: long, end }) => {
@@ -108,7 +108,7 @@ export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; lea
   ),
 })).program;
 
-/** Runs a program as an author would have written it out. `ran` hears of each step that runs. */
+/** Runs a program as an author would have written it. `ran` is called for each step that runs. */
 export async function interpret(
   ctx: WorkflowContext,
   program: Program,
@@ -191,7 +191,7 @@ export async function interpret(
     }
     case 'behind': {
       const first = go(program.first);
-      // Until it is awaited, its failure must not end the process.
+      // A failure before it is awaited must not end the process.
       first.catch(() => undefined);
       return [await go(program.then), await first];
     }
@@ -225,7 +225,7 @@ async function together(
   }
 }
 
-/** What the server of a program does with a call: the call says it. */
+/** Returns what the server of a program does with a call; the call itself says so. */
 export function taskOf(request: RemoteRequest): ScriptedTask {
   if (request.kind !== 'tool') throw new Error('programs call tools');
   const { seconds, end } = request.arguments as { seconds: number; end: Extract<Program, { kind: 'remote' }>['end'] };

@@ -17,7 +17,7 @@ interface Recorded {
   readonly ranSteps: () => number;
 }
 
-/** Runs a program to its end in the test kit, with a cancel on the way where `cancelAfter` says so. */
+/** Runs a program to its end in the test kit, with a cancel in between if `cancelAfter` says so. */
 async function record(program: Program, seed: number, cancelAfter: number | undefined): Promise<Recorded> {
   let ran = 0;
   const flow = defineWorkflow({ name: 'flow', run: (ctx) => interpret(ctx, program, () => ran++) });
@@ -106,7 +106,7 @@ const tried = { numRuns: Number(process.env['PROGRAMS'] ?? 1_000), seed: Number(
 const cancels = fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
 
-// A failure prints the seed and the smallest program that it could be cut down to.
+// A failure prints the seed and the smallest program that it could be reduced to.
 describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children, races and scopes', () => {
   it(
     'asks for the same and ends the same when any prefix of its history is replayed (EN-1)',
@@ -123,7 +123,7 @@ describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children
             if (execution.status.kind === 'ended') expect(execution.status.outcome).toEqual(outcome);
             const later = events.slice(length).filter(isRequest).map(recordOf);
             const asked = execution.newCommands(1_000).map(requestOf);
-            // What a workflow asks for in the turn that ends it is not recorded.
+            // Requests in the turn that ends the workflow are not recorded.
             expect(later.slice(0, asked.length)).toEqual(asked.slice(0, later.length));
           }
           const whole = replayer();
@@ -157,10 +157,10 @@ describe('any workflow of steps, sleeps, remote tasks, signals, tokens, children
             }
           };
           for (const event of happened) {
-            // Nothing is asked for once the outcome is there.
+            // Nothing is requested once the outcome is there.
             if (execution.status.kind === 'ended') break;
             const waitId = waitOf(event);
-            // Nothing can end a wait before the log asks for it.
+            // Nothing can end a wait before the log requests it.
             while (waitId !== undefined && !recorded.has(waitId)) {
               const before = recorded.size;
               await commit(1);

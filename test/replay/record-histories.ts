@@ -13,11 +13,11 @@ try {
   await mkdir(folder);
 } catch (error) {
   if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  // What a released version has written must stay readable, whatever today's code writes.
+  // Whatever a released version has written must stay readable, whatever the current code writes.
   process.stderr.write(`there are histories of ${version}; they are never written again\n`);
   process.exit(1);
 }
-// That of .prettierrc.json, which the repository is checked against.
+// The layout of .prettierrc.json, which the repository is checked against.
 const layout = { parser: 'json', printWidth: 120 } as const;
 for (const [name, recording] of Object.entries(recordings)) {
   for (const [file, history] of Object.entries(await record(name, recording))) {

@@ -16,7 +16,7 @@ export interface ReplayOptions {
   readonly input?: JsonValue;
   readonly runId?: string;
   readonly seed?: string;
-  /** By wait id: what `TokenSettled` events refer to. */
+  /** Settlements that `TokenSettled` events refer to, by wait id. */
   readonly settlements?: Readonly<Record<string, TokenOutcome>>;
   readonly log?: Log;
 }
@@ -34,7 +34,7 @@ export function newExecution(run: Run, options: ReplayOptions = {}): Execution {
   });
 }
 
-/** The execution of `run` after all of `events`. */
+/** Returns the execution of `run` after all of `events`. */
 export async function replay(
   run: Run,
   events: readonly HistoryEvent[],
@@ -45,7 +45,7 @@ export async function replay(
   return execution;
 }
 
-/** What the workflow asks for and no event records, in few words: `1 step a`. */
+/** Returns what the workflow requests and no event records, in few words: `1 step a`. */
 export function asked(execution: Execution): readonly string[] {
   return execution.newCommands(1_000).map(inWords);
 }
@@ -99,7 +99,7 @@ export function timerFired(waitId: string, atMs = 60_000): HistoryEvent {
   return { type: 'TimerFired', atMs, waitId };
 }
 
-/** The request of `{ server: 'reports', tool: 'export', arguments: { month: '2026-10' } }`. */
+/** Returns the request of `{ server: 'reports', tool: 'export', arguments: { month: '2026-10' } }`. */
 export function exportRequested(waitId: string): HistoryEvent {
   return {
     type: 'RemoteTaskRequested',

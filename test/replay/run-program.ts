@@ -19,13 +19,13 @@ export interface Ended {
   readonly engine: MortalEngine;
   readonly runId: string;
   readonly outcome: RunOutcome;
-  /** Idempotency keys of the calls that came to the server. */
+  /** Idempotency keys of the calls that reached the server. */
   readonly keys: readonly string[];
 }
 
 /**
- * A server whose tasks never end by themselves: somebody settles each at the instant at which its script says so. How
- * long the engine takes to notice an end depends on its polls, and so would the winner of a race.
+ * A server whose tasks never end by themselves: each is settled from outside at the instant that its script names.
+ * Otherwise polls would decide how soon the engine notices an end, and so who wins a race.
  */
 class PushedServer extends ScriptedServer {
   readonly #pushed = new Set<string>();
@@ -42,7 +42,7 @@ class PushedServer extends ScriptedServer {
     if (reply.kind !== 'started' || never || this.#pushed.has(start.idempotencyKey)) return reply;
     this.#pushed.add(start.idempotencyKey);
     const message = failure ?? refusal;
-    // Not at the instant of the start: which of two things of one instant is recorded first is free.
+    // Later than the start, since the recorded order of two things at one instant is not fixed.
     this.#engine().pushAfter(
       after?.seconds ?? 1,
       reply.handle.taskId,
@@ -52,7 +52,7 @@ class PushedServer extends ScriptedServer {
   }
 }
 
-/** Runs a program to its end, with signals and a cancel on the way, and a fault. */
+/** Runs a program to its end, with signals and a cancel in between, and a fault. */
 export async function runProgram({ program, seed: ids, cancelAfter }: Case, fault?: Fault): Promise<Ended> {
   const flow = defineWorkflow({ name: 'flow', run: (ctx) => interpret(ctx, program, () => undefined) });
   const server: PushedServer = new PushedServer(() => engine);
@@ -86,7 +86,10 @@ export async function runProgram({ program, seed: ids, cancelAfter }: Case, faul
   return { engine, runId, outcome, keys: server.starts.map(({ key }) => key) };
 }
 
-/** What is more than once in the history of a run of the engine and may be in it only once, and numbers of commits that are missing. */
+/**
+ * Returns what occurs more than once in the history of a run of the engine but may occur only once, and the numbers of
+ * missing commits.
+ */
 export async function faultsOfLogs(engine: MortalEngine): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const runId of engine.runIds) {
@@ -100,7 +103,7 @@ export async function faultsOfLogs(engine: MortalEngine): Promise<readonly strin
   return faults;
 }
 
-/** How often the call that was started most often was started. */
+/** Returns how often the most often started call was started. */
 export function mostStarts(keys: readonly string[]): number {
   return Math.max(0, ...keys.map((key) => keys.filter((other) => other === key).length));
 }

@@ -116,7 +116,7 @@ describe('a context that is used outside of the turn', () => {
   });
 });
 
-describe('a wait that nobody awaits', () => {
+describe('a wait that is not awaited', () => {
   it('may fail without an unhandled rejection', async () => {
     const rejections: unknown[] = [];
     const listen = (reason: unknown): number => rejections.push(reason);

@@ -16,7 +16,7 @@ interface Named {
   readonly name: string;
   readonly program: Program;
   readonly cancelAfter?: number;
-  /** The least number of calls that its turns make. */
+  /** Minimum number of calls that its turns make. */
   readonly least: number;
 }
 
@@ -48,7 +48,7 @@ const named: readonly Named[] = [
   { name: 'a cancel with cleanup', program: undoing, cancelAfter: 50, least: 15 },
 ];
 
-/** Tries it with a second turn of the same run in one piece before each call that a turn makes, one at a time. */
+/** Runs the case with a complete second turn of the same run before each call that a turn makes, one call at a time. */
 async function tryEach(one: Case, onTry: (call: string, refused: number) => void = () => undefined): Promise<number> {
   const calm = await runProgram(one);
   expect(calm.engine.refusedCommits).toBe(0);
@@ -74,7 +74,7 @@ describe('two owners of one run, one of which takes a whole turn between two cal
       const refusals: [call: string, refused: number][] = [];
       const tried = await tryEach({ program, seed: 7, cancelAfter }, (...one) => refusals.push(one));
       expect(tried).toBeGreaterThanOrEqual(least);
-      // Whoever comes second with a commit finds it refused, and reads again.
+      // The second owner finds its commit refused, and reads again.
       const atCommits = refusals.filter(([call]) => call === 'table.commit');
       expect(atCommits.length).toBeGreaterThan(0);
       expect(atCommits.filter(([, refused]) => refused === 0)).toEqual([]);

@@ -17,7 +17,10 @@ const names = [
   'long step that fails and resumes',
 ];
 
-/** Raised and taken back in the middle of everything, one function after the other. The sweep has its 16 throughout. */
+/**
+ * Raises and lowers the number of shards in the middle of everything, one function after the other. The sweep keeps its
+ * 16 throughout.
+ */
 function upAndDown(seed: number): (process: string, seconds: number) => number {
   const dice = seeded(seed * 31 + 7);
   const numbers = [16, 24, 64, 256] as const;

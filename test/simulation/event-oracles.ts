@@ -5,7 +5,7 @@ import type { World } from './world.js';
 
 interface Expected {
   readonly type: LifecycleEvent['type'];
-  /** Of a remote task's end. */
+  /** Outcome of a remote task's end. */
   readonly outcome?: string;
 }
 
@@ -17,10 +17,10 @@ const endTypes: Readonly<Record<RunOutcome['status'], LifecycleEvent['type']>> =
   continued: 'RunContinued',
 };
 
-/** Nothing is published that is not in a history by then, and a repeat says the same. */
+/** Checks that each published event is in a history by then, and that a repeat is the same. */
 export function checkPublished(event: LifecycleEvent, world: World): void {
   const { eventId, runId, type } = event;
-  // In no history: the code did not fit it, of which the head has a word only afterwards.
+  // No history contains such an event: the code did not fit it, and the head records that only afterwards.
   if (type === 'RunBlocked') return;
   const before = world.published.find((other) => other.eventId === eventId);
   if (before !== undefined && JSON.stringify(before) !== JSON.stringify(event))
@@ -31,7 +31,10 @@ export function checkPublished(event: LifecycleEvent, world: World): void {
     world.fail('published-before-commit', JSON.stringify([event, expected]));
 }
 
-/** Of every run that has ended, all that its history has to tell has been published, for the first time in its order. */
+/**
+ * Checks of every run that has ended that all lifecycle events of its history have been published, for the first time
+ * in its order.
+ */
 export function checkEvents(world: World, runIds: readonly string[]): void {
   for (const runId of runIds) {
     const expected = [...expectedOf(world, runId).keys()];
@@ -45,7 +48,10 @@ export function checkEvents(world: World, runIds: readonly string[]): void {
   }
 }
 
-/** By their ids, in their order. Said again here, so that a mistake in the engine is not made on both sides. */
+/**
+ * Returns the expected events by id, in order. Computed here again, so that a mistake in the engine is not made on both
+ * sides.
+ */
 function expectedOf(world: World, runId: string): ReadonlyMap<string, Expected> {
   const log = world.log(runId);
   const expected = new Map<string, Expected>();

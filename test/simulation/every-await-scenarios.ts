@@ -1,8 +1,8 @@
 import { call, orCode, type Scenario } from './scenarios.js';
 
 /**
- * One scenario for each way of waiting. What is awaited together lies farther apart than a crash can move it (a
- * visibility time and two sweeps), so that the outcome must be the same wherever a process dies.
+ * Scenarios, one for each way of waiting. Ends of waits that are awaited together lie farther apart than a crash can
+ * move them (a visibility timeout and two sweeps), so that the outcome must be the same wherever a process dies.
  */
 export const everyAwaitScenarios: readonly Scenario[] = [
   {
@@ -18,7 +18,7 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     run: async (ctx, step) => [await step('s1'), (await call(ctx, 'r1')).result, await step('s2')],
   },
   {
-    // Whoever dies over a call holds it for as long as the call may take.
+    // A process that dies during a call holds it for as long as the call may take.
     name: 'slow start',
     tools: { r1: 70 },
     startsTakeS: 30,
@@ -107,7 +107,8 @@ export const everyAwaitScenarios: readonly Scenario[] = [
       ctx.signal('n').catch(() => undefined);
       return [(await call(ctx, 'r1')).result, await step('s1')];
     },
-    // The last turn takes a second of work and some operations; one of these comes between its reading and its end.
+    // The last turn takes a second of work and some operations; one of these signals comes between its read and its
+    // end.
     callers: (world, runId) => {
       for (let n = 0; n < 10; n++) world.signalAt(24.5 + n * 0.1, runId, 'n', n, `k${n}`);
     },
@@ -138,14 +139,14 @@ export const everyAwaitScenarios: readonly Scenario[] = [
     slackS: 60,
     run: async (ctx, step) => [(await (await ctx.externalToken({ name: 't' })).outcome).result, await step('s1')],
     callers: (world, runId) => {
-      // A crash may come before the token is handed out, and nobody can settle it then.
+      // A crash may come before the token is handed out, and then it cannot be settled.
       for (const atS of [20, 250]) world.settleAt(atS, runId, '1', 'approved');
       world.settleAt(600, runId, '1', 'very late');
     },
   },
 ];
 
-/** The same where a worker makes the start. */
+/** The same scenario where a worker makes the start. */
 export const slowWithoutDedupe: Scenario = {
   name: 'slow start without dedupe',
   tools: { r1: 30 },
@@ -155,7 +156,7 @@ export const slowWithoutDedupe: Scenario = {
   run: async (ctx, step) => [await orCode(call(ctx, 'r1')), await step('s1')],
 };
 
-/** Towards a server that starts a task for each request: a start that nobody knows the fate of is not repeated. */
+/** A call of a server that starts a task for each request: a start of unknown fate is not repeated. */
 export const withoutDedupe: Scenario = {
   name: 'single call without dedupe',
   tools: { r1: 30 },

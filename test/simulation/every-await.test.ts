@@ -7,16 +7,17 @@ import { describe as describeWorld, simulate } from './simulate.js';
 import type { World } from './world.js';
 
 /**
- * An await point is a call through a port of the engine: a write, transaction, read or query of the table or of an index,
- * a send to a queue, a start, read or cancel at the remote server, a delay. At each one that the run without faults comes
- * to, a process dies twice, each time in a world of its own: before the call takes effect, and after it took effect but
- * before the caller learns of it. The invariants I1-I9 and I15 are those of `checkWrite`, `checkInstant` and `checkEnd`.
+ * An await point is a call through a port of the engine: a write, transaction, read or query of the table or of an
+ * index, a send to a queue, a start, read or cancel at the remote server, a delay. At each await point of the run
+ * without faults a process dies twice, each time in a world of its own: before the call takes effect, and after it took
+ * effect but before the caller learns of it. The invariants I1-I9 and I15 are those of `checkWrite`, `checkInstant` and
+ * `checkEnd`.
  */
 const deaths = ['crash', 'crashAfter'] as const;
 type Death = (typeof deaths)[number];
 
 const sweepMs = 61_000;
-/** What a death may cost: a sweep, and the time for which a dead turn holds its message and its run. */
+/** The delay that a death may cause: a sweep, and the time for which a dead turn holds its message and its run. */
 const deathCostMs = (60 + 90 + 60) * 1000;
 /** Random pairs of deaths for each scenario. */
 const pairs = Number(process.env['SIM_PAIRS'] ?? 100);
@@ -24,9 +25,9 @@ const pairs = Number(process.env['SIM_PAIRS'] ?? 100);
 interface Ended {
   readonly world: World;
   readonly endedAtMs: number | undefined;
-  /** What became of each run, in an order that does not depend on their ids. */
+  /** The outcomes of the runs, in an order that does not depend on their ids. */
   readonly outcomes: readonly string[];
-  /** Await points until the last run had ended and tidied up. */
+  /** Await points until the last run had ended and cleaned up. */
   readonly points: number;
 }
 
@@ -64,7 +65,7 @@ async function runWith(scenario: Scenario, dying: ReadonlyMap<number, Death>, ba
 function outcomesOf(world: World): readonly string[] {
   const outcomes = world.runIds().map((runId) => {
     const ending = world.log(runId).find((event) => event.type === 'RunEnding');
-    // Under which id a run goes on is chance, and which signal it had by then is a matter of time.
+    // The id of the continuing run is random, and the signals that it has depend on time.
     const outcome = ending?.outcome.status === 'continued' ? 'continued' : ending?.outcome;
     return JSON.stringify([world.items.get(`run#${runId} a`)?.['workflow'], outcome]);
   });
@@ -83,7 +84,7 @@ const calm = new Map(
   ),
 );
 
-/** How many await points there are at least: a scenario that ends at once would show nothing. */
+/** Minimum numbers of await points: a scenario that ends at once would show nothing. */
 const leastPoints: Readonly<Record<string, number>> = {
   'single call': 60,
   'single call with a bus': 65,
@@ -108,7 +109,7 @@ describe.each(everyAwaitScenarios)('$name', (scenario) => {
     const where = `${JSON.stringify([...dying])}\n${traceOf(world)}`;
     expect(describeWorld(world), where).toBe('');
     expect(outcomes, where).toEqual(baseline.outcomes);
-    // A repeated start finds the task that there is; a call that came to nothing made none.
+    // A repeated start finds the existing task; a call that failed made none.
     expect(world.remote.tasks.length, where).toBeLessThanOrEqual(baseline.world.remote.tasks.length);
     const keys = world.remote.starts.map(({ key }) => key);
     const most = Math.max(0, ...keys.map((key) => keys.filter((other) => other === key).length));
@@ -154,7 +155,7 @@ test('a signal comes between the reading and the end of the last turn', () => {
 });
 
 test.each([withoutDedupe, slowWithoutDedupe])(
-  'a start that nobody knows the fate of is not repeated, whichever await a process dies at: $name',
+  'a start of unknown fate is not repeated, whichever await a process dies at: $name',
   { timeout: 600_000 },
   async (scenario) => {
     const baseline = calm.get(scenario.name)!;

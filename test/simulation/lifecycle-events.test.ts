@@ -6,7 +6,8 @@ import { describe as describeWorld, simulate, type Simulated } from './simulate.
 const first = Number(process.env['SIM_FIRST'] ?? 1);
 const count = Number(process.env['SIM_SEEDS'] ?? 10);
 
-// That every lifecycle event of a history is published, nothing else is, and repeats say the same is for the oracles.
+// The oracles check that every lifecycle event of a history is published, that nothing else is, and that repeats are
+// the same.
 
 describe.each(scenarios)('$name, with a bus', (scenario) => {
   test(
@@ -26,12 +27,12 @@ describe.each(scenarios)('$name, with a bus', (scenario) => {
 });
 
 describe('while the bus takes nothing for twenty minutes', () => {
-  test.each(scenarios)('a run of $name goes on as ever, and is told of afterwards', async (scenario) => {
+  test.each(scenarios)('a run of $name continues, and its events are published afterwards', async (scenario) => {
     const calm = await simulate(scenario, { seed: 0, bus: true });
     const gone = await simulate(scenario, { seed: 0, bus: true, busIsGoneS: { from: 0, until: 1_200 } }, Infinity);
     expect(describeWorld(gone.world), traceOf(gone.world)).toBe('');
     expect(shapeOf(gone)).toEqual(shapeOf(calm));
-    // Some operations more or less: the word on what has been published is written later.
+    // There are some more or fewer operations, since the record of what has been published is written later.
     expect(Math.abs((gone.endedAtMs ?? Infinity) - (calm.endedAtMs ?? 0))).toBeLessThan(1_000);
   });
 });

@@ -18,7 +18,7 @@ import type { World } from './world.js';
 
 const isEnded = (status: unknown): boolean => status !== 'running' && status !== 'ending';
 
-/** What must hold after each write: invariants I1, I3, I4, I9, I15 and promises 2, 3, 7 of the design. */
+/** Checks what must hold after each write: invariants I1, I3, I4, I9, I15 and promises 2, 3, 7 of the design. */
 export function checkWrite(items: readonly Item[], world: World): void {
   for (const item of items) {
     const old = world.items.get(`${item.pk} ${item.sk}`);
@@ -52,7 +52,10 @@ function checkToken(item: Item, old: Item | undefined, world: World): void {
     world.fail('closed-but-run-goes-on', item.sk);
 }
 
-/** An attempt of a long step begins when no other one is alive, and one after the other dies or fails. */
+/**
+ * Checks that an attempt of a long step begins only when no other one is alive, and after the one before died or
+ * failed.
+ */
 function checkAttempt({ step, waitId }: TokenRecord, before: TokenRecord | undefined, world: World): void {
   if (step === undefined || before?.step === undefined || step.strikes <= before.step.strikes) return;
   if (step.strikes !== before.step.strikes + 1) world.fail('strike-skipped', `wait ${waitId}`);
@@ -103,8 +106,8 @@ function checkCommit(item: Item, world: World): void {
 }
 
 /**
- * What must hold at every instant: what nobody has taken in yet is found by the next sweep (I7), and no wait is open
- * long after its deadline (I9; `graceMs`: a sweep, and what a crash costs).
+ * Checks what must hold at every instant: the next sweep finds everything that has not been taken in (I7), and no wait
+ * is open long after its deadline (I9; `graceMs`: a sweep, and the cost of a crash).
  */
 export function checkInstant(world: World, graceMs: number): void {
   for (const runId of world.runIds()) {
@@ -129,7 +132,7 @@ export function checkInstant(world: World, graceMs: number): void {
   }
 }
 
-/** Something that came from outside and that no commit holds. */
+/** Returns whether an item came from outside and is in no commit. */
 function isNews(item: Item, log: readonly HistoryEvent[]): boolean {
   if (item.sk.startsWith('i#')) {
     const { inboxId } = toInbox(item);
@@ -137,7 +140,7 @@ function isNews(item: Item, log: readonly HistoryEvent[]): boolean {
   }
   if (!item.sk.startsWith('t#')) return false;
   const { waitId, settlement } = toToken(item);
-  // A wait that the run itself closed tells it nothing.
+  // A wait that the run itself closed is no news to it.
   const isClosed = settlement?.outcome.kind === 'run_ended' || settlement?.outcome.kind === 'abandoned';
   return settlement !== undefined && !isClosed && !isIn(log, 'TokenSettled', waitId);
 }
@@ -150,7 +153,7 @@ function eventsOf(item: Item, world: World): readonly HistoryEvent[] {
   return world.decode(item).events;
 }
 
-/** What may be in a history only once. */
+/** Returns what identifies an event that may occur only once in a history. */
 export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'StepCompleted' || event.type === 'StepFailed') return `step ${event.waitId}`;
   if (event.type === 'PatchRecorded') return `patch ${event.patchId}`;
@@ -166,12 +169,12 @@ export function sourceOf(event: HistoryEvent): string | undefined {
   return event.type;
 }
 
-/** What must hold when nothing is left to happen: I2, I3, I6, I8. */
+/** Checks what must hold when nothing more can happen: I2, I3, I6, I8. */
 export async function checkEnd(
   world: World,
   bounds: { readonly baselineEndMs: number; readonly slackS: number },
 ): Promise<void> {
-  // A start that never reached the store binds nobody.
+  // A start that never reached the store promises nothing.
   const runIds = world.runIds();
   const lastRequestMs = Math.max(0, ...runIds.flatMap((runId) => world.inboxTimes(runId)));
   for (const runId of runIds) {
@@ -184,7 +187,7 @@ export async function checkEnd(
       continue;
     }
     const bound = Math.max(world.lastFaultMs, bounds.baselineEndMs, lastRequestMs) + (210 + bounds.slackS) * 1000;
-    // What only a caller of the quiet phase brought to its end says nothing about the engine's speed.
+    // A run that ended only because of a caller in the quiet phase says nothing about the engine's speed.
     const isLate = world.secondsOf(head.endedAtMs ?? 0) >= 2999;
     if (world.lastFaultMs > 0 && !isLate && (head.endedAtMs ?? 0) > bound)
       world.fail('slow', `ended ${((head.endedAtMs ?? 0) - bound) / 1000} s after the bound`);
@@ -223,12 +226,12 @@ function checkRemote(world: World, runId: string): void {
   }
 }
 
-/** The wait ended, and not because its task did. */
+/** Returns whether the wait ended for a reason other than the end of its task. */
 function wasGivenUp(settlement: Settlement | undefined): boolean {
   return ['run_ended', 'timed_out', 'abandoned'].includes(settlement?.outcome.kind ?? '');
 }
 
-/** A task that somebody was told of is on a token item, or cancelled, unless all who knew died. */
+/** Checks that a task whose id was returned is on a token item, or cancelled, unless all who knew it died. */
 function checkTasks(world: World): void {
   const recorded = new Set(
     [...world.items.values()].filter(({ sk }) => sk.startsWith('t#')).map((item) => toToken(item).handle?.taskId),
@@ -241,8 +244,8 @@ function checkTasks(world: World): void {
 }
 
 /**
- * No task that was made before its wait was given up runs on, whoever died with the reply to its start. One that a frozen
- * process makes later is for that process to cancel.
+ * Checks that no task that was created before its wait was given up is left running, whichever process died with the
+ * reply to its start. A task that a frozen process creates later is cancelled by that process.
  */
 function checkLostStarts(world: World): void {
   for (const { key, taskId, madeAtMs, cancelled } of world.remote.tasks) {
@@ -253,13 +256,16 @@ function checkLostStarts(world: World): void {
   }
 }
 
-/** One key per call, and at the server that honours it one task per key (I6). */
+/** Checks that each call has one key, and that a server that honours it has one task per key (I6). */
 function checkStarts(world: World): void {
   const keys = world.remote.tasks.map(({ key }) => key);
   if (new Set(keys).size !== keys.length) world.fail('two-tasks', keys.join(', '));
 }
 
-/** Who settled is told so, unless it got no answer; who did not is not (I2, I4). */
+/**
+ * Checks the answers to settlements: a caller that settled is told so, unless it got no answer; others are not (I2,
+ * I4).
+ */
 function checkAnswers(world: World): void {
   const byRelay = new Set(
     [...world.items.values()]
@@ -273,7 +279,7 @@ function checkAnswers(world: World): void {
   for (const wait of byRelay) if (!world.settledTrue.includes(wait)) world.fail('nobody-told', wait);
 }
 
-/** A signal that was accepted is in the inbox of its run, or of one that the run goes on as. */
+/** Checks that an accepted signal is in the inbox of its run, or of one that continues the run. */
 function checkSignals(world: World): void {
   for (const { runId, name, key } of world.acceptedSignals) {
     let at: string | undefined = runId;
@@ -288,7 +294,7 @@ function checkSignals(world: World): void {
   }
 }
 
-/** What a run that goes on has not read is with the next one, once; what it has read is not. */
+/** Checks that the next run has, once, what a continued run has not read, and nothing that it has read. */
 function checkHandedOn(world: World, head: RunHead): void {
   if (head.nextRunId === undefined) return;
   const { unreadSignals, takenInbox } = foldHistory(world.commits(head.runId));
@@ -301,7 +307,10 @@ function checkHandedOn(world: World, head: RunHead): void {
   }
 }
 
-/** The finished history replays cleanly, to the outcome that is in it; of two versions of the code with one at least. */
+/**
+ * Checks that the finished history replays without differences, to its outcome; of two versions of the code with at
+ * least one.
+ */
 async function checkReplay(world: World, runId: string): Promise<void> {
   const divergences = [await divergenceOf(world, world.app, runId)];
   if (world.otherApp !== undefined) divergences.push(await divergenceOf(world, world.otherApp, runId));
@@ -332,7 +341,7 @@ export async function recordsOf(world: World, runId: string): Promise<RunRecords
   return records;
 }
 
-/** The workflow of a run over all that was read of it. No step runs meanwhile. */
+/** Replays the workflow of a run over all that was read of it. No step runs meanwhile. */
 export async function replay(world: World, app: App, records: RunRecords): Promise<Execution> {
   const execution = openExecution(
     {

@@ -5,7 +5,7 @@ import { scenarios, type Scenario } from './scenarios.js';
 import type { World } from './world.js';
 
 const first = Number(process.env['SIM_FIRST'] ?? 1);
-/** Promise 6 over 1,000 seeds each: when messages are lost, and when they are doubled and late. */
+/** Number of seeds of promise 6: when messages are lost, and when they are duplicated and late. */
 const seeds = Number(process.env['SIM_SEEDS'] ?? 1_000);
 
 const named = (name: string): Scenario => {
@@ -14,7 +14,7 @@ const named = (name: string): Scenario => {
   return scenario;
 };
 
-/** The same history up to its times: kinds of events and the waits they are about. */
+/** Returns the shape of a history without its times: kinds of events and the waits they are about. */
 const shapeOf = (events: readonly HistoryEvent[]): readonly string[] =>
   events.map((event) => ('waitId' in event ? `${event.type} ${event.waitId}` : event.type));
 
@@ -33,7 +33,7 @@ describe('when every queue message of ten minutes is lost', () => {
   ])('a run of "%s" that was under way is done within two sweeps after them', { timeout: 600_000 }, async (name) => {
     const scenario = named(name);
     for (let seed = first; seed < first + seeds / 6; seed++) {
-      // From a moment of the first two minutes, a different one for each seed.
+      // Messages are lost from a moment in the first two minutes on, a different one for each seed.
       const from = 4 + ((seed * 7) % 100);
       const until = from + 600;
       const { world, endedAtMs, runId } = await simulate(scenario, { seed, dropAllMessagesS: { from, until } });
@@ -57,7 +57,10 @@ describe('when every queue message of ten minutes is lost', () => {
   });
 });
 
-/** What the workflow itself still has to wait for once the messages come through: its timers, its remote tasks. */
+/**
+ * Returns the seconds that the workflow itself still has to wait once the messages arrive: for its timers and its
+ * remote tasks.
+ */
 function followUpS(name: string): number {
   switch (name) {
     case 'short timers':

@@ -1,4 +1,4 @@
-/** mulberry32: the same numbers for the same seed, on every machine. */
+/** Creates a mulberry32 generator: the same numbers for the same seed, on every machine. */
 export function seeded(seed: number): () => number {
   let state = seed | 0;
   return () => {

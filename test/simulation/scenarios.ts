@@ -5,10 +5,10 @@ import { defineWorkflow, type AnyWorkflow } from '../../lib/workflow/define-work
 import type { World } from './world.js';
 
 export interface More {
-  /** Of this run: null for the first of a scenario. */
+  /** Input of this run; null for the first run of a scenario. */
   readonly input: JsonValue;
   readonly child: (options?: ChildOptions, from?: WorkflowContext) => Promise<unknown>;
-  /** Works for so many seconds and reports each ten; fails in so many attempts. A failure is its code. */
+  /** Works for that many seconds and reports every ten; fails in that many attempts. Returns the code of a failure. */
   readonly longStep: (name: string, seconds: number, failures?: number, from?: WorkflowContext) => Promise<unknown>;
 }
 
@@ -17,21 +17,21 @@ export interface Scenario {
   readonly run: (ctx: WorkflowContext, step: (name: string) => Promise<string>, more: More) => Promise<unknown>;
   /** The workflow of its children. */
   readonly child?: Scenario['run'];
-  /** How long each tool's task runs, in seconds; default for ever. */
+  /** Duration of the task of each tool, in seconds. Default: endless. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
-  /** The remote server can be asked for the task of a start. Default false. */
+  /** Whether the remote server can be asked for the task of a start. Default: false. */
   readonly finds?: boolean;
   readonly lists?: 'perhaps' | 'never';
-  /** How long the server takes to answer a start, in seconds. */
+  /** Seconds that the server takes to answer a start. */
   readonly startsTakeS?: number;
-  /** How many questions each tool asks before there is a task, and while it runs. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
-  /** There is a bus that is told of lifecycle events. Default false. */
+  /** Whether there is a bus that receives lifecycle events. Default: false. */
   readonly bus?: boolean;
-  /** What others do, and when. */
+  /** Actions of others, and their times. */
   readonly callers?: (world: World, runId: string) => void;
-  /** How much later than without faults a run may end, beyond two sweeps and a visibility time. */
+  /** Seconds by which a run may end later than without faults, beyond two sweeps and a visibility timeout. */
   readonly slackS?: number;
 }
 
@@ -323,7 +323,7 @@ export const scenarios: readonly Scenario[] = [
     },
     callers: (world, runId) => {
       for (const [n, atS] of [0.5, 30, 30, 31, 90].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
-      // The same again, and enough for the loop to end whatever was not accepted.
+      // Sends the same signal again, and enough others for the loop to end whatever was not accepted.
       world.signalAt(120, runId, 'n', 1, 'k1');
       for (let n = 0; n < 5; n++) world.signalAt(3000 + n, runId, 'n', n, `late${n}`);
     },
@@ -424,7 +424,7 @@ export const scenarios: readonly Scenario[] = [
     },
     callers: (world, runId) => {
       for (const [n, atS] of [0.03, 0.04, 0.05, 60].entries()) world.signalAt(atS, runId, 'n', n, `k${n}`);
-      // Enough for the last run to end, whatever was not accepted.
+      // Enough signals for the last run to end, whatever was not accepted.
       for (let n = 0; n < 5; n++) world.signalAt(3000 + n * 60, runId, 'n', n, `late${n}`);
     },
   },

@@ -17,7 +17,7 @@ export type SimulateOptions = Partial<Omit<WorldOptions, 'other'>> & {
   readonly other?: { readonly scenario: Scenario; readonly shareAt: (seconds: number) => number };
 };
 
-/** One scenario in one world. */
+/** Simulates one scenario in one world. */
 export async function simulate(
   scenario: Scenario,
   { other, ...options }: SimulateOptions,
@@ -54,7 +54,7 @@ export async function simulate(
   return { world: created, runId, endedAtMs: lastEndMs(created) };
 }
 
-/** When the last of all runs ended; undefined while one has not. */
+/** Returns when the last of all runs ended; undefined while one has not. */
 function lastEndMs(world: World): number | undefined {
   const ends = world.runIds().map((runId) => Number(world.items.get(`run#${runId} a`)?.['endedAtMs'] ?? Number.NaN));
   const last = Math.max(...ends);
@@ -63,7 +63,7 @@ function lastEndMs(world: World): number | undefined {
 
 const baselines = new Map<string, number>();
 
-/** When the scenario ends without faults. */
+/** Returns when the scenario ends without faults. */
 export async function baselineEndMs(scenario: Scenario): Promise<number> {
   const known = baselines.get(scenario.name);
   if (known !== undefined) return known;
@@ -76,7 +76,7 @@ export async function baselineEndMs(scenario: Scenario): Promise<number> {
   return endedAtMs;
 }
 
-/** Seed → scenario and fault rate, as the model does it: up to 15 % of operations go wrong. */
+/** Simulates a seed with a fault rate drawn from it, as the model does: up to 15 % of operations fail. */
 export async function simulateSeed(scenario: Scenario, seed: number): Promise<Simulated> {
   const faultRate = seeded(seed * 7919 + 13)() * 0.15;
   return simulate(scenario, { seed, faultRate }, await baselineEndMs(scenario));

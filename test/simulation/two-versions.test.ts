@@ -40,19 +40,19 @@ interface Shift {
 }
 
 interface Ended {
-  /** Which steps at its changes it has made. */
+  /** The steps that it made at its changes. */
   readonly path: string;
   readonly endS: number;
   readonly newlyBlocked: { readonly app: number; readonly otherApp: number };
 }
 
-/** How runs end under faults, one for each seed; every one has ended and no rule was broken. */
+/** Returns how runs end under faults, one for each seed; checks that every one has ended and no rule was broken. */
 async function endsOf({ to, formerAt, endS }: Shift): Promise<readonly Ended[]> {
   const ends: Ended[] = [];
   for (let seed = first; seed < first + seeds; seed++) {
     const other = { scenario: former, shareAt: formerAt };
     const options = { seed, other, endS, faultRate: 0.03, faultsEndS: 700, callersAskAgain: true };
-    // How late a run may be is no matter here: one that is blocked is looked at ever more seldom.
+    // Lateness is not checked here, since a blocked run is retried less and less often.
     const { world, runId, endedAtMs = Number.NaN } = await simulate(to, options, Infinity);
     expect(describeWorld(world), `seed ${seed}\n${world.trace.join('\n')}`).toBe('');
     const names = world.log(runId).flatMap((event) => (event.type === 'StepRequested' ? [event.name] : []));
@@ -80,19 +80,19 @@ describe('a run that turns of two versions of its code take on in turn', { timeo
   });
 
   test.each([
-    // So a canary that is rolled back when its own version blocks a run lets patches pass, and nothing else.
+    // A canary that is rolled back when its own version blocks a run therefore accepts patches, and nothing else.
     ['with patches not once', patched, 0],
     ['without patches again and again', unpatched, expect.toSatisfy((count: number) => count > 0) as number],
   ])('is blocked by the newer version, which gets a tenth of the turns, %s', async (_, to, byNewer) => {
     const ends = await endsOf({ to, formerAt: (seconds) => (seconds < 600 ? 0.9 : 0), endS: 8_000 });
     const sum = (version: 'app' | 'otherApp') => ends.reduce((count, end) => count + end.newlyBlocked[version], 0);
     expect(sum('app')).toEqual(byNewer);
-    // The former one meets what the newer one was first at.
+    // The former version meets what the newer one reached first.
     expect(sum('otherApp')).toBeGreaterThan(0);
   });
 
   test('keeps to the version that was first at the first change when nothing asks for a patch', async () => {
-    // Both stay: what one of them is blocked at, the other one goes on with.
+    // Both versions stay: one continues the runs at which the other is blocked.
     const ends = await endsOf({ to: unpatched, formerAt: () => 0.5, endS: 80_000 });
     expect([...new Set(ends.map(({ path }) => path))].sort()).toEqual(['new new new new', 'old old old old']);
   });

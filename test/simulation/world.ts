@@ -51,19 +51,22 @@ import type { StepContext } from '../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
-// To load takes time of the real clock, which no process of the world must wait for.
+// Loads lazy modules first: loading takes real time, which no process of the world must wait for.
 await Promise.all([loadAnswerContent(), loadLostStart(), loadRareParts()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);
-/** A table call, a queue call: as long as it takes, so that owners interleave. */
+/** Duration of a table call or queue call, so that owners interleave. */
 const latencyMs = 10;
 
-/** What may go wrong at an operation of a process. `ok` is the first branch, so that "always the first" is a run without faults. */
+/**
+ * Faults at an operation of a process. `ok` is the first alternative, so that "always the first" is a run without
+ * faults.
+ */
 export type Deviation =
   | 'ok'
   | 'crash'
-  /** The operation takes effect and nobody learns that it did. */
+  /** The operation takes effect and its caller does not learn of it. */
   | 'crashAfter'
   | 'crashAndMessageLost'
   | 'reboot'
@@ -78,10 +81,10 @@ export type Deviation =
   | 'refused'
   | 'noReply'
   | 'noReplyLost'
-  /** Of the bus: it takes the first of several events, or none. */
+  /** The bus takes the first of several events, or none. */
   | 'partlyTaken';
 
-/** The operation takes place once `freezeUntil` holds, which is looked at after each step of the world. */
+/** The operation takes place once `freezeUntil` holds, which is checked after each step of the world. */
 export interface Freeze {
   readonly freezeUntil: () => boolean;
 }
@@ -90,11 +93,11 @@ interface Operation<Value> {
   readonly tag: string;
   readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
-  /** How long the caller waits for the answer after it took effect. */
+  /** Time that the caller waits for the answer after the operation took effect. */
   readonly answerMs?: number;
 }
 
-/** One invocation: an operation of a dead one never returns. */
+/** An invocation; an operation of a dead one never returns. */
 export interface Process {
   readonly name: string;
   dead: boolean;
@@ -103,18 +106,18 @@ export interface Process {
   readonly replica: number;
   /** The code that it runs. */
   readonly app: App;
-  /** Whose turn or long step it runs. */
+  /** The run whose turn or long step it runs. */
   readonly runId: string | undefined;
   readonly startedAtMs: EpochMs;
-  /** How far its clock is ahead of the world's. */
+  /** Milliseconds by which its clock is ahead of the world's. */
   readonly skewMs: number;
-  /** When something last went wrong at an operation of it. */
+  /** Instant of the last fault at one of its operations. */
   troubledAtMs: EpochMs;
-  /** It or its messages were lost, or it hung for longer than it may live: its work may be done again. */
+  /** Whether it or its messages were lost, or it hung for longer than it may live: its work may be repeated. */
   isLost: boolean;
-  /** Rounds of the code that took no time, in this instant. */
+  /** Rounds of the code that took no time, at this instant. */
   rounds: { atMs: EpochMs; count: number };
-  /** Called a while after it died. */
+  /** Called some time after it died. */
   readonly again?: () => void;
 }
 
@@ -141,100 +144,111 @@ export interface RemoteTask {
   readonly madeAtMs: EpochMs;
   /** Counted from the last answer, for a task that asks. */
   endsAtMs: EpochMs;
-  /** What it was answered, in order. */
+  /** The answers that it received, in order. */
   readonly answers: { readonly key: string; readonly answer: string }[];
   cancelled: boolean;
 }
 
 export interface WorldOptions {
   readonly seed: number;
-  /** Chance of a deviation at each operation. */
+  /** Probability of a deviation at each operation. */
   readonly faultRate: number;
   readonly workflows: readonly AnyWorkflow[];
-  /** How long each tool's task runs, in seconds. */
+  /** Duration of the task of each tool, in seconds. */
   readonly tools?: Readonly<Record<string, number>>;
   readonly dedupes?: boolean;
-  /** How long the remote server takes to answer a start, in seconds; workers make its starts then. Default: at once. */
+  /** Seconds that the remote server takes to answer a start, so that workers make its starts. Default: it is prompt. */
   readonly startsTakeS?: number;
-  /** The remote server can be asked for the task of a start. Default false. */
+  /** Whether the remote server can be asked for the task of a start. Default: false. */
   readonly finds?: boolean;
-  /** Whether it can is not known before it is asked; `never`: it tells nobody what it has. */
+  /** `perhaps`: whether it lists its tasks is not known before it is asked; `never`: it does not list them. */
   readonly lists?: 'perhaps' | 'never';
-  /** How many questions each tool asks before there is a task, and while it runs. Default none. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. Default: none. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** No fault begins after this many seconds. */
   readonly faultsEndS?: number;
   readonly endS?: number;
-  /** Called after each applied write with the items as they are now. */
+  /** Called after each applied write with the current items. */
   readonly onApplied?: (items: readonly Item[], world: World) => void;
-  /** Overrides the dice: a directed test says what happens at which operation of which process. */
+  /** Overrides the dice: a directed test decides what happens at which operation of which process. */
   readonly direct?: (
     tag: string,
     process: string,
     alternatives: readonly Deviation[],
   ) => Deviation | Freeze | undefined;
-  /** Every message to a queue is lost between these seconds. */
+  /** Loses every message to a queue between these seconds. */
   readonly dropAllMessagesS?: { readonly from: number; readonly until: number };
-  /** Every message is delivered twice, and late by up to this many seconds. */
+  /** Delivers every message twice, and up to this many seconds late. */
   readonly chaoticQueues?: { readonly lateS: number };
-  /** Instances that turns are spread over; each remembers runs from one of its turns to the next, until it dies. Default 2. */
+  /**
+   * Number of instances that turns are spread over; each keeps runs warm from one of its turns to the next, until it
+   * dies. Default: 2.
+   */
   readonly replicas?: number;
-  /** Another version of the code, and which share of the invocations that begin at a second gets it. Default none. */
+  /**
+   * Another version of the code, and the share of the invocations that gets it, by the second in which they begin.
+   * Default: none.
+   */
   readonly other?: { readonly workflows: readonly AnyWorkflow[]; readonly shareAt: (seconds: number) => number };
   /**
-   * Over how many partitions of the due index an invocation spreads its markers, by its process and the second in which it
-   * begins. Default 16, for all.
+   * Number of due shards over which an invocation spreads its markers, by its process and the second in which it
+   * begins. Default: 16, for all.
    */
   readonly dueShardsOf?: (process: string, seconds: number) => number;
-  /** A caller that dies or is refused asks again with the same key, as one does that got no answer. Default false. */
+  /**
+   * Whether a caller that dies or is refused retries with the same key, as one without an answer does. Default: false.
+   */
   readonly callersAskAgain?: boolean;
-  /** There is a bus that is told of lifecycle events. Default false. */
+  /** Whether there is a bus that receives lifecycle events. Default: false. */
   readonly bus?: boolean;
-  /** Called for each event that the bus takes, before it is among those published. */
+  /** Called for each event that the bus takes, before it is added to those published. */
   readonly onPublished?: (event: LifecycleEvent, world: World) => void;
   /** The bus takes nothing between these seconds. */
   readonly busIsGoneS?: { readonly from: number; readonly until: number };
-  /** Turns are told how often their message was delivered. Default false. */
+  /** Whether turns receive the delivery count of their message. Default: false. */
   readonly countsDeliveries?: boolean;
-  /** How far the clock of an invocation is ahead of the world's, by its process and its instance. Default 0. */
+  /**
+   * Returns by how much the clock of an invocation is ahead of the world's, by its process and its instance. Default:
+   * 0.
+   */
   readonly skewMsOf?: (process: string, replica: number) => number;
-  /** The furthest of these. */
+  /** The maximum of these. */
   readonly skewMaxMs?: number;
   /** Runs that the sweep starts by the clock. */
   readonly schedules?: readonly ScheduleConfig[];
-  /** Items that are gone: no reader finds them. */
+  /** Returns whether an item is missing; no reader finds it then. */
   readonly isGone?: (item: Item) => boolean;
-  /** A partition of the due index that cannot be read at a second. */
+  /** Returns whether a partition of the due index cannot be read at a second. */
   readonly indexFails?: (partition: string, seconds: number) => boolean;
-  /** For how many seconds after its start the server says that it knows no such task. */
+  /** Seconds after its start for which the server reports a task as unknown. */
   readonly missingForS?: number;
-  /** How long the server takes to answer a start. Default 0.3. */
+  /** Seconds that the server takes to answer a start. Default: 0.3. */
   readonly answersAfterS?: number;
-  /** A cancel may be answered with an error. Default false. */
+  /** Whether a cancel may be answered with an error. Default: false. */
   readonly cancelsFail?: boolean;
   readonly observer?: Observer;
 }
 
-/** Who is told what becomes of the processes. */
+/** Receives what happens to the processes. */
 export interface Observer {
   readonly onSpawned?: (process: Process) => void;
   readonly onKilled?: (process: Process) => void;
   readonly onFailed?: (process: Process, error: unknown) => void;
   readonly onDone?: (process: Process) => void;
-  /** An attempt to start a remote task is about to be made. */
+  /** Called before an attempt to start a remote task. */
   readonly onRemoteStart?: (process: Process, idempotencyKey: string) => void;
 }
 
 /**
- * A turn that goes round without waiting would go round for ever: time stands still meanwhile. A replay goes round once for
- * each event, and some histories have ten thousand of them, which may be read again when a commit is lost.
+ * A turn that loops without waiting would loop for ever, since time stands still meanwhile. A replay takes one round
+ * for each event, and some histories have ten thousand of them, which may be read again when a commit is lost.
  */
 const roundsMax = 50_000;
 
 /**
- * Many processes on one virtual clock, in one thread, from one seed. The code that runs is the engine's; table, queues,
- * remote server, clock and chance are the world's. Operations of the processes interleave at their latencies, and at
- * each one something may go wrong.
+ * Many processes on one virtual clock, in one thread, from one seed. They run the code of the engine; table, queues,
+ * remote server, clock and randomness belong to the world. Operations of the processes interleave at their latencies,
+ * and each one may fail.
  */
 export class World {
   nowMs: EpochMs = start;
@@ -245,7 +259,10 @@ export class World {
   readonly violations = new Map<string, string>();
   readonly notes = new Set<string>();
   readonly crashed = new Set<string>();
-  /** Who was told of which task, by a reply to a start. One that no token item has must be cancelled by a process that lives. */
+  /**
+   * Processes that learned of a task by a reply to a start. A task that is on no token item must be cancelled by a
+   * process that lives.
+   */
   readonly mustCancel: { readonly taskId: string; readonly process: string }[] = [];
   readonly acceptedSignals: { readonly runId: string; readonly name: string; readonly key: string }[] = [];
   lastFaultMs: EpochMs = 0;
@@ -253,16 +270,16 @@ export class World {
   /** The oracles run workflows too; their steps are recorded and must not run. */
   isReplaying = false;
   readonly settledTrue: string[] = [];
-  /** Whose operation takes effect at the moment. */
+  /** The process whose operation takes effect now. */
   writer: Process | undefined;
-  /** What the bus has taken, in its order. */
+  /** The events that the bus has taken, in order. */
   readonly published: LifecycleEvent[] = [];
   /** Calls of relays that failed, or whose process died or still hangs. */
   unansweredRelays = 0;
   readonly app: App;
-  /** The other version, if there is one. */
+  /** The other version, if any. */
   readonly otherApp: App | undefined;
-  /** How often a run was blocked that was not before, by the version of the code that it did not fit. */
+  /** Number of times that a run was newly blocked, by the version of the code that it did not fit. */
   readonly newlyBlocked = { app: 0, otherApp: 0 };
   readonly #versions: () => number;
   readonly #options: Required<Pick<WorldOptions, 'seed' | 'faultRate' | 'dedupes' | 'faultsEndS' | 'endS'>> &
@@ -277,7 +294,7 @@ export class World {
   #frozen: { readonly isOver: () => boolean; readonly goOn: () => void }[] = [];
   #isSweeping = false;
   #isSpinning = false;
-  /** What each instance remembers. */
+  /** The warm runs of each instance. */
   readonly #warmRuns: WarmRuns[];
   readonly #groups = new Map<string, Group>();
   readonly #indexLog: { readonly atMs: EpochMs; readonly item: Item }[] = [];
@@ -342,7 +359,10 @@ export class World {
     this.at(start + seconds * S, run);
   }
 
-  /** Runs until `done` says so or the end of the world, and on from there when called again; the microtasks of each step run dry before the next. */
+  /**
+   * Runs until `done` returns true or the world ends, and continues from there when called again; the microtasks of
+   * each step are drained before the next.
+   */
   async run(done: () => boolean = () => false): Promise<void> {
     if (!this.#isSweeping)
       this.at(start + sweepIntervalMs, () => {
@@ -379,7 +399,7 @@ export class World {
     for (const { goOn } of over) goOn();
   }
 
-  // ----- chance -----
+  // ----- randomness -----
 
   #pick(alternatives: readonly Deviation[], tag: string, process: Process): Deviation | Freeze {
     const directed = this.#options.direct?.(tag, process.name, alternatives);
@@ -463,12 +483,12 @@ export class World {
     if (again !== undefined) this.at(this.nowMs + 5 * S, again);
   }
 
-  /** An instance dies with a turn of it. */
+  /** Drops the warm runs of an instance, which dies with its turn. */
   #forget({ lock, replica }: Process): void {
     if (lock !== undefined && this.#warmRuns.length > 0) this.#warmRuns[replica] = new WarmRuns();
   }
 
-  /** A process of somebody outside, who calls the engine. */
+  /** Runs a process of an outside caller of the engine. */
   #call(name: string, body: (deps: Deps) => Promise<void>): void {
     if (this.#options.callersAskAgain !== true) {
       this.#spawn(name, body);
@@ -485,7 +505,7 @@ export class World {
     this.#spawn(name, insisting, undefined, undefined, again);
   }
 
-  /** One operation of a process, with whatever goes wrong at it. */
+  /** Runs one operation of a process, with the fault that is drawn for it. */
   #operate<Value>(process: Process, asked: Operation<Value>): Promise<Value> {
     const operation: Operation<Value> = {
       ...asked,
@@ -590,7 +610,10 @@ export class World {
     });
   }
 
-  /** Calls that take no time of their own and at which only a directed test lets a process die; it dies here, or after the call. */
+  /**
+   * Decides whether the process dies at a call that takes no time and at which only a directed test lets a process die;
+   * it dies here, or after the call.
+   */
   #diesAt(tag: string, process: Process): 'crash' | 'crashAfter' | undefined {
     if (process.dead) return undefined;
     const directed = this.#options.direct?.(tag, process.name, []);
@@ -600,7 +623,7 @@ export class World {
     return directed;
   }
 
-  /** No instance remembers a run. */
+  /** Drops the warm runs of all instances. */
   forgetRuns(): void {
     for (const replica of this.#warmRuns.keys()) this.#warmRuns[replica] = new WarmRuns();
   }
@@ -668,7 +691,7 @@ export class World {
     return { ...deps, transports: protectTransports(deps.transports, () => undefined, guard) };
   }
 
-  /** Its lines go nowhere, but a step finds out which process it runs in. */
+  /** Returns a log that prints nothing, but tells a step which process it runs in. */
   #logOf(process: Process): Log {
     if (this.#options.observer === undefined) return silentLog;
     const speaks = (): void => {
@@ -679,7 +702,7 @@ export class World {
 
   #speaker: Process | undefined;
 
-  /** The process that a step runs in, by the log that the step is given. */
+  /** Returns the process that a step runs in, by the log that the step received. */
   processOf(log: Log): Process | undefined {
     this.#speaker = undefined;
     log.debug('here');
@@ -718,7 +741,7 @@ export class World {
           apply: () => this.table.transact(writes),
         }),
       get: (key, attributes) => {
-        // Where nobody spreads markers further, no throw of the dice goes to a read that tells nothing.
+        // No random number is spent on a read that tells nothing while markers are spread no further.
         if (key.pk === 'due' && this.#options.dueShardsOf === undefined) return this.table.get(key, attributes);
         const tag = key.pk === 'due' ? 'get due' : `get ${key.sk}`;
         return this.#operate(process, {
@@ -773,7 +796,7 @@ export class World {
     };
   }
 
-  /** The index as it was at `asOfMs`. */
+  /** Returns the index as it was at `asOfMs`. */
   #staleIndex(query: IndexQuery, asOfMs: EpochMs): IndexPage {
     const { partition, sort } = tableIndexes.due;
     const items = new Map<string, Item>();
@@ -1087,7 +1110,7 @@ export class World {
     return this.#options.bus === true;
   }
 
-  /** The token item stands before the start, so the call is found by its key. */
+  /** Finds a call by its key; its token item is put before the start. */
   callOf(key: string): { readonly runId: string; readonly waitId: string } {
     for (const { pk, sk } of this.items.values()) {
       const call = { runId: pk.slice('run#'.length), waitId: sk.slice('t#'.length) };
@@ -1119,7 +1142,7 @@ export class World {
     return task;
   }
 
-  /** Work of a step: takes a virtual second and must have been asked for in the log. */
+  /** Does the work of a step: takes a virtual second and must have been requested in the log. */
   async step(runId: string, name: string): Promise<string> {
     if (this.isReplaying) this.fail('replay-ran-a-step', name);
     if (!this.log(runId).some((event) => event.type === 'StepRequested' && event.name === name))
@@ -1131,7 +1154,7 @@ export class World {
     return name;
   }
 
-  /** Work of a long step: from where the last attempt left off, ten virtual seconds at a time. */
+  /** Does the work of a long step: from where the last attempt left off, ten virtual seconds at a time. */
   async longStep(
     runId: string,
     name: string,
@@ -1155,12 +1178,12 @@ export class World {
 
   // ----- callers -----
 
-  /** A process of somebody outside, now. */
+  /** Runs a process of an outside caller now. */
   request(name: string, body: (deps: Deps) => Promise<void>): Process {
     return this.#spawn(name, body);
   }
 
-  /** Deps that take no time and at which nothing goes wrong, and whose wakes are lost. */
+  /** Returns dependencies that take no time, have no faults, and lose their wakes. */
   depsAside(): Deps {
     const quiet: Queues = {
       sendTurn: async () => undefined,
@@ -1188,12 +1211,12 @@ export class World {
     return this.#processes;
   }
 
-  /** The latest that any clock may show. */
+  /** The latest time that any clock may show. */
   get furthestMs(): EpochMs {
     return this.nowMs + Math.max(0, this.#options.skewMaxMs ?? 0);
   }
 
-  /** Each with a key of its own, so that a signal that was accepted twice is one. */
+  /** Sends a signal with a key of its own, so that a signal that was accepted twice counts once. */
   signalAt(seconds: number, runId: string, name: string, payload: JsonValue, key: string): void {
     this.atSecond(seconds, () => {
       this.#call('caller', async (deps) => {
@@ -1243,23 +1266,23 @@ export class World {
     });
   }
 
-  /** A message that came twice, or late. */
+  /** Delivers a message a second time, or late. */
   wakeAt(seconds: number, runId: string): void {
     this.atSecond(seconds, () => {
       this.#call('caller', (deps) => wakeRun(deps, runId));
     });
   }
 
-  // ----- looking -----
+  // ----- reading the world -----
 
-  /** When each accepted request to stop came, as long as faults were still possible. */
+  /** Returns when each accepted request to stop came, as long as faults were still possible. */
   inboxTimes(runId: string): readonly EpochMs[] {
     return [...this.items.values()]
       .filter((item) => item.pk === `run#${runId}` && item.sk.startsWith('i#'))
       .map((item) => Number(item['atMs']));
   }
 
-  /** Every run that there is: those that were started, their children, and what they go on as. */
+  /** Returns every run: those that were started, their children, and those that continue them. */
   runIds(): readonly string[] {
     return [...this.items.values()].flatMap(({ pk, sk }) =>
       sk === 'a' && pk.startsWith('run#') ? [pk.slice('run#'.length)] : [],
@@ -1270,7 +1293,7 @@ export class World {
     return decodeCommit(item);
   }
 
-  /** Events of a run as the table has them now. */
+  /** Returns the events of a run as the table has them now. */
   log(runId: string): readonly HistoryEvent[] {
     return this.commits(runId).flatMap((commit) => commit.events);
   }
@@ -1283,14 +1306,14 @@ export class World {
   }
 }
 
-/** What may have the work of a process done again. */
+/** Faults that may have the work of a process repeated. */
 const losing: ReadonlySet<string> = new Set(['freeze100', 'freeze1000', 'drop']);
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const decoded = new WeakMap<Item, Commit>();
 
-/** The oracles read the log after every write, so each commit is decoded once. */
+/** Decodes each commit once, since the oracles read the log after every write. */
 function decodeCommit(item: Item): Commit {
   const known = decoded.get(item);
   if (known !== undefined) return known;

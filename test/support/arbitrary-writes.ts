@@ -7,7 +7,10 @@ export type Call = readonly Write[];
 const numbers = fc.integer({ min: -2, max: 4 });
 const words = fc.constantFrom('x', 'y', 'ä😀');
 
-/** Few keys and values, so that writes meet; both indexes, an attribute that one of them projects, and plain ones. */
+/**
+ * Generates writes with few keys and values, so that they meet; both indexes, an attribute that one of them projects,
+ * and plain attributes.
+ */
 export function arbitraryCalls(prefix: string): fc.Arbitrary<Call[]> {
   const key = fc.record({ pk: fc.constantFrom(`${prefix}-1`, `${prefix}-2`), sk: fc.constantFrom('a', 'h#1', 't#1') });
   const attributes: fc.Arbitrary<Record<string, Scalar>> = fc.record(
@@ -69,7 +72,7 @@ function writeOf(
       return {
         kind: 'update',
         key,
-        // In a transaction an update must change something.
+        // An update in a transaction must change something.
         set: { ...set, touched: by },
         remove: remove.filter(free),
         increment: Object.fromEntries(increment.filter(free).map((name) => [name, by])),

@@ -16,7 +16,7 @@ export interface OpenedTable {
   readonly client: DynamoDBClient;
 }
 
-/** A table in the stand-in at `endpoint`, created if missing. */
+/** Opens a table in the stand-in at `endpoint`; creates it if it is missing. */
 export async function openDynamoDbTable(
   endpoint: string,
   tableName: string,

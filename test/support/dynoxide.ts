@@ -10,7 +10,10 @@ const binary = fileURLToPath(new URL('../../node_modules/@dynoxide/linux-x64/dyn
 const isThere = existsSync(binary);
 const isExpected = process.platform === 'linux' && process.arch === 'x64';
 
-/** A `describe` whose tests need the binary: they fail where it should be installed, and are skipped with a notice elsewhere. */
+/**
+ * A `describe` whose tests need the binary: they fail where it should be installed, and are skipped with a notice
+ * elsewhere.
+ */
 export function describeWithDynoxide(name: string, body: () => void): void {
   if (isThere) {
     describe(name, body);
@@ -22,7 +25,7 @@ export function describeWithDynoxide(name: string, body: () => void): void {
     });
   } else {
     process.stderr.write(`\nNOT TESTED on ${process.platform}-${process.arch}, there is no dynoxide for it: ${name}\n`);
-    // Reported as skipped, not as passed: there is no such binary for this platform.
+    // Reported as skipped, not as passed: this platform has no such binary.
     describe.skip(name, body);
   }
 }
@@ -30,13 +33,13 @@ export function describeWithDynoxide(name: string, body: () => void): void {
 export interface Dynoxide {
   readonly endpoint: string;
   readonly pid: number;
-  /** Ends it and waits for its end; `SIGKILL` for a crash. */
+  /** Ends it and waits until it has ended; `SIGKILL` simulates a crash. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** Starts one that takes requests, on a free port. In memory unless `dbPath` names a file. */
+/** Starts a stand-in that is ready for requests, on a free port. In memory unless `dbPath` names a file. */
 export async function startDynoxide(options: { readonly dbPath?: string } = {}): Promise<Dynoxide> {
-  // Another process can take a port between our asking for a free one and the start.
+  // Another process can take a port between our choice of a free one and the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     const args = ['--port', String(port), ...(options.dbPath === undefined ? [] : ['--db-path', options.dbPath])];
@@ -63,7 +66,7 @@ function running(child: ChildProcess, port: number): Dynoxide {
   };
 }
 
-/** Resolves with nothing once it has bound its port, which it then prints, or with what it said as it ended. */
+/** Resolves with undefined once it has bound its port, which it then prints, or with its output if it ends. */
 async function listening(child: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     let said = '';

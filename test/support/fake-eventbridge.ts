@@ -1,4 +1,4 @@
-// PutEvents of EventBridge, on this machine.
+// A fake of EventBridge's PutEvents on this machine.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,8 +14,8 @@ export interface Entry {
 }
 
 /**
- * What becomes of one request. `failed`: these entries are not taken, by their positions. `refused`: none is. `hangs`: it
- * gets no answer; `halfAnswered`: it gets the beginning of one. `lost`: all are taken, and the connection breaks.
+ * Fault of one request. `failed`: the entries at these positions are not taken. `refused`: none is. `hangs`: there is
+ * no answer; `halfAnswered`: only the beginning of one. `lost`: all are taken, and the connection breaks.
  */
 export type Fault =
   | { readonly kind: 'failed'; readonly codes: Readonly<Record<number, string>> }
@@ -28,9 +28,9 @@ export interface FakeEventBridge {
   readonly endpoint: string;
   /** Entries of each request. */
   readonly requests: readonly (readonly Entry[])[];
-  /** Details of the events that were taken, in their order. */
+  /** Details of the events that were taken, in order. */
   readonly taken: readonly LifecycleEvent[];
-  /** Of the next requests, in their order; of those after them nothing goes wrong. */
+  /** Faults of the next requests, in order; later requests have none. */
   readonly faults: (Fault | undefined)[];
   close(): Promise<void>;
 }

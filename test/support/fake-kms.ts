@@ -1,4 +1,4 @@
-// The part of KMS that payloads need, on this machine: one key, wrapped data keys, the encryption context.
+// A fake of the part of KMS that payloads need, on this machine: named keys, wrapped data keys, the encryption context.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ export type KmsFault = { readonly refuse: string; readonly status: number } | 'd
 export interface FakeKms {
   readonly endpoint: string;
   readonly calls: readonly KmsCall[];
-  /** Of every request while it is set, or of those to one operation. */
+  /** Fault of every request while it is set, or, with `faultOf`, of those to one operation. */
   fault: KmsFault | undefined;
   faultOf: KmsCall['operation'] | undefined;
   /** Calls of one operation so far. */
@@ -34,7 +34,7 @@ class Refusal extends Error {
 
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
 
-/** Knows the keys that are named, each with a master key of its own. */
+/** Starts a fake that knows these keys, each with its own master key. */
 export async function startFakeKms(...keyIds: readonly string[]): Promise<FakeKms> {
   const masters = new Map(keyIds.map((keyId) => [keyId, randomBytes(32)]));
   const calls: KmsCall[] = [];

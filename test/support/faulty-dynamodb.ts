@@ -17,7 +17,7 @@ export type StoreFault =
   /** 500, not applied. */
   | 'serverError';
 
-/** One HTTP request of the SDK, the first try or a retry. */
+/** An HTTP request of the SDK, the first try or a retry. */
 export interface StoreRequest {
   readonly operation: 'GetItem' | 'PutItem' | 'UpdateItem' | 'Query' | 'TransactWriteItems' | (string & {});
   /** 1 for the first try. */
@@ -25,7 +25,7 @@ export interface StoreRequest {
   readonly body: string;
 }
 
-/** Asked once per request, in order; `undefined` lets it through. */
+/** Called once per request, in order; `undefined` lets the request through. */
 export type FaultPlan = (request: StoreRequest) => StoreFault | undefined;
 
 export interface FaultyDynamoDb {
@@ -35,13 +35,13 @@ export interface FaultyDynamoDb {
   applyLate(): Promise<number[]>;
 }
 
-/** One fault per request, in order; after the last one everything passes. */
+/** Plans one fault per request, in order; later requests pass. */
 export function scripted(...faults: readonly (StoreFault | undefined)[]): FaultPlan {
   let next = 0;
   return () => faults[next++];
 }
 
-/** Each fault with its own probability; `fraction` is a seeded source of [0, 1). */
+/** Plans each fault with its own probability; `fraction` is a seeded source of [0, 1). */
 export function randomly(fraction: () => number, rates: Partial<Record<StoreFault, number>>): FaultPlan {
   return () => {
     let left = fraction();
@@ -53,7 +53,7 @@ export function randomly(fraction: () => number, rates: Partial<Record<StoreFaul
   };
 }
 
-/** What is used of the SDK's types for HTTP, which belong to a package that we do not depend on. */
+/** The part of the SDK's HTTP types that is used here; they belong to a package that we do not depend on. */
 interface HttpRequest {
   readonly headers: Record<string, string>;
   readonly body?: unknown;
@@ -67,7 +67,7 @@ interface HttpHandler {
   handle(request: HttpRequest, options?: object): Promise<{ response: HttpResponse }>;
 }
 
-/** Puts `plan` before every request that `client` sends from now on. */
+/** Applies `plan` to every request that `client` sends from now on. */
 export function injectFaults(client: DynamoDBClient, plan: FaultPlan): FaultyDynamoDb {
   const inner = client.config.requestHandler as HttpHandler;
   const requests: (StoreRequest & { fault: StoreFault | undefined })[] = [];
@@ -96,7 +96,7 @@ export function injectFaults(client: DynamoDBClient, plan: FaultPlan): FaultyDyn
         return { response: failure(500, { __type: 'InternalServerError', message: 'try again' }) };
     }
   };
-  // The rest of the handler stays: the SDK also asks it for its settings, and to close its sockets.
+  // The rest of the handler stays, since the SDK also asks it for its settings and to close its sockets.
   client.config.requestHandler = Object.assign(Object.create(inner) as typeof client.config.requestHandler, { handle });
 
   return {

@@ -5,10 +5,16 @@ import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import type { Table, Write } from '../../lib/store/table.js';
 
-/** Carries a call through a port out, or does something else in its place. `name`: as in `table.write`; a commit is `table.commit`. */
+/**
+ * Carries a call through a port out, or does something else in its place. `name`: as in `table.write`; a commit is
+ * `table.commit`.
+ */
 export type Around = <Value>(name: string, call: () => Promise<Value>) => Promise<Value>;
 
-/** A process whose every call to `table`, the queues, the remote servers and the delay of `deps` goes through `around`. */
+/**
+ * Returns a process whose every call to `table`, the queues, the remote servers and the delay of `deps` goes through
+ * `around`.
+ */
 export function processOf(deps: Deps, table: Table, around: Around): Deps {
   return {
     ...deps,
@@ -60,7 +66,10 @@ export interface Dying {
   readonly death: Promise<void>;
 }
 
-/** A process that dies in place of the call for which `diesAt` says so: no call takes place any more, and none returns. */
+/**
+ * Creates a process that dies in place of the call for which `diesAt` returns true: after that no call takes place, and
+ * none returns.
+ */
 export function dying(diesAt: (name: string) => boolean): Dying {
   let isOver = false;
   const isDead = (): boolean => isOver;

@@ -1,6 +1,7 @@
 /**
- * What each function may ask of AWS, as action and resource: the template grants this and nothing else (test/package/cdk), and
- * runs of many kinds get along with it and make use of all of it (test/system/deployment). In the order of the template.
+ * Rights of each function in AWS, as action and resource: the template grants these and nothing else
+ * (test/package/cdk), and runs of many kinds need no others and use all of them (test/system/deployment). In the order
+ * of the template.
  */
 export const rights = {
   Api: [

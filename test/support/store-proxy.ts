@@ -1,6 +1,9 @@
 import type { RunStore } from '../../lib/store/run-store.js';
 
-/** The store with each of its parts led through `wrap`; what the workers know of the servers is left as it is. */
+/**
+ * Returns the store with each of its parts passed through `wrap`, except the part in which workers share what they know
+ * of servers.
+ */
 export function withParts(store: RunStore, wrap: <Part extends object>(part: Part, name: string) => Part): RunStore {
   return new Proxy(store, {
     get(target, name) {
@@ -12,8 +15,8 @@ export function withParts(store: RunStore, wrap: <Part extends object>(part: Par
 }
 
 /**
- * A store whose methods the handler gives, as that of a Proxy does: by their part and name, as in `tokens.put`. `target` has
- * those of `store`, each bound to its part.
+ * Returns a store whose methods come from the handler, as those of a Proxy do: by their part and name, as in
+ * `tokens.put`. `target` has those of `store`, each bound to its part.
  */
 export function storeProxy(
   store: RunStore,

@@ -13,10 +13,10 @@ import type { Table } from '../../lib/store/table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 
-/** The same in every process, so that a token made by one is known to all. */
+/** Keys that are the same in every process, so that all processes accept a token that one has made. */
 export const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]);
 
-/** Turns make all starts. */
+/** Marks all servers as prompt, so that turns make all starts. */
 function prompt(transports: RemoteTransports): RemoteTransports {
   const made = new Map<string, RemoteTaskTransport>();
   return {
@@ -28,7 +28,7 @@ function prompt(transports: RemoteTransports): RemoteTransports {
   };
 }
 
-/** What an engine is made of, beside the parts that are handed in: the real ones, with queues in memory. */
+/** Creates the dependencies of an engine besides the given parts: the real ones, with queues in memory. */
 export function createEngineDeps(parts: {
   readonly app: App;
   readonly table: Table;
@@ -36,7 +36,10 @@ export function createEngineDeps(parts: {
   readonly http: HttpClient;
   readonly log?: Log;
   readonly readSecret?: (name: string) => string | undefined;
-  /** The pace of servers is learned, and workers make starts until then. Default: all are known to answer at once. */
+  /**
+   * Whether the pace of servers is learned, so that workers make starts until then. Default: all are known to be
+   * prompt.
+   */
   readonly learnsPace?: boolean;
 }): Deps & { readonly queues: MemoryQueues } {
   const { app, table, clock, http, log = silentLog, readSecret = () => undefined, learnsPace = false } = parts;

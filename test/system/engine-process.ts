@@ -1,6 +1,6 @@
-// A program: an engine that takes one run to its end, prints its operations as JSON and exits with 0, or kills itself on
-// the way there.
-// Its queues are in memory, so each start finds them empty and lives on what its first sweep finds.
+// A program: an engine that takes one run to its end, prints its operations as JSON and exits with 0, or kills itself
+// on the way there.
+// Its queues are in memory, so each start finds them empty and depends on what its first sweep finds.
 
 import { writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -23,26 +23,28 @@ import { a2aAgent, defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { createEngineDeps } from './engine-deps.js';
 import { reportRunId, reportWorkflow, startKey } from './report-workflow.js';
 
-/** Handed over as JSON in the first argument. */
+/** Passed as JSON in the first argument. */
 export interface EngineProcessOptions {
   readonly endpoint: string;
   readonly tableName: string;
   readonly remote: { readonly protocol: 'mcp' | 'a2a'; readonly url: string; readonly dedupes: boolean };
-  /** When the clock began to run fast: the same for each process of a run, or time would go back. */
+  /**
+   * Instant at which the clock began to run fast. All processes of a run have the same, so that time never goes back.
+   */
   readonly fastSinceMs: number;
   readonly kill?: {
     readonly moment: 'before' | 'after';
     /** A write to the table or a call to the remote server. Missing: any. */
     readonly operation?: string;
-    /** Of that operation, the first being 1. */
+    /** Number of the occurrence of that operation, counted from 1. */
     readonly occurrence: number;
   };
 }
 
-/** A minute takes a second. */
+/** Factor of the clock: a minute takes a second. */
 const speed = 60;
 
-/** Ends this process at the operation that was asked for, whose name it prints. */
+/** Kills this process at the requested operation, whose name it prints. */
 class KillSwitch {
   readonly operations: string[] = [];
   readonly #kill: EngineProcessOptions['kill'];
@@ -79,7 +81,9 @@ function killingWrites(table: Table, killSwitch: KillSwitch): Table {
   };
 }
 
-/** Kind and item of a write, and the first attribute that an update is about: `put t#2`, `update t#2 handle`. */
+/**
+ * Returns kind and item of a write, and the first attribute that an update is about: `put t#2`, `update t#2 handle`.
+ */
 function nameOf(write: Write): string {
   if (write.kind === 'put') return `put ${write.item.sk}`;
   const [first = 'nothing'] = [...Object.keys(write.set ?? {}), ...(write.remove ?? [])];
@@ -109,7 +113,8 @@ function createEngine(options: EngineProcessOptions, killSwitch: KillSwitch): En
   const { protocol, url, dedupes } = remote;
   const app = defineApp({
     workflows: [reportWorkflow],
-    // Pinned, since the 30 s of a start are half a second here: too little to ask for the revision as well.
+    // The revision is pinned, since the 30 s of a start are half a second here, which is too short to ask for it as
+    // well.
     servers: {
       remote:
         protocol === 'mcp' ? mcpServer({ url, dedupes, protocolVersion: '2026-07-28' }) : a2aAgent({ url, dedupes }),
@@ -143,7 +148,7 @@ async function handleMessages(engine: Engine): Promise<number> {
   return turnMessages.length + workMessages.length;
 }
 
-/** The run has ended and nothing of it is left to do. */
+/** Returns whether the run has ended and none of its work is left. */
 async function isOver({ store }: Engine): Promise<boolean> {
   const records = await store.runs.read(reportRunId);
   if (records === undefined || ['running', 'ending'].includes(records.head.status)) return false;

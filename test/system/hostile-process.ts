@@ -1,5 +1,5 @@
 // A program, run with --expose-gc: takes workflows to their ends against servers that misbehave before they answer
-// rightly, and prints as JSON what came of them, what was led astray, and what memory they left behind.
+// correctly, and prints as JSON the outcomes, what was led astray, and the memory that was left behind.
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
@@ -23,9 +23,9 @@ export interface HostileReport {
     readonly reads: number;
     readonly starts: number;
   }[];
-  /** Connections to a server that nobody may be led to. */
+  /** Connections to a server that nothing may be led to. */
   readonly trapped: number;
-  /** After everything, against after the first few. */
+  /** Growth of the heap after everything, compared with after the first few. */
   readonly grownBytes: number;
   readonly polluted: boolean;
 }
@@ -135,7 +135,7 @@ async function runToEnd(protocol: Protocol, url: string, http: HttpClient): Prom
 const runs: HostileReport['runs'][number][] = [];
 const trap = await listen((_method, _id, response) => void response.end());
 const http = new GuardedHttpClient({ allowLoopback: true });
-/** How long a request waits that the server will not answer rightly. A right answer has the usual time. */
+/** Timeout of a request that the server will not answer correctly. A correct answer has the usual time. */
 const badAnswerMs = 150;
 
 async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Deed): Promise<void> {
@@ -169,7 +169,7 @@ async function misbehaveOn(kind: 'start' | 'read', protocol: Protocol, deed: Dee
   server.close();
 }
 
-/** Each time the name is asked for, it is somewhere else where nobody may go. */
+/** Resolves the name to another forbidden address at each look-up. */
 const rebinding = (asked: () => void): LookupFunction => {
   const places = ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', 'fd00::1', '100.64.0.1'];
   let count = 0;
@@ -191,7 +191,7 @@ for (const round of [1, 2]) {
   for (const protocol of protocols)
     for (const deed of deeds) {
       await misbehaveOn('read', protocol, deed);
-      // To a start these two are right answers, of a task that ends otherwise.
+      // These two are correct answers to a start, of a task that ends differently.
       if (round === 1 && deed.name !== 'a forged task' && deed.name !== 'a state from before')
         await misbehaveOn('start', protocol, deed);
     }

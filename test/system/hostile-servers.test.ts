@@ -36,7 +36,7 @@ describe('workflows that call hostile servers', () => {
   it('read a few times, and start once where the start was answered', () => {
     const once = report.runs.filter(({ name }) => name.endsWith('to a read'));
     expect(new Set(once.map(({ starts }) => starts))).toEqual(new Set([1]));
-    // Twice wrongly, and then until a right answer comes within the short time that is given.
+    // Two wrong answers, and then reads until a correct answer comes within the short timeout.
     expect(Math.min(...once.map(({ reads }) => reads))).toBe(3);
     expect(Math.max(...once.map(({ reads }) => reads))).toBeLessThan(12);
   });

@@ -1,6 +1,6 @@
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
 
-/** A long step that reports and then hangs; an attempt that is given progress ends with it. */
+/** A long step that reports progress and then hangs; an attempt that receives progress returns it. */
 export const importWorkflow = defineWorkflow({
   name: 'import',
   run: (ctx) =>

@@ -38,30 +38,33 @@ const a2aAgent: Remote = {
   result: { before: 'prepared', remote: { article: 'gear', quantity: 3, totalCents: 750, currency: 'EUR' } },
 };
 
-/** A process dies before or after an operation of its own, or when the server has carried out a request and not answered it. */
+/**
+ * Moment of a death: before or after an operation of the process, or when the server has carried out a request and not
+ * answered it.
+ */
 type Moment = 'before' | 'after' | 'in flight';
 interface Kill {
   readonly moment: Moment;
   /** A write, a call, or the method of a request in flight. Missing: any operation. */
   readonly operation?: string;
-  /** Of that operation, the first being 1. */
+  /** Number of the occurrence of that operation, counted from 1. */
   readonly occurrence: number;
 }
 
-/** One run, taken to its end by as many processes as it needed. */
+/** A run, taken to its end by as many processes as it needed. */
 interface Story {
-  /** What each process that died was about, in order. */
+  /** The last operation of each process that died, in order. */
   readonly killedAt: readonly string[];
   /** Operations of the last process, which was not killed. */
   readonly operations: readonly string[];
-  /** Methods of the requests that the server got from the last process. */
+  /** Methods of the requests that the server received from the last process. */
   readonly requests: readonly string[];
   readonly records: RunRecords;
   readonly stats: RemoteStats;
 }
 
 const reads = ['tasks/get', 'GetTask'];
-/** Stories at a time. Two keep two cores busy; a third fills the waits. */
+/** Concurrent stories. Two keep two cores busy; a third fills the waits. */
 const limit = pLimit(3);
 const testMs = 300_000;
 
@@ -124,7 +127,7 @@ describeWithDynoxide('an engine killed at any instant', () => {
     }
   }
 
-  /** First the story without a kill; then one for each operation and request in it, and each of the moments. */
+  /** Runs the story without a kill; then one for each operation and request in it, and each of the moments. */
   async function tellAll(remote: Remote, moments: readonly Moment[]): Promise<readonly Story[]> {
     const undisturbed = await tell(remote, []);
     const kills = moments.flatMap((moment) =>
@@ -148,7 +151,7 @@ describeWithDynoxide('an engine killed at any instant', () => {
         expect(story.stats.tasks, String(story.killedAt)).toBe(1);
         expectOneKey(story);
       }
-      // The start is sent again only where it had been sent and its handle was not yet stored.
+      // The start is repeated only if it had been sent and its handle was not yet stored.
       const repeated = stories.filter(({ stats }) => stats.startCalls.length > 1);
       expect(pointsOf(repeated)).toEqual(['before update t#2 handle', 'after start', 'in flight tools/call']);
       expect(repeated.map(({ stats }) => stats.startCalls.length)).toEqual([2, 2, 2]);
@@ -156,7 +159,8 @@ describeWithDynoxide('an engine killed at any instant', () => {
     testMs,
   );
 
-  // A process killed after an operation leaves what one leaves that is killed before the next: once for both is enough.
+  // A process that is killed after an operation leaves the same as one that is killed before the next, so one of the
+  // two is enough.
   it.each<[string, Remote, readonly Moment[], readonly string[]]>([
     [
       'an MCP server',
@@ -179,7 +183,7 @@ describeWithDynoxide('an engine killed at any instant', () => {
         else ambiguous.push(story);
       }
       for (const story of ambiguous) await expectAmbiguous(story);
-      // From the claim of the attempt until its handle is stored, and at no other time.
+      // Ambiguous from the claim of the attempt until its handle is stored, and at no other time.
       expect(pointsOf(ambiguous)).toEqual(ambiguousPoints);
     },
     testMs,
@@ -211,7 +215,7 @@ describeWithDynoxide('an engine killed at any instant', () => {
   );
 });
 
-/** What no run with a remote task does without, whatever else it writes, and however often. */
+/** Operations that every run with a remote task needs, whatever else it writes, and however often. */
 const operationsOfEveryRun = [
   'put a',
   'put h#0000000001',
@@ -226,7 +230,7 @@ function occurrences(list: readonly string[], wanted: string): number {
   return list.filter((one) => one === wanted).length;
 }
 
-/** Each with its number among those of the same name. */
+/** Pairs each text with its number among equal ones. */
 function inTurn(list: readonly string[]): readonly (readonly [string, number])[] {
   return list.map((one, at) => [one, occurrences(list.slice(0, at + 1), one)]);
 }
@@ -275,7 +279,10 @@ async function expectAmbiguous(story: Story): Promise<void> {
   ]);
 }
 
-/** However often its processes died, a run has one history, and it replays to its outcome without running a step. */
+/**
+ * Checks that a run has one history, however often its processes died, and that it replays to its outcome without
+ * running a step.
+ */
 async function expectHistory({ records, killedAt }: Story, outcome: object, types: readonly string[]): Promise<void> {
   const events = records.commits.flatMap((commit) => commit.events);
   expect(

@@ -47,7 +47,7 @@ describeWithDynoxide('a worker of a long step that is killed', () => {
     const runId = tokens.keyedRunId('import', 'k');
     const token = await deps.store.tokens.read(runId, '1');
     expect(token?.step).toMatchObject({ strikes: 1, failedAttempts: 0, progress: { row: 7 } });
-    // The end of the lease.
+    // The lease has run out.
     nowMs = token?.dueAtMs ?? 0;
     await fanOutDue(deps);
     const [step] = deps.queues.step.receive(10);

@@ -1,4 +1,5 @@
-// Programs of these tests as child processes. Each is bundled once: a start from TypeScript sources takes a second.
+// Programs of these tests as child processes. Each is bundled once, since a start from TypeScript sources takes a
+// second.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +14,7 @@ export interface Program {
   remove(): Promise<void>;
 }
 
-/** Bundles the program in `test/system/<name>.ts`; the name may lead to a folder in it. */
+/** Bundles the program in `test/system/<name>.ts`; the name may contain a folder. */
 export async function bundleProgram(name: string): Promise<Program> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-system-'));
   const { banner, mainFields, ...settings } = bundling;
@@ -36,7 +37,7 @@ export async function bundleProgram(name: string): Promise<Program> {
 
 export interface RunningProgram {
   readonly child: ChildProcess;
-  /** How it ended, with all that it printed. */
+  /** Resolves with how it ended and all its output. */
   readonly ended: Promise<ProgramEnd>;
 }
 
@@ -47,10 +48,13 @@ export interface ProgramEnd {
   readonly stderr: string;
 }
 
-/** A program that has not ended by then hangs. */
+/** Timeout of a program, after which it counts as hanging. */
 const patienceMs = 60_000;
 
-/** Starts a program with one argument, which it gets as JSON, and with options for Node. It is killed after a minute. */
+/**
+ * Starts a program with one argument, which it receives as JSON, and with options for Node. It is killed after a
+ * minute.
+ */
 export function startProgram({ path }: Program, argument: unknown, options: readonly string[] = []): RunningProgram {
   const child = spawn(process.execPath, [...options, path, JSON.stringify(argument)], {
     stdio: ['pipe', 'pipe', 'pipe'],

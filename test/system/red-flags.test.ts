@@ -12,7 +12,7 @@ import { call, play } from '../simulation/rules/scene.js';
 import { closeAll, httpClient, serve } from '../unit/remote/loopback.js';
 import { createEngineDeps } from './engine-deps.js';
 
-// What whoever calls a task of minutes must never do (S2-25), each as a test of that name.
+// Mistakes that a caller of tasks that take minutes must never make (S2-25), each as a test of that name.
 
 afterEach(closeAll);
 
@@ -122,7 +122,7 @@ describe('red flag (S2-25)', () => {
     expect(unplayed).toEqual([]);
   });
 
-  it('unauthenticated completion: whoever does not hold the token settles nothing', async () => {
+  it('unauthenticated completion: a caller without the token settles nothing', async () => {
     const waits = defineWorkflow({ name: 'waits', run: async (ctx) => (await ctx.externalToken()).outcome });
     const app = createTestApp(defineApp({ workflows: [waits] }));
     const runId = await app.start(waits);

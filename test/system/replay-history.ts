@@ -4,7 +4,10 @@ import { Execution, type ExecutionStatus } from '../../lib/replay/execution.js';
 import type { RunRecords } from '../../lib/history/records.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 
-/** Where the workflow stands after its whole history. An execution has no transports, so it can call nobody. */
+/**
+ * Returns the state of the workflow after its whole history. An execution has no transports, so it cannot call a
+ * server.
+ */
 export async function replayHistory(
   { head, commits, tokens }: RunRecords,
   workflow: AnyWorkflow,

@@ -3,7 +3,7 @@ import type { RemoteCall } from '../../lib/workflow/context.js';
 import { dataOf } from '../../lib/workflow/outcome.js';
 import { tokens } from './engine-deps.js';
 
-/** How often a step ran in this process. */
+/** Number of times that a step ran in this process. */
 export const stepRuns = { count: 0 };
 
 const calls: Readonly<Record<'mcp' | 'a2a', RemoteCall>> = {
@@ -11,7 +11,7 @@ const calls: Readonly<Record<'mcp' | 'a2a', RemoteCall>> = {
   a2a: { server: 'remote', skill: 'quote', arguments: { article: 'gear', quantity: 3 }, timeout: { hours: 6 } },
 };
 
-/** A step, a remote task, a step that sees the results of both. */
+/** A step, a remote task, and a step that sees the results of both. */
 export const reportWorkflow = defineWorkflow<{ readonly protocol: 'mcp' | 'a2a' }>({
   name: 'report',
   async run(ctx, { protocol }) {
@@ -27,6 +27,6 @@ export const reportWorkflow = defineWorkflow<{ readonly protocol: 'mcp' | 'a2a' 
   },
 });
 
-/** Each process repeats the start with it, as a caller does that got no answer. */
+/** Key of the start, which each process repeats as a caller without an answer does. */
 export const startKey = 'the-run';
 export const reportRunId = tokens.keyedRunId('report', startKey);

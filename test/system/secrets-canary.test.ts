@@ -26,7 +26,7 @@ import {
 
 afterEach(closeAll);
 
-// Every secret holds the word. Whatever the engine writes or prints must not.
+// Every secret contains the word. Whatever the engine writes or prints must not.
 const canary = /canary/i;
 const values: Record<string, string> = {
   BEARER: 'canary-bearer-4711',
@@ -36,7 +36,7 @@ const values: Record<string, string> = {
 const accessToken = 'canary-access-token';
 const urlKey = '/canary-path-key-0123456789?key=canary-query-key';
 
-/** All that a server has been told, in one text. */
+/** Returns everything that a server has received, in one text. */
 function told({ headers, path, text }: Received): string {
   return `${path} ${JSON.stringify(headers)} ${text} ${headers.authorization ?? ''}`;
 }
@@ -178,7 +178,7 @@ const auths: readonly (readonly [string, (issuer: string, key: string) => Server
   ],
 ];
 
-/** An authorization server that puts all it was told into what it says. */
+/** Starts an authorization server that puts everything that it receives into its answers. */
 async function authority(): Promise<string> {
   let count = 0;
   const { url } = await serve((request, response) => {
@@ -193,7 +193,7 @@ let privateKey: string;
 beforeAll(async () => {
   privateKey = await exportPKCS8((await generateKeyPair('ES256', { extractable: true })).privateKey);
 });
-/** A piece of the key that is in no other text. */
+/** Returns a piece of the key that occurs in no other text. */
 const pieceOf = (pem: string): string => pem.split('\n')[1]?.slice(10, 50) ?? 'no key';
 
 function configOf(protocol: Protocol, url: string, auth: ServerAuth): ServerConfig {

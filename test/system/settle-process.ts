@@ -1,4 +1,5 @@
-// A program: says `ready`, waits for the end of its input, settles one token many times at once, prints the answers as JSON.
+// A program: prints `ready`, waits for the end of its input, settles one token many times at once, and prints the
+// answers as JSON.
 
 import { once } from 'node:events';
 import { system } from '../../lib/process/system.js';
@@ -9,12 +10,12 @@ import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
 import { defineApp } from '../../lib/workflow/app.js';
 import { createEngineDeps } from './engine-deps.js';
 
-/** Handed over as JSON in the first argument. */
+/** Passed as JSON in the first argument. */
 export interface SettleProcessOptions {
   readonly endpoint: string;
   readonly tableName: string;
   readonly token: string;
-  /** How often to settle it. */
+  /** Number of times to settle it. */
   readonly times: number;
   readonly nowMs: number;
 }

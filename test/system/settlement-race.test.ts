@@ -55,14 +55,14 @@ const results = {
 
 type SettlerKind = 'complete' | 'fail' | 'timeout' | 'poll';
 
-/** Somebody who settles, in a world of his own: his table client, his clock. */
+/** A caller that settles, with its own table client and clock. */
 interface Settler {
   readonly kind: SettlerKind;
   readonly name: string;
   readonly lostAck: boolean;
 }
 
-/** What a settler was told: true, a reason, or, where there is no caller to tell a reason, `stale`. */
+/** Answer to a settler: true, a reason, or `stale` if there is no caller that could receive a reason. */
 type Answer = true | 'already_settled' | 'timed_out' | 'run_ended' | 'stale';
 
 describeWithDynoxide('a token on the DynamoDB store', () => {
@@ -96,7 +96,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
   const turnAt = (nowMs: number, runId: string) =>
     runTurn(depsAt(nowMs), { runId }, { remainingMs: () => turnTimeoutMs });
 
-  /** A run that waits for its remote task. */
+  /** Starts a run that waits for its remote task. */
   async function aWaitingRun(workflow: 'follows' | 'races' = 'follows'): Promise<string> {
     const { runId } = await startRun(depsAt(startMs), { workflow });
     await turnAt(startMs, runId);
@@ -136,8 +136,8 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
   }
 
   /**
-   * Lets `settlers` come up to their one write, all of them, and lets these go: `first` alone and the others when it has
-   * been told, or all at once. Tells the answers in the order of the settlers.
+   * Holds all `settlers` before their write, and then lets them go: `first` alone and the others after its answer, or
+   * all at once. Returns the answers in the order of the settlers.
    */
   async function race(settlers: readonly Settler[], runId: string, first?: Settler): Promise<readonly Answer[]> {
     const gate = new Gate();
@@ -147,7 +147,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
     const answers: Promise<Answer>[] = [];
     for (const [at, settler] of settlers.entries()) {
       answers.push(settleAs(settler, runId, tableOf(settler, at)));
-      // One at a time, or a claim would be refused and its owner never come to the gate.
+      // They arrive one at a time, or a claim would be refused and its owner never reach the gate.
       await gate.arrived(settler.name);
     }
     if (first !== undefined) {
@@ -163,7 +163,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
     return settlement!;
   }
 
-  /** The run ends, and ends the same on every replay, with the settlement that was there at first. */
+  /** Checks that the run ends, with the first settlement, and ends the same on every replay. */
   async function expectOneEnd(runId: string, outcome: object): Promise<void> {
     const settlement = await settlementOf(runId);
     await turnAt(deadlineMs + minuteMs, runId);
@@ -187,17 +187,20 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       held.finish();
     });
 
-    it.each([1, 2, 3, 4])('S0-90: exactly one is told true, and the run goes the way of that one (%i)', async () => {
-      const runId = await aWaitingRun();
-      const answers = await race(settlers, runId);
+    it.each([1, 2, 3, 4])(
+      'S0-90: exactly one is told true, and the run continues with that settlement (%i)',
+      async () => {
+        const runId = await aWaitingRun();
+        const answers = await race(settlers, runId);
 
-      const winners = settlers.filter((_, at) => answers[at] === true);
-      expect(winners).toHaveLength(1);
-      const [winner] = winners;
-      expect(answers.filter((answer) => answer !== true).sort()).toEqual(refusals(settlers, winner!));
-      expect(await settlementOf(runId)).toMatchObject(settlementBy(winner!));
-      await expectOneEnd(runId, endBy(winner!));
-    });
+        const winners = settlers.filter((_, at) => answers[at] === true);
+        expect(winners).toHaveLength(1);
+        const [winner] = winners;
+        expect(answers.filter((answer) => answer !== true).sort()).toEqual(refusals(settlers, winner!));
+        expect(await settlementOf(runId)).toMatchObject(settlementBy(winner!));
+        await expectOneEnd(runId, endBy(winner!));
+      },
+    );
 
     it.each([
       ['complete', false],
@@ -208,7 +211,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       ['timeout', true],
       ['poll', false],
       ['poll', true],
-    ] as const)('S0-90: whoever writes first wins: a %s, its acknowledgement lost: %s', async (kind, lostAck) => {
+    ] as const)('S0-90: the first writer wins: a %s, its acknowledgement lost: %s', async (kind, lostAck) => {
       const runId = await aWaitingRun();
       const first = settlers.find((settler) => settler.kind === kind && settler.lostAck === lostAck)!;
       const answers = await race(settlers, runId, first);
@@ -298,7 +301,7 @@ describeWithDynoxide('a token on the DynamoDB store', () => {
       expect(late.map(({ queues }) => queues.turn.size + queues.work.size)).toEqual([0, 0, 0]);
     });
 
-    /** Every path on which a token can be settled. */
+    /** Checks that every path on which a token can be settled is refused. */
     async function expectRefused(deps: Deps, runId: string, reason: string, seenDueAtMs: number): Promise<void> {
       const refused = { settled: false, reason };
       const token = tokens.settleToken({ runId, waitId });
@@ -384,7 +387,7 @@ function told(result: Awaited<ReturnType<typeof settleToken | typeof pollTask>>)
   throw new Error(`a poll ended with ${result}`);
 }
 
-/** What all others are told. */
+/** Returns the answers that all others receive. */
 function refusals(settlers: readonly Settler[], winner: Settler): readonly string[] {
   const reason = winner.kind === 'timeout' ? 'timed_out' : 'already_settled';
   const losers = settlers.filter((settler) => settler !== winner);

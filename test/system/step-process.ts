@@ -1,5 +1,5 @@
-// A program: starts a run of a long step and works on it, says `saved` when the first beat is in the table, and goes on
-// until it is killed.
+// A program: starts a run of a long step and works on it, prints `saved` when the first beat is in the table, and
+// continues until it is killed.
 
 import { system } from '../../lib/process/system.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
@@ -13,7 +13,7 @@ import { defineApp } from '../../lib/workflow/app.js';
 import { createEngineDeps } from './engine-deps.js';
 import { importWorkflow } from './import-workflow.js';
 
-/** Handed over as JSON in the first argument. */
+/** Passed as JSON in the first argument. */
 export interface StepProcessOptions {
   readonly endpoint: string;
   readonly tableName: string;
@@ -21,7 +21,7 @@ export interface StepProcessOptions {
   readonly key: string;
 }
 
-/** A minute takes a second. */
+/** Factor of the clock: a minute takes a second. */
 const speed = 60;
 
 const { endpoint, tableName, startMs, key } = JSON.parse(process.argv[2] ?? '') as StepProcessOptions;

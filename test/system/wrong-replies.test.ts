@@ -22,9 +22,9 @@ interface Protocol {
   readonly call: RemoteCall;
   readonly startMethod: string;
   readonly started: object;
-  /** A task that has ended, as the answer to a read. */
+  /** Returns a task that has ended, as the answer to a read. */
   readonly ended: (taskId: string) => object;
-  /** What the workflow makes of it. */
+  /** The outcome of the workflow. */
   readonly outcome: object;
 }
 
@@ -55,21 +55,21 @@ const a2a: Protocol = {
   },
 };
 
-/** A run that calls one server, which answers as it is told; the clock stands still unless it is moved. */
+/** A run that calls one server, which answers as the test says; the clock stands still unless it is moved. */
 interface World {
   readonly protocol: Protocol;
   readonly requests: readonly Received[];
   answer: Answer;
-  /** Gives up on a request after 50 ms in place of 30 s. */
+  /** Whether requests time out after 50 ms in place of 30 s. */
   impatient: boolean;
   moveTo(sinceStartMs: number): void;
   turn(): Promise<void>;
   poll(dueSinceStartMs: number): Promise<PollResult>;
   token(): Promise<TokenRecord | undefined>;
   head(): Promise<RunHead>;
-  /** Of every event so far, the fields that tell the story. */
+  /** Returns the fields of every event so far that tell the story. */
   history(): Promise<readonly object[]>;
-  /** When the next message is visible; a turn is asked for at once. */
+  /** Returns when the next message is visible; a turn is requested at once. */
   nextMessage(): { readonly turns: number; readonly workSinceStartMs: number | undefined };
 }
 
@@ -134,7 +134,7 @@ function right(protocol: Protocol): Answer {
   };
 }
 
-/** A reply that is wrong in one way and otherwise what is waited for: `good` is the right result for the request. */
+/** A reply that is wrong in one way and otherwise correct: `good` is the correct result of the request. */
 interface WrongReply {
   readonly name: string;
   readonly answer: (good: object, world: World) => Answer | Promise<Answer>;
@@ -177,7 +177,7 @@ const wrongReplies: readonly WrongReply[] = [
   { name: 'no answer', answer: () => () => undefined, hangs: true },
 ];
 
-/** It answers our request, and nothing of it can be kept. */
+/** An answer to our request that cannot be stored. */
 const tooDeep: WrongReply = {
   name: 'JSON of 5,000 levels',
   answer: (good) => (request, response) => {
@@ -281,7 +281,7 @@ describe('a wrong reply to a read', () => {
       const { handle } = (await world.token())!;
 
       await misbehave(world, wrong, protocol.ended('t1'));
-      // The first read after 5 s; then the interval doubles with each failure.
+      // The first read comes after 5 s; then the interval doubles with each failure.
       for (const [dueMs, pollErrors, nextMs] of [
         [5_000, 1, 15_000],
         [15_000, 2, 35_000],
@@ -321,7 +321,7 @@ describe('a wrong reply to a read', () => {
     expect(target.connections()).toBe(0);
   });
 
-  it('K6: an A2A state that nobody knows is no end and no failure', async () => {
+  it('K6: an unknown A2A state is neither an end nor a failure', async () => {
     const world = await aRun(a2a);
     await world.turn();
     world.answer = (request, response) => {
@@ -356,7 +356,7 @@ describe('a wrong reply to a start', () => {
       const world = await aRun(protocol);
       await misbehave(world, wrong, protocol.started);
       await world.turn();
-      // An agent is asked for the task of that start, and answers these questions as it did the start.
+      // The agent is asked for the task of that start, and answers these questions as it did the start.
       for (const lookAtMs of protocol === a2a ? [2_000, 10_000, 40_000] : []) {
         expect((await world.token())?.settlement).toBeUndefined();
         world.moveTo(lookAtMs);
@@ -431,7 +431,7 @@ describe('a wrong reply to a start', () => {
     ['MCP', mcp, { ...mcp.started, status: 'finished' }],
     ['A2A', a2a, { task: { id: 't1', status: { state: 'TASK_STATE_FINISHED' } } }],
   ] as const)(
-    'K6: %s: a started task in a state that nobody knows is read again, not believed',
+    'K6: %s: a started task in an unknown state is read again, not believed',
     async (_name, protocol, started) => {
       const world = await aRun(protocol);
       world.answer = (request, response) => {

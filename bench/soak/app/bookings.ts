@@ -1,4 +1,4 @@
-/** Books and undoes at the ledger of the soak, which takes a repeat for what it is. */
+/** Books or undoes at the ledger of the soak, which deduplicates repeats. */
 export async function post(action: 'book' | 'undo', owner: string, what: string, signal: AbortSignal): Promise<void> {
   const response = await fetch(process.env['SOAK_LEDGER_URL'] ?? '', {
     method: 'POST',

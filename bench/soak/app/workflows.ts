@@ -2,8 +2,8 @@ import { dataOf, defineWorkflow, type WorkflowContext } from 'outwait';
 import { z } from 'zod';
 import { post } from './bookings.js';
 
-// What the soak runs. `name` is the driver's name for the run, which the ledger is told; results hold nothing that the
-// driver could not compute beforehand.
+// The workflows of the soak. `name` is the driver's name for the run, which the ledger receives; the driver can compute
+// all results beforehand.
 
 const exported = z.object({ rows: z.int() });
 const quoted = z.object({ totalCents: z.int() });
@@ -11,7 +11,7 @@ const quoted = z.object({ totalCents: z.int() });
 export type Remote =
   { readonly kind: 'export'; readonly month: string } | { readonly kind: 'quote'; readonly quantity: number };
 
-/** Rows of an export, or the price of a quote. */
+/** Returns the rows of an export, or the price of a quote. */
 async function ask(ctx: WorkflowContext, remote: Remote): Promise<number> {
   if (remote.kind === 'export') {
     const outcome = await ctx.callRemoteTask({
@@ -25,7 +25,7 @@ async function ask(ctx: WorkflowContext, remote: Remote): Promise<number> {
     server: 'supplier',
     skill: 'quote',
     arguments: { article: 'bolt', quantity: remote.quantity },
-    // The agent looks at no keys: a start that a crash cut off is made again, and its first task ends by itself.
+    // The agent ignores keys: a start that a crash cut off is repeated, and its first task ends by itself.
     retrySafe: true,
   });
   return quoted.parse(dataOf(outcome)).totalCents;
@@ -90,7 +90,10 @@ export const family = defineWorkflow<FamilyInput>({
   },
 });
 
-/** Undone when it is cancelled. Each booking has its compensation first: a cancel may come while it is being made. */
+/**
+ * Books, and undoes its bookings if it is cancelled. Registers each compensation before its booking, because a cancel
+ * may come while the booking is made.
+ */
 export const booking = defineWorkflow<{ readonly name: string; readonly remote?: Remote }>({
   name: 'booking',
   run: async (ctx, { name, remote }) =>

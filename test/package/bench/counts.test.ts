@@ -31,7 +31,7 @@ describeWithDynoxide('what a run costs on DynamoDB', () => {
         'tokens.clearMarker': { requests: 1, tableUnits: 1, indexUnits: 1 },
       },
       turnInvocations: 2,
-      // Sent with the start, and found stale: the token was settled before it came.
+      // Sent with the start, and found stale, since the token was settled before it arrived.
       pollMessages: 1,
       remoteReads: 0,
       busEvents: 0,

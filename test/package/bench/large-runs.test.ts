@@ -6,7 +6,7 @@ it.each([
   [1_000, { writes: 1_003, reads: 9, items: 1_007, turns: 4 }],
   [10_000, { writes: 10_003, reads: 81, items: 10_043, turns: 40 }],
 ])('%i sequential steps in turns of 250 are a write each, and each turn reads only its head', async (steps, cost) => {
-  // The last turn reads the run once, when it has ended.
+  // The last turn reads the run once, after it has ended.
   expect(await costOfSteps(new MemoryTable(), steps, 250)).toMatchObject(cost);
 });
 

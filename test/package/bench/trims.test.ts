@@ -9,7 +9,7 @@ const whole = await measureBundle('turn');
 
 describe.each(trims)('the trim $name', (trim) => {
   it.each(trim.reliesOn)('finds %s in the installed package', (file) => {
-    // npm may put a package that another one needs beside it or into it.
+    // npm may install a dependency of a package beside it or inside it.
     const owner = trim.reliesOn[0]?.split('/')[0] ?? '';
     const places = [file, `${owner}/node_modules/${file}`].map((place) => fileURLToPath(new URL(place, packages)));
     expect(places.some((place) => existsSync(place))).toBe(true);

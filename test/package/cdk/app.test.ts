@@ -15,7 +15,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** The program of cdk.json, as the command line of CDK runs it. */
+/** Runs the program of cdk.json, as the CDK command line does. */
 function synthesize(context: object): Promise<{ code: unknown; err: string; outdir: string }> {
   const outdir = mkdtempSync(join(folder, 'out-'));
   const env = { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };

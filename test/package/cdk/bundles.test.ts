@@ -64,7 +64,7 @@ test.each([
   try {
     bundles.codeOf('schedule').bind(stack);
   } catch {
-    // Of CDK; what it comes from is kept.
+    // The error of CDK; its cause is kept.
   }
   expect(bundles.failure?.message).toEqual(message);
 });

@@ -4,7 +4,7 @@ import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Outwait } from 'outwait/cdk';
 
-/** What docs/deploy.md shows. */
+/** The example of docs/deploy.md. */
 export function addFailedRuns(app: App): Stack {
   const stack = new Stack(app, 'FailedRuns');
   const bus = new EventBus(stack, 'Bus');

@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What comes of the app with these variables; those of the shell are others. */
+/** Loads the app with these variables; the shell has others. */
 function load(config: string, environment: Record<string, string> = {}, unknown: readonly string[] = []) {
   const outDir = mkdtempSync(join(folder, 'out-'));
   const configFile = join(folder, 'outwait.config.ts');
@@ -29,7 +29,7 @@ function load(config: string, environment: Record<string, string> = {}, unknown:
   return JSON.parse(readFileSync(join(outDir, outcomeFile), 'utf8')) as BundleOutcome;
 }
 
-// It prints, and it leaves a timer that would keep its process.
+// The app prints, and it leaves a timer that would keep its process alive.
 const withUrl = `
   console.log('loading'); console.error('loading');
   setInterval(() => undefined, 1_000);
@@ -45,7 +45,7 @@ test('an app with a schedule whose pattern is wrong is refused, and the schedule
 });
 
 test('an app that asks for a variable which the functions will not have is refused, and the variable is named', () => {
-  // That there is another one whose value nobody knows is no excuse.
+  // Another variable whose value is unknown does not excuse the missing one.
   expect(load(withUrl, { OTHER: '1', OUTWAIT_TABLE: '${Token[TOKEN.1]}' }, ['OUTWAIT_TABLE'])).toEqual(
     refused(
       /reports\.url must be an http\(s\) URL \(of the variables it reads, "environment" does not set (.*, )?REPORTS_URL\)$/,
@@ -77,7 +77,7 @@ test.each([
   expect(load(`${code}\nexport default defineApp({ workflows: [] });`)).toEqual(refused(message));
 });
 
-test('an app that asks for a variable whose value nobody knows yet is not refused', () => {
+test('an app that reads a variable whose value is not known yet is not refused', () => {
   expect(load(withUrl, { REPORTS_URL: '${Token[TOKEN.1]}' }, ['REPORTS_URL'])).toEqual(
     unsure(/an http\(s\) URL \(not refused: it reads REPORTS_URL, known only after deployment\)$/),
   );

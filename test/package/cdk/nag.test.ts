@@ -33,7 +33,7 @@ test('what cdk-nag finds is acknowledged, each with its reason, also with all th
     new OutwaitStack(app, { ...plain, stackName: 'Rollout', rollout: { kind: 'canary', percent: 10, minutes: 15 } });
     app.synth();
     const { pluginReports } = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as Report;
-    // Of CloudFormation's own schemas as well.
+    // Includes the findings of CloudFormation's own schemas.
     expect(pluginReports.flatMap(({ violations }) => violations)).toEqual([]);
     const report = pluginReports.find(({ pluginName }) => pluginName === 'AwsSolutions')!;
     const rules = report.suppressedViolations.map(({ ruleName }) => ruleName.replace(/\[.*$/, ''));

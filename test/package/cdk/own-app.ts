@@ -1,4 +1,4 @@
-// What docs/deploy.md shows, from here on.
+// The example of docs/deploy.md, from here on.
 import { type App, Stack } from 'aws-cdk-lib';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Outwait } from 'outwait/cdk';
@@ -12,7 +12,7 @@ export function addReports(app: App): Stack {
     functions: { turn: { memoryMb: 2_048 } },
     environment: { REPORTS_BUCKET: bucket.bucketName },
   });
-  // Steps run in the turn function, those with `long` in the step function.
+  // Steps run in the turn function; steps with `long` run in the step function.
   bucket.grantPut(outwait.functions.turn);
   bucket.grantPut(outwait.functions.step);
   return stack;

@@ -31,7 +31,7 @@ function all(type: string, from = template): readonly (readonly [string, Resourc
   return Object.entries(from.findResources(type) as Record<string, Resource>);
 }
 
-/** The one of this type whose logical id begins so. */
+/** Returns the only resource of this type whose logical id begins like this. */
 function one(type: string, id: string, from = template): readonly [string, Resource] {
   const [found, ...others] = all(type, from).filter(([logicalId]) => new RegExp(`^${id}[0-9A-F]{8}`).test(logicalId));
   expect([found, others]).toEqual([expect.anything(), []]);
@@ -43,7 +43,7 @@ const versionOf = (name: string, from = template): string =>
   one('AWS::Lambda::Version', `Outwait${name}FunctionCurrentVersion`, from)[0];
 
 describe('a rollout', () => {
-  test('is not there unless it is asked for', () => {
+  test('does not exist unless it is configured', () => {
     for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
       expect(all(type, plain)).toEqual([]);
     expect(synthesize().outwait.aliases).toBeUndefined();
@@ -86,7 +86,7 @@ describe('a rollout', () => {
     expect(turnOf({ functions: { turn: { maxConcurrency: 50, reservedConcurrency: 50 } } })).toBe(versionOf('Turn'));
     expect(turnOf({ functions: { turn: { memoryMb: 2_048 } } })).not.toBe(versionOf('Turn'));
     expect(turnOf({ environment: { REPORTS_URL: 'x' } })).not.toBe(versionOf('Turn'));
-    // That of another function is not touched.
+    // The version of another function does not change.
     const larger = synthesize({ rollout: canary, functions: { turn: { memoryMb: 2_048 } } }).template;
     expect(versionOf('Poll', larger)).toBe(versionOf('Poll'));
   });
@@ -162,7 +162,7 @@ describe('CodeDeploy', () => {
       { kind: 'linear', percent: 20, everyMinutes: 5 },
       { Type: 'TimeBasedLinear', TimeBasedLinear: { LinearInterval: 5, LinearPercentage: 20 } },
     ],
-  ])('shifts as it is told: %j', (rollout, expected) => {
+  ])('shifts traffic as configured: %j', (rollout, expected) => {
     synthesize({ rollout }).template.hasResourceProperties('AWS::CodeDeploy::DeploymentConfig', {
       ComputePlatform: 'Lambda',
       TrafficRoutingConfig: expected,
@@ -217,7 +217,7 @@ describe('CodeDeploy', () => {
     for (const [, { UpdatePolicy }] of all('AWS::Lambda::Alias', atOnce)) expect(UpdatePolicy).toBeUndefined();
     expect(all('AWS::CodeDeploy::Application', atOnce)).toEqual([]);
     expect(all('AWS::CloudWatch::Alarm', atOnce)).toHaveLength(all('AWS::CloudWatch::Alarm', plain).length);
-    // A rollout after it finds the same aliases.
+    // A later rollout finds the same aliases.
     expect(all('AWS::Lambda::Alias', atOnce).map(([id]) => id)).toEqual(names.map(aliasOf));
   });
 });
@@ -261,7 +261,7 @@ describe('the alarms that roll back', () => {
         Period: 60,
         Stat: 'Sum',
       })),
-      // The sweep throws what it cannot do.
+      // The sweep throws for what it cannot do.
       ...(['Api', 'Turn', 'Poll', 'Step'] as const).map((name) => ({
         Metric: {
           Namespace: 'Outwait',
@@ -311,7 +311,7 @@ describe('the alarms that roll back', () => {
   });
 });
 
-test('nobody is told of the alarms that roll back, since the deployment fails', () => {
+test('alarms that roll back notify no topic, since the deployment fails', () => {
   const alarmsTopicArn = 'arn:aws:sns:eu-west-1:111111111111:alarms';
   const told = all('AWS::CloudWatch::Alarm', synthesize({ rollout: canary, alarmsTopicArn }).template).map(
     ([id, { Properties }]) => [id.startsWith('OutwaitRollout'), Properties['AlarmActions']] as const,
@@ -341,7 +341,7 @@ describe('the setting', () => {
     [{ kind: 'canary', percent: 2.5, minutes: 5 }, 'rollout.percent must be a whole number from 1 to 99, got 2.5'],
     [{ kind: 'canary', percent: 5, minutes: 2_881 }, 'rollout.minutes must be a whole number from 1 to 2880, got 2881'],
     [{ kind: 'canary', percent: 5, minutes: 0 }, 'rollout.minutes must be a whole number from 1 to 2880, got 0'],
-    // Nine shifts after the first one.
+    // Nine shifts follow the first one.
     [
       { kind: 'linear', percent: 10, everyMinutes: 321 },
       'rollout.everyMinutes must be a whole number from 1 to 320, got 321',

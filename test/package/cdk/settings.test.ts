@@ -102,7 +102,7 @@ describe('the settings of a stack', () => {
     template.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 
-  test('name who is told of alarms, how long logs are kept, and where the runbook is', () => {
+  test('name the topic of alarms, the retention of logs, and the runbook', () => {
     const runbook = 'https://wiki.example.com/outwait';
     const { template } = synthesize({ alarmsTopicArn: topic, logRetentionDays: 7, runbook, dashboard: false });
     template.allResourcesProperties('AWS::CloudWatch::Alarm', {
@@ -233,7 +233,7 @@ describe('the settings of a stack', () => {
     for (const { Properties } of routes.filter((route) => !open.includes(route))) {
       expect(Properties).toMatchObject(expected);
     }
-    // There is then no token to lose, and the function is told.
+    // The stack then has no management token, and the function knows it from its environment.
     template.resourceCountIs('AWS::SecretsManager::Secret', 1);
     template.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 29,
@@ -301,7 +301,7 @@ describe('the settings of a stack', () => {
     );
   });
 
-  test('take a table that is there, such as a restored one', () => {
+  test('take an existing table, such as a restored one', () => {
     const { template } = synthesize({ tableName: 'restored' });
     template.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
     template.allResourcesProperties('AWS::Lambda::Function', {
@@ -355,7 +355,7 @@ describe('a CDK app of ones own', () => {
   });
 });
 
-describe('a CDK app that tells somebody of runs that fail', () => {
+describe('a CDK app that notifies of failed runs', () => {
   test('has a rule on the bus that the functions know', () => {
     const template = Template.fromStack(addFailedRuns(anApp()));
     template.hasResourceProperties('AWS::Events::Rule', {

@@ -21,7 +21,7 @@ function all(type: string): readonly (readonly [string, Resource])[] {
   return Object.entries(template.findResources(type) as Record<string, Resource>);
 }
 
-/** The one of this type whose logical id begins so. */
+/** Returns the only resource of this type whose logical id begins like this. */
 function one(type: string, id: string): Resource['Properties'] {
   const found = all(type).filter(([logicalId]) => new RegExp(`^${id}[0-9A-F]{8}$`).test(logicalId));
   expect(found).toHaveLength(1);
@@ -95,9 +95,9 @@ describe('what must not be lost', () => {
 
 describe('queues', () => {
   test.each([
-    // The turn: the timeout of 60 s and 30 s. A crashed turn keeps its run locked that long.
+    // The turn queue: the timeout of 60 s plus 30 s. A crashed turn keeps its run locked that long.
     ['OutwaitTurnQueue', { FifoQueue: true, VisibilityTimeout: 90 }, 'OutwaitTurnDeadLetters'],
-    // The others: at least six times the timeout, and the window.
+    // The other queues: at least six times the timeout, plus the window.
     ['OutwaitWorkQueue', { VisibilityTimeout: 1_082 }, 'OutwaitWorkDeadLetters'],
     ['OutwaitStepQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStepDeadLetters'],
     ['OutwaitStartQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStartDeadLetters'],
@@ -131,7 +131,7 @@ describe('queues', () => {
     },
   );
 
-  test('refuse whoever does not use TLS', () => {
+  test('refuse callers without TLS', () => {
     expect(all('AWS::SQS::QueuePolicy')).toHaveLength(9);
     template.allResourcesProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: Match.objectLike({
@@ -317,7 +317,7 @@ describe('the outputs', () => {
       TableName: { Ref: 'OutwaitTableB6755FAF' },
       TokenKeysSecret: { Ref: 'OutwaitTokenKeysA87853B2' },
       ManagementTokenSecret: { Ref: 'OutwaitManagementTokenF491CB95' },
-      // The reference to a queue is its URL.
+      // A reference to a queue is its URL.
       TurnQueueUrl: { Ref: 'OutwaitTurnQueue1642E296' },
       WorkQueueUrl: { Ref: 'OutwaitWorkQueue5C3EA705' },
       StepQueueUrl: { Ref: 'OutwaitStepQueue82FBAD31' },
@@ -344,7 +344,7 @@ describe('the outputs', () => {
     });
   });
 
-  test('leave out what there is not', () => {
+  test('leave out what does not exist', () => {
     const { template: less } = synthesize({ authorizer: { kind: 'iam' }, dashboard: false });
     const names = Object.keys(less.toJSON()['Outputs'] as object);
     expect(names).toContain('TokenKeysSecret');
@@ -397,14 +397,14 @@ describe('alarms', () => {
       Threshold: 300_000,
       EvaluationPeriods: 3,
     });
-    // A sweep that does not run says nothing, and that is the worst.
+    // A sweep that does not run reports nothing, and that is the worst case.
     expect(one('AWS::CloudWatch::Alarm', 'OutwaitSweepLagAlarm')).toMatchObject({
       MetricName: 'SweepLagMs',
       Dimensions: dimension,
       Threshold: 120_000,
       TreatMissingData: 'breaching',
     });
-    // A blocked run is looked at once an hour at least.
+    // A blocked run is retried at least once an hour.
     expect(one('AWS::CloudWatch::Alarm', 'OutwaitBlockedRunsAlarm')).toMatchObject({
       MetricName: 'BlockedRuns',
       Dimensions: dimension,

@@ -4,10 +4,10 @@ import type { Outwait } from '../../../cdk/outwait.js';
 import { parseSettings } from '../../../cdk/settings.js';
 import { OutwaitStack } from '../../../cdk/stack.js';
 
-// Templates are held against the schemas of CloudFormation in nag.test.ts, once; each time takes seconds.
+// nag.test.ts checks templates against the schemas of CloudFormation once, since each check takes seconds.
 process.env['CDK_VALIDATION'] = 'false';
 
-/** Bundles have a test of their own; a synthesis without them takes seconds less. */
+/** Creates an app without bundles. They have their own test, and a synthesis without them is seconds faster. */
 export const anApp = (): App => new App({ context: { 'aws:cdk:bundling-stacks': [] } });
 
 export interface Synthesis {
@@ -16,7 +16,7 @@ export interface Synthesis {
   readonly template: Template;
 }
 
-/** The stack with these settings beside the app. */
+/** Synthesizes the stack with these settings in addition to the app. */
 export function synthesize(settings: object = {}): Synthesis {
   const app = anApp();
   const stack = new OutwaitStack(app, parseSettings(settings, 'examples/outwait.config.ts'));
@@ -29,7 +29,7 @@ export interface Statement {
   readonly Resource: unknown;
 }
 
-/** What the role of a function may do, whose logical id begins so. */
+/** Returns what the role of the function whose logical id begins like this may do. */
 export function statementsOf(template: Template, functionId: string): readonly Statement[] {
   const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
     string,
@@ -40,7 +40,7 @@ export function statementsOf(template: Template, functionId: string): readonly S
     .flatMap(([, policy]) => policy.Properties.PolicyDocument.Statement);
 }
 
-/** Names the resource of a statement by its logical id, without the hash, and what follows it. */
+/** Returns the resource of a statement by its logical id, without the hash, and the rest of its text. */
 export function resourceOf({ Resource }: Statement): string {
   return textOf(Resource).replaceAll(/([A-Za-z]+?)[0-9A-F]{8}\b/g, '$1');
 }

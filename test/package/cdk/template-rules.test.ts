@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { resourceOf, type Statement, synthesize } from './synthesis.js';
 
-// What holds of every resource of a kind, also of one that is added tomorrow. They are found by walking the template.
+// Rules for every resource of a kind, including resources that are added later. They are found by walking the template.
 
 interface Resource {
   readonly Type: string;
@@ -9,7 +9,7 @@ interface Resource {
   readonly UpdateReplacePolicy?: string;
   readonly Properties?: Properties;
 }
-// The parts of CloudFormation's resources that are looked at here.
+// The parts of CloudFormation's resources that these tests read.
 interface Properties {
   readonly [name: string]: unknown;
   readonly FunctionName?: unknown;
@@ -43,7 +43,7 @@ describe.each([
     return found.map(([id, { Properties = {} }]) => [id, Properties]);
   };
   const propertiesOf = (id: string): Properties => resources[id]?.Properties ?? {};
-  /** The function that an event for this function or alias leads to. */
+  /** Returns the function that an event for this function or alias leads to. */
   const functionOf = (reference: unknown): Properties => {
     const id = idOf(reference);
     return resources[id]?.Type === 'AWS::Lambda::Alias' ? functionOf(propertiesOf(id).FunctionName) : propertiesOf(id);
@@ -56,12 +56,13 @@ describe.each([
       return { id, source, queue, timeoutS, windowS };
     });
 
-  test('hides a message for longer than whoever receives it may work on it', () => {
+  test('hides a message for longer than its receiver may work on it', () => {
     expect(sources()).toHaveLength(4);
     for (const { id, queue, timeoutS, windowS } of sources()) {
       const visibilityS = Number(queue['VisibilityTimeout']);
       expect(timeoutS, id).toBeGreaterThan(0);
-      // A second turn of a run is fenced off by the commit, so of a turn it is no more than must be: it locks its run.
+      // The commit fences off a second turn of a run, so the timeout of a turn is as short as possible: it locks its
+      // run.
       if (queue['FifoQueue'] === true) expect([id, visibilityS]).toEqual([id, timeoutS + 30]);
       else expect(visibilityS, id).toBeGreaterThanOrEqual(6 * timeoutS + windowS);
     }
@@ -105,7 +106,7 @@ describe.each([
   });
 
   test('lets its own functions do what is named, with what is named', () => {
-    // Roles of a rollout are CodeDeploy's, whose findings are acknowledged with their reasons.
+    // The roles of a rollout belong to CodeDeploy; its findings are acknowledged with their reasons.
     const isOwn = (id: string): boolean => /Function(Role|ServiceRole)/.test(id);
     const statements = all('AWS::IAM::Policy')
       .filter(([id]) => isOwn(id))
@@ -163,7 +164,7 @@ describe.each([
   });
 });
 
-/** The logical id that a value refers to. */
+/** Returns the logical id that a value refers to. */
 function idOf(value: unknown): string {
   const found = /"(?:Ref|Fn::GetAtt)":\[?"([A-Za-z0-9]+)"/.exec(JSON.stringify(value))?.[1];
   if (found === undefined) throw new Error(`no reference: ${JSON.stringify(value)}`);

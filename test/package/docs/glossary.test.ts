@@ -12,7 +12,9 @@ const rows = [...glossary.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].f
 );
 const terms = rows.map(([, term = '']) => term);
 
-/** Forms of a term: plural, participle and so on of its last word, or of its verb. */
+/**
+ * Returns whether a page uses a term or one of its forms: plural, participle and so on of its last word or its verb.
+ */
 function isUsed(term: string, text: string): boolean {
   const [first = '', ...others] = term.split(' ');
   const stem = (word: string): string => (word.length > 4 ? word.replace(/(e|y)$/, '') : word);

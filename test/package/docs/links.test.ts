@@ -4,7 +4,7 @@ import { pages, prose, read } from './pages.js';
 
 const root = new URL('../../../', import.meta.url);
 
-/** The anchors that GitHub makes of the headings of a page. */
+/** Returns the anchors that GitHub makes of the headings of a page. */
 function anchorsOf(page: string): readonly string[] {
   return [...prose(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { pages, prose } from './pages.js';
 
-/** Words with which a sentence begins only if its subject is left out or stands elsewhere. */
+/** Words that begin a sentence only if its subject is left out or stands elsewhere. */
 const unclear = /^(Of|One|Those|Else|Whoever)\b/;
 
-/** The beginnings of headings, paragraphs and list items, without markup. */
+/** Returns the beginnings of headings, paragraphs and list items, without markup. */
 function beginningsOf(page: string): readonly string[] {
   return prose(page)
     .split(/\n{2,}|\n(?=\s*(?:[-*]|\d+\.) )/)
@@ -18,7 +18,7 @@ it.each(pages)('%s begins no heading, paragraph or list item with a word that re
   expect(beginnings.filter((beginning) => unclear.test(beginning))).toEqual([]);
 });
 
-/** Words of a sentence; a code span, and the target of a link, count as none or as one. */
+/** Counts the words of a sentence; a code span or the target of a link counts as one word or none. */
 function wordsOf(sentence: string): number {
   return sentence.split(/\s+/).filter((word) => /\w/.test(word)).length;
 }

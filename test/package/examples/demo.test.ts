@@ -92,7 +92,7 @@ describe('the live view', () => {
     const written = (): string => {
       const sofar = text;
       text = '';
-      // Colours are for a person.
+      // Colours are meant for a person.
       return sofar.replaceAll(/\u001b\[\d+m/g, '');
     };
     return { view: new LiveView({ isTTY, write }, () => 3_500), written };

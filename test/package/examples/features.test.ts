@@ -27,7 +27,7 @@ import versionsApp, { appInMay, order as versionedOrder } from '../../../example
 import { listRuns } from '../../../lib/operations/views/list-runs.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 
-/** The workflows of an example, with servers that do as told. */
+/** Creates an app with the workflows of an example and with scripted servers. */
 function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<string, ScriptedTask>> = {}) {
   const reports = scriptedServer({ protocol: 'mcp', task: () => tasks['reports'] ?? {} });
   const supplier = scriptedServer({ protocol: 'a2a', task: () => tasks['supplier'] ?? {} });
@@ -43,7 +43,7 @@ function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<strin
   return { app: createTestApp(config, { servers: { reports, supplier, otherSupplier } }), reports, supplier };
 }
 
-/** Each runs as it stands in the documentation. */
+/** Runs each example as it stands in the documentation. */
 const ran = new Set<string>();
 function example(name: string, behaviour: string, test: () => Promise<void>): void {
   ran.add(`${name}.ts`);

@@ -27,7 +27,7 @@ const release = (...flags: string[]) =>
   run(join(root, 'node_modules/.bin/tsx'), join(root, 'scripts/release.ts'), ...flags);
 const git = (...args: string[]) => run('git', '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args);
 
-/** A repository whose scripts note that they ran. */
+/** Creates a repository whose scripts record that they ran. */
 async function aRepository(options: { readonly changelog?: string; readonly check?: string } = {}): Promise<void> {
   const { changelog = '## [1.2.3] - 2026-11-29', check = 'echo check >> ran.txt' } = options;
   await mkdir(join(folder, 'test/replay/histories/1.2.3'), { recursive: true });
@@ -68,9 +68,9 @@ describe('a release without --publish', () => {
     await rm(join(folder, 'test'), { recursive: true });
     expect(await release()).toEqual({
       code: 1,
-      output: `release: the tree has changes that are not committed
-release: the tag v1.2.3 is there already
-release: CHANGELOG.md does not date it: "## [1.2.3] - YYYY-MM-DD"
+      output: `release: the working tree has uncommitted changes
+release: the tag v1.2.3 exists already
+release: CHANGELOG.md has no date of it: expected "## [1.2.3] - YYYY-MM-DD"
 release: there are no recorded histories of 1.2.3 (npm run histories)
 release: there are no kept bundles of 1.2.3 (npm run bundles)
 release: thing 1.2.3 cannot be released
@@ -96,7 +96,7 @@ describe('the changelog of a release', () => {
   it.each([
     ['## [1.2.3] - 2026-11-29', undefined],
     ['## [1.2.30] - 2026-11-29', 'CHANGELOG.md has no "## [1.2.3]"'],
-    ['## [1.2.3]', 'CHANGELOG.md does not date it: "## [1.2.3] - YYYY-MM-DD"'],
+    ['## [1.2.3]', 'CHANGELOG.md has no date of it: expected "## [1.2.3] - YYYY-MM-DD"'],
     ['', 'CHANGELOG.md has no "## [1.2.3]"'],
   ])('"%s": %s', (heading, problem) => {
     expect(changelogProblem(`# Changelog\n\n${heading}\n`, '1.2.3')).toBe(problem);

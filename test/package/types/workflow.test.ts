@@ -13,7 +13,7 @@ import type { TestApp } from 'outwait/testing';
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 
-// The compiler checks these; at run time they only prove that the code is legal.
+// The compiler checks these; at run time they only prove that the code is valid.
 
 test('input and output of a workflow follow from its schema and its function', () => {
   const report = defineWorkflow({
@@ -51,7 +51,7 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(await ctx.step('b', async () => Promise.resolve('x'))).toEqualTypeOf<string>();
     expectTypeOf(await ctx.callRemoteTask({ server: 's', tool: 't' })).toEqualTypeOf<RemoteOutcome>();
     expectTypeOf(await ctx.child(child, { n: 1 })).toEqualTypeOf<number[]>();
-    // What is recorded is what JSON leaves of it.
+    // JSON decides what is recorded.
     expectTypeOf(await ctx.step('c', () => ({ at: new Date(), of: 1 }))).toEqualTypeOf<{ at: string; of: number }>();
     const dated = defineWorkflow({ name: 'dated', run: async () => Promise.resolve([new Date()]) });
     expectTypeOf(await ctx.child(dated, null)).toEqualTypeOf<string[]>();

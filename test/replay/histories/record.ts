@@ -1,7 +1,10 @@
 import { createTestApp, type HistoryView } from 'outwait/testing';
 import { appOf, type Recording, serversOf } from './workflows.js';
 
-/** Runs a recording on the test kit, whose clock and chance are the same each time, and gives its histories by name. */
+/**
+ * Runs a recording on the test kit, whose clock and randomness are the same each time, and returns its histories by
+ * name.
+ */
 export async function record(name: string, recording: Recording): Promise<Readonly<Record<string, HistoryView>>> {
   const workflows = recording.recordedWith ?? recording.workflows;
   const [first] = workflows;

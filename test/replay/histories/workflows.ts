@@ -2,19 +2,19 @@ import { defineApp, defineWorkflow, mcpServer, NonRetryableError, type App, type
 import { scriptedServer, type ScriptedTask, type TestApp } from 'outwait/testing';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 
-/** A run to record, and the code that is to fit its history for as long as histories are kept. */
+/** A run to record, and the code that must fit its history for as long as histories are kept. */
 export interface Recording {
-  /** Today's code. Of the same names as the recorded one. */
+  /** The current code, under the same names as the recorded code. */
   readonly workflows: readonly AnyWorkflow[];
-  /** The code that the run is recorded with, where that is older. */
+  /** The code that the run is recorded with, if it is older. */
   readonly recordedWith?: readonly AnyWorkflow[];
-  /** What the server `remote` does with a call of a tool. */
+  /** Returns the script of the server `remote` for a call of a tool. */
   readonly task?: (tool: string) => ScriptedTask;
-  /** Runs the first workflow as far as its history is to go. */
+  /** Runs the first workflow as far as its history should go. */
   readonly drive: (app: TestApp, runId: string) => Promise<unknown>;
-  /** Other histories of the same drive, by what they are. */
+  /** Other histories of the same drive, by name. */
   readonly others?: (app: TestApp, runId: string) => Promise<Readonly<Record<string, string>>>;
-  /** A mistake: code that does not fit. */
+  /** Code with a mistake, which does not fit. */
   readonly changed: readonly AnyWorkflow[];
 }
 
@@ -145,7 +145,7 @@ const approval = (token: string): AnyWorkflow =>
     return [result, await promise.catch((error: unknown) => (error as { code: string }).code)];
   });
 
-/** By the name of the file that holds the history. */
+/** The recordings, by the name of the file that holds the history. */
 export const recordings: Readonly<Record<string, Recording>> = {
   'steps-with-retries': {
     workflows: [retries(['flaky', 'refused'])],

@@ -4,7 +4,7 @@ import { caseOf, runCase } from './simulate-case.js';
 
 const first = Number(process.env['SIM_FIRST'] ?? 1);
 const count = Number(process.env['SIM_SEEDS'] ?? 600);
-/** A part of the seeds for each test, so that a failing one is near. */
+/** Seeds per test: small groups, so that a failing seed is easy to find. */
 const part = 100;
 
 test.each(Array.from({ length: Math.ceil(count / part) }, (_, at) => first + at * part))(

@@ -1,6 +1,6 @@
 import { seeded } from '../random.js';
 
-/** Chance from one seed. */
+/** Random choices from one seed. */
 export class Dice {
   readonly #random: () => number;
 
@@ -12,7 +12,7 @@ export class Dice {
     return this.#random() < share;
   }
 
-  /** A whole number of `from` to `to`, both included. */
+  /** Returns an integer from `from` to `to`, both included. */
   int(from: number, to: number): number {
     return from + Math.floor(this.#random() * (to - from + 1));
   }
@@ -21,7 +21,7 @@ export class Dice {
     return values[Math.floor(this.#random() * values.length)]!;
   }
 
-  /** One of the keys, each as often as its number says. */
+  /** Returns one of the keys, each with a probability in proportion to its number. */
   weighed<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][];
     let left = this.#random() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -29,7 +29,7 @@ export class Dice {
     return entries[0]![0];
   }
 
-  /** Any whole number of 32 bits. */
+  /** Returns any integer of 32 bits. */
   seed(): number {
     return Math.floor(this.#random() * 2 ** 31);
   }

@@ -6,29 +6,29 @@ import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-w
 import type { Telling } from './telling.js';
 import type { Flow, Program, StepProgram } from './program.js';
 
-/** Where programs run: the world as they see it. */
+/** The world in which programs run, as they see it. */
 export interface Stage {
-  /** A workflow's code begins to run, for the first time or in a replay. */
+  /** Called when a workflow's code begins to run, for the first time or in a replay. */
   open(runId: string): Telling;
-  /** An attempt of a step, by the world's clock. `attempt` is how the author's code sees it. */
+  /** Runs an attempt of a step, by the world's clock. `attempt` is the number that the author's code sees. */
   work(runId: string, step: StepContext, work: Work): Promise<string>;
 }
 
-/** What a step does. */
+/** The work of a step. */
 export interface Work {
   readonly program: StepProgram;
   readonly handle: StepHandle;
 }
 
-/** A step as the code that asked for it sees it. */
+/** A step as seen by the code that requested it. */
 export interface StepHandle {
-  /** The code was told that the step is not waited for any more. */
+  /** Called when the code learns that the step is no longer waited for. */
   gaveUp: (() => void) | undefined;
 }
 
 const kidName = 'kid';
 
-/** The workflows of a case; `patched`: the later version of their code. */
+/** Creates the workflows of a case; `patched`: the later version of their code. */
 export function workflowsOf(
   flows: { readonly main: Flow; readonly kid: Flow },
   stage: () => Stage,
@@ -59,7 +59,7 @@ function workflowOf(
         if (!flow.catches || !isCancel(error)) throw error;
         result = 'caught';
       }
-      // What was asked for last and is turned away at once is turned away by then.
+      // A last request that is refused at once has been refused after these microtasks.
       for (let turns = 0; turns < 20; turns++) await Promise.resolve();
       telling.returned();
       if (round < flow.rounds) return ctx.continueAsNew({ round: round + 1 });
@@ -68,14 +68,14 @@ function workflowOf(
   });
 }
 
-/** Runs a program as an author would have written it out, and tells what the engine has promised it. */
+/** Runs a program as an author would have written it, and records what the engine has promised it. */
 class Script {
   readonly #stage: Stage;
   readonly #telling: Telling;
   readonly #patched: boolean;
   readonly #kid: AnyWorkflow | undefined;
   #names = 0;
-  /** Only the later code counts these. */
+  /** Counted only by the later code. */
   #patches = 0;
 
   constructor(stage: Stage, telling: Telling, patched: boolean, kid: AnyWorkflow | undefined) {
@@ -259,7 +259,7 @@ class Script {
     return this.#leaf(ctx, () => step, fatal);
   }
 
-  /** What fails is a value, so that the program goes on; a cancel is not. */
+  /** Returns a failure as a value, so that the program continues; a cancel is thrown. */
   async #leaf(ctx: WorkflowContext, wait: () => Promise<unknown>, isFatal = false): Promise<JsonValue> {
     try {
       return ((await wait()) ?? null) as JsonValue;
@@ -272,7 +272,7 @@ class Script {
     }
   }
 
-  /** Inside of a part that the engine closes. */
+  /** Returns the script of a part that the engine closes. */
   #within(path: string): Script {
     const script = new Script(this.#stage, this.#telling.within(path), this.#patched, this.#kid);
     script.#names = this.#names + 1_000 * ++this.#inner;
@@ -288,7 +288,7 @@ function isCancel(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === 'RUN_CANCELLED';
 }
 
-/** Not of a scope that was closed. */
+/** Returns false for the cancel of a closed scope. */
 function isCancelOfRun(error: unknown): boolean {
   return isCancel(error) && !(error as Error).message.includes('closed');
 }

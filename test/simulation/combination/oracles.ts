@@ -15,9 +15,9 @@ import type { Told } from './telling.js';
 import type { Case } from './timetable.js';
 
 const S = 1_000;
-/** How soon a turn in flight sees what has come, where nothing goes wrong: two seconds, and what its operations take. */
+/** Time in which a turn in flight sees news if nothing goes wrong: two seconds, and the time of its operations. */
 export const noticeMs = 5 * S;
-/** Two sweeps, a visibility time, and what a turn takes. */
+/** Two sweeps, a visibility timeout, and the time of a turn. */
 const settleMs = 230 * S;
 
 /** A request that a run has accepted. */
@@ -25,24 +25,24 @@ interface Accepted {
   readonly inboxId: string;
   readonly kind: InboxRecord['kind'];
   readonly name: string;
-  /** Not before this did its caller send it. */
+  /** Its caller did not send it earlier than this. */
   readonly begunAtMs: EpochMs;
   readonly appliedAtMs: EpochMs;
 }
 
-/** A run and those that it goes on as. */
+/** A run and those that continue it. */
 interface Chain {
   readonly runIds: string[];
-  /** In the order in which they took effect. */
+  /** Accepted requests, in the order in which they took effect. */
   readonly accepted: Accepted[];
-  /** By the order of acceptance; unknown while two were on their way at once. */
+  /** State by the order of acceptance; unknown if two requests were in flight at once. */
   control: { readonly is: 'paused' | 'running' | 'unknown'; readonly sinceMs: EpochMs };
   terminatedAtMs: EpochMs | undefined;
-  /** Something of it was taken away from the table. */
+  /** Whether one of its items was removed from the table. */
   hasLoss: boolean;
 }
 
-/** What the oracles know of one run, kept with each write. */
+/** The oracles' knowledge of one run; updated with each write. */
 export interface Book {
   readonly runId: string;
   readonly chain: Chain;
@@ -56,34 +56,34 @@ export interface Book {
   startedAtMs: EpochMs | undefined;
   endedAtMs: EpochMs | undefined;
   ending: RunOutcome | undefined;
-  /** Processes of the run that were lost with their work. */
+  /** Number of processes of the run that were lost with their work. */
   lost: number;
-  /** Since when an item of it that the log refers to cannot be found. */
+  /** Instant since which an item that the log refers to is missing. */
   goneSinceMs: EpochMs | undefined;
-  /** Turns that gave up after half of their time without the store. */
+  /** Number of turns that gave up after half of their time without the store. */
   gaveUp: number;
-  /** Work of steps by their keys: how often it began, how often it ended as a failure. */
+  /** Work of steps, by their keys: how often it began, and how often it ended as a failure. */
   readonly work: Map<string, { began: number; failed: number }>;
   readonly errors: Map<string, number>;
 }
 
 /**
- * What the engine promises, looked at with each write, from time to time and at the end. Of the engine's own forms they
- * use what is stored for ever: items, events, markers.
+ * Checks the engine's promises with each write, from time to time and at the end. Reads only those of the engine's own
+ * formats that are stored for ever: items, events, markers.
  */
 export class Oracles {
   readonly #world: World;
   readonly #case: Case;
   readonly #books = new Map<string, Book>();
-  /** Inbox items of runs that have no head yet. */
+  /** Inbox items of runs without a head. */
   readonly #seeded = new Map<string, Item[]>();
-  /** Which chains an id has pointed to, by the first run. */
+  /** The chains that an id has pointed to, by their first run. */
   readonly #named = new Map<string, Set<string>>();
   readonly #helpless = new Set<string>();
   readonly #ticks = new Map<string, EpochMs>();
-  /** When sweeps had trouble. */
+  /** Instants at which sweeps failed. */
   readonly #sweepTroubles: EpochMs[] = [];
-  /** When the store last refused something to everybody. */
+  /** Returns when the store last refused requests of all processes. */
   readonly #troubleUntilMs: (atMs: EpochMs) => EpochMs;
   readonly #skewMs: number;
 
@@ -102,7 +102,7 @@ export class Oracles {
     return this.#books.get(runId);
   }
 
-  /** The last run of the chain that there is. */
+  /** Returns the last existing run of the chain. */
   lastOf(runId: string): Book | undefined {
     const chain = this.#books.get(runId)?.chain;
     return chain === undefined ? undefined : this.#books.get(chain.runIds.at(-1)!);
@@ -202,7 +202,7 @@ export class Oracles {
       this.#onEvent(book, event);
       book.events.push(event);
     }
-    // A stop by force needs nothing of what is gone.
+    // A forced stop needs none of the missing items.
     const isForcedEnd = events.some((event) => event.type === 'RunEnding' && isForced(event.outcome));
     const { goneSinceMs } = book;
     if (goneSinceMs !== undefined && book.ending === undefined && !isForcedEnd)
@@ -211,7 +211,7 @@ export class Oracles {
     book.state.applyCommit(seq, events);
     const ending = events.find((event) => event.type === 'RunEnding');
     if (ending?.type === 'RunEnding') this.#onEnding(book, ending.outcome);
-    // One that is ended with its first commit has run none of its code.
+    // A run that ends with its first commit has run none of its code.
     if (events.some((event) => event.type === 'RunStarted') && (ending === undefined || !isForced(ending.outcome))) {
       book.startedAtMs = world.nowMs;
       this.#checkOneUnderWay(book);
@@ -242,12 +242,15 @@ export class Oracles {
       );
   }
 
-  /** Only a process that died counts. Several attempts of one step may be lost with one process, but not at one time. */
+  /**
+   * Checks that a process has died for each strike. Several attempts of one step may be lost with one process, but not
+   * at the same time.
+   */
   #checkInterrupted(book: Book, code: string): void {
     if (code !== 'STEP_POISONED' && code !== 'STEP_INTERRUPTED') return;
     const needed = code === 'STEP_POISONED' ? 3 : 1;
     const frozen = [...this.#world.processes].filter(({ runId, isLost }) => runId === book.runId && isLost).length;
-    // The result of a step that must not run again goes with the turn that could not store it for as long as it had time.
+    // The result of a step that must not run again is lost with the turn that could not store it within its time.
     const unstored = code === 'STEP_INTERRUPTED' ? book.gaveUp : 0;
     if (book.lost + frozen + unstored >= needed) return;
     this.#fail(
@@ -350,12 +353,12 @@ export class Oracles {
     if (tickAtMs === undefined) return;
     this.#ticks.set(pk, tickAtMs);
     const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
-    // By clocks that far apart a tick can be too old to be made up for before it is one.
+    // A tick can be too old to be made up for before it is even due, if the clocks are this far apart.
     if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
     const everyMs = every * 60 * S;
     if (before === undefined || pausedAtMs !== undefined || tickAtMs <= before) return;
-    // The first one after `fromMs` may be up to a whole interval later.
-    // With trouble at each sweep the time to make up for it is over.
+    // The first tick after `fromMs` may be up to a whole interval later. If each sweep fails, the time to make up for
+    // it passes.
     const hanging = [...this.#world.processes].filter(({ name }) => name.startsWith('sweep'));
     const troubles = [...this.#sweepTroubles, ...hanging.map(({ troubledAtMs }) => troubledAtMs)];
     const troubled = troubles.filter((atMs) => atMs > before).length;
@@ -366,7 +369,7 @@ export class Oracles {
       );
   }
 
-  /** Writes were refused for longer than a sweep in between. */
+  /** Returns whether writes were refused for longer than a sweep in between. */
   #isStoreTroubled(fromMs: EpochMs, untilMs: EpochMs): boolean {
     return this.#case.entries.some((entry) => {
       if (entry.what !== 'throttle') return false;
@@ -381,7 +384,7 @@ export class Oracles {
     this.#lose(process);
   }
 
-  /** It is over, and its work may have to be done again. */
+  /** Records that the process is over and that its work may have to be repeated. */
   #lose(process: Process): void {
     const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
     if (book !== undefined) book.lost++;
@@ -407,27 +410,27 @@ export class Oracles {
     if (count === 2) this.#fail('turn-throws-again', text);
   }
 
-  /** Something has gone wrong in the process, or everywhere, so that it may not have noticed yet. */
+  /** Returns whether something has gone wrong in the process, or everywhere, so that it may not have noticed yet. */
   #wasTroubled(process: Process | undefined, sinceMs: EpochMs): boolean {
     const lastMs = Math.max(process?.troubledAtMs ?? 0, Math.min(this.#world.nowMs, this.#world.lastFaultMs));
     return lastMs > 0 && lastMs > sinceMs - 10 * S;
   }
 
-  /** The store took no handle from it for as long as it had time, and the server refused its cancel. */
+  /** Called when the store refused a handle for as long as the process had time, and the server refused its cancel. */
   onHelpless(process: string): void {
     this.#helpless.add(process);
   }
 
   // ----- work -----
 
-  /** An attempt of a step begins. `isCleanup` is of no matter: all that a run does counts. */
+  /** Called when an attempt of a step begins. `isCleanup` does not matter, since all work of a run counts. */
   onStepBegins(runId: string, key: string, process: Process | undefined): void {
     const book = this.#books.get(runId);
     if (book === undefined) return;
     const work = book.work.get(key) ?? { began: 0, failed: 0 };
     work.began++;
     book.work.set(key, work);
-    // A process of the run that is frozen or is yet to be found dead counts.
+    // Counts a process of the run that is frozen or not yet found dead.
     const allowed = 1 + work.failed + book.lost + book.gaveUp + this.#beingLost(runId, process);
     if (work.began > allowed)
       this.#fail(
@@ -452,7 +455,7 @@ export class Oracles {
   onRemoteStart(process: Process, key: string): void {
     const book = process.runId === undefined ? undefined : this.#books.get(process.runId);
     if (book === undefined || book.ending !== undefined) return;
-    // A task may be started again only to learn its name: when nobody waits for it any more.
+    // A task that is no longer waited for may be started again, only to learn its id.
     const call = this.#world.callOf(key);
     const isOver = book.items.get(`t#${call.waitId}`)?.['settledAtMs'] !== undefined;
     if (!isOver) this.#onBegins(book, process, 'a remote task');
@@ -497,26 +500,26 @@ export class Oracles {
     }
   }
 
-  /** What is due has a marker, and so has whatever will be. */
+  /** Checks that everything due, now or later, has a marker. */
   #checkMarkers(book: Book, suspect: (book: Book, waitIds: readonly string[]) => void): void {
     const { nowMs } = this.#world;
     const { head, state, runId } = book;
     const marked = [...book.items.values()].filter(({ dueAtMs }) => dueAtMs !== undefined);
     if (marked.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
-    // A token that is open has its task read or its step run, and no turn of the run.
+    // An open token has its task read or its step run; it needs no turn of the run.
     const isForTurn = ({ sk, settledAtMs }: Item): boolean => !sk.startsWith('t#') || settledAtMs !== undefined;
     const markers = marked.filter(isForTurn).map(({ dueAtMs }) => Number(dueAtMs));
     if (book.ending !== undefined || head.blocked !== undefined || state.seq === 0 || this.#isPaused(book)) return;
     if (markers.some((dueAtMs) => dueAtMs <= nowMs + this.#skewMs)) return;
     const news = this.#newsOf(book);
     if (news.length > 0) this.#fail('wake-lost', `no marker of run ${short(runId)} stands for ${news.join(', ')}`);
-    // Markers go last, so at every instant one stands no later than what will be due.
+    // Markers are removed last, so at every instant one is no later than what will be due.
     const firstMs = Math.min(Infinity, ...markers);
     const late = [...state.open.values()].filter((wait) => {
       const dueAtMs = wait.kind === 'timer' ? wait.firesAtMs : wait.kind === 'signal' ? wait.deadlineAtMs : undefined;
       return dueAtMs !== undefined && dueAtMs < firstMs;
     });
-    // Whether the code still waits for them its replay says.
+    // A replay shows whether the code still waits for them.
     if (late.length > 0)
       suspect(
         book,
@@ -546,7 +549,7 @@ export class Oracles {
     return news;
   }
 
-  /** Nothing that is due waits for more than two sweeps, where nothing has gone wrong for that long. */
+  /** Checks that nothing due waits for more than two sweeps if nothing has gone wrong for that long. */
   #checkLate(book: Book): void {
     const { nowMs } = this.#world;
     const { head, state, runId, chain, items } = book;
@@ -563,7 +566,7 @@ export class Oracles {
     for (const item of items.values()) {
       const { deadlineAtMs, settledAtMs, sk } = item;
       if (!sk.startsWith('t#') || settledAtMs !== undefined || deadlineAtMs === undefined) continue;
-      // A call of which no task is known has nobody to look at it while its run is paused; it ends with the resume.
+      // A call without a known task is not looked at while its run is paused; it ends with the resume.
       const isRemote = item['server'] !== undefined && item['handle'] !== undefined;
       if ((isRemote || !this.#isPaused(book)) && Number(deadlineAtMs) < sinceMs - this.#skewMs)
         this.#fail('late-deadline', `${sk} of run ${short(runId)}`);
@@ -580,7 +583,7 @@ export class Oracles {
     return Math.max(this.#world.lastFaultMs, this.#troubleUntilMs(this.#world.nowMs)) > sinceMs;
   }
 
-  /** A resume that was accepted after the pause has ended it. */
+  /** Checks that a resume that was accepted after the pause has ended it. */
   #checkResumed({ state, chain, head, runId }: Book): void {
     const { nowMs } = this.#world;
     const sinceMs = nowMs - settleMs - this.#skewMs;
@@ -590,7 +593,7 @@ export class Oracles {
     if (state.pausedUntilMs > nowMs + this.#skewMs) this.#fail('resume-ignored', `run ${short(runId)} is still paused`);
   }
 
-  /** What the fold has open and the code does not wait for. */
+  /** Checks that the code waits for everything that the fold has open. */
   checkOpen(book: Book, isOpen: (waitId: string) => boolean): void {
     for (const wait of book.state.open.values()) {
       if (wait.kind !== 'timer' && wait.kind !== 'signal' && wait.kind !== 'step') continue;
@@ -604,7 +607,7 @@ export class Oracles {
 
   // ----- at the end -----
 
-  /** Of a run that has ended, with what its code tells when it is replayed. */
+  /** Checks a run that has ended, with what its code reports when it is replayed. */
   checkEnded(book: Book, told: Told): void {
     const { runId, chain, ending, state, place } = book;
     if (ending === undefined) return;
@@ -656,7 +659,7 @@ export class Oracles {
     if (calls > called.length) this.#fail('call-not-made', `run ${short(runId)}: ${calls} wanted`);
   }
 
-  /** What callers asked in a row acts in that row. */
+  /** Checks that requests that callers sent in sequence act in that sequence. */
   checkOrder(): void {
     for (const chain of new Set(this.books.map((book) => book.chain))) {
       if (chain.hasLoss) continue;
@@ -683,7 +686,7 @@ export class Oracles {
     }
   }
 
-  /** No signal vanishes: it is with the run that took it, or with one that this goes on as. */
+  /** Checks that no signal vanishes: it is with the run that took it in, or with one that continues this run. */
   checkStuck(): void {
     for (const { head, runId, chain, ending } of this.books) {
       if (isEnded(head.status) || chain.hasLoss) continue;
@@ -702,13 +705,14 @@ export class Oracles {
     for (const { items, runId, head, lost } of this.books) {
       if (!isEnded(head.status)) continue;
       for (const [sk, { dueAtMs }] of items)
-        // A machine that went down with its queue has lost the turn that would take it away: the sweep does when it is due.
+        // A machine that went down with its queue has lost the turn that would remove the marker; the sweep does so
+        // when it is due.
         if (dueAtMs !== undefined && (lost === 0 || Number(dueAtMs) < this.#world.nowMs))
           this.#fail('marker-left', `${sk} of run ${short(runId)}, which has ended`);
     }
   }
 
-  /** A remote task that nobody waits for was stopped, is left by policy, or is listed. */
+  /** Checks that a remote task that is no longer waited for was cancelled, is left by policy, or is listed. */
   checkTasks(): void {
     const world = this.#world;
     for (const task of world.remote.tasks) {
@@ -721,7 +725,7 @@ export class Oracles {
         this.#failsToStop(task, token);
         continue;
       }
-      // Of a start whose reply nobody got alive.
+      // Covers the tasks of a start whose reply no living process received.
       const knew = world.mustCancel.filter((known) => known.taskId === task.taskId);
       const isKnown = knew.some(({ process }) => !world.crashed.has(process) && !this.#helpless.has(process));
       const isFindable = world.tellsFates && task.madeAtMs <= (token.settlement?.atMs ?? 0) - this.#skewMs;
@@ -729,7 +733,7 @@ export class Oracles {
     }
   }
 
-  /** Whoever takes away the marker of a wait whose task is known has dealt with the task. */
+  /** Checks that the process which removes the marker of a wait with a known task has dealt with the task. */
   #checkTaskOf(token: TokenRecord): void {
     const taskId = token.handle?.taskId;
     const task = taskId === undefined ? undefined : this.#world.remote.tasks.find((one) => one.taskId === taskId);
@@ -740,7 +744,7 @@ export class Oracles {
     this.#fail('task-runs-on', `${taskId}, wait ${waitId} of run ${short(runId)}: neither cancelled nor listed`);
   }
 
-  /** It runs, and nothing will ever look at it again. */
+  /** Returns whether the task runs and will never be looked at again. */
   #isLeftAlone(task: RemoteTask, token: TokenRecord): boolean {
     if (task.cancelled || task.endsAtMs <= this.#world.nowMs) return false;
     const { settlement, onTimeout, onCancel, cancel, dueAtMs, runId, waitId } = token;
@@ -752,12 +756,15 @@ export class Oracles {
   }
 }
 
-/** What may be in a history only once. A step is begun again after each process that died with it. */
+/**
+ * Returns what identifies an event that may occur only once in a history. A step is begun again after each process that
+ * died during it.
+ */
 function onceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'StepStarted') return undefined;
   const source = sourceOf(event);
   const isOfTheRun = event.type === 'RunStarted' || event.type === 'RunEnding' || event.type === 'RunEnded';
-  // Whatever else has neither a wait nor a request of its own may come again.
+  // Any other event with neither a wait nor a request of its own may occur again.
   return source === event.type && !isOfTheRun ? undefined : source;
 }
 

@@ -1,10 +1,10 @@
 import type { Dice } from './dice.js';
 
-/** A workflow as data: drawn from a seed, printed on a screen, made smaller part by part. Lengths are in seconds. */
+/** A workflow as data: drawn from a seed, printed, reduced part by part. Durations are in seconds. */
 export type Program =
   | StepProgram
   | { readonly kind: 'sleep'; readonly for: number }
-  /** An instant, counted from the beginning of the world. */
+  /** An instant, counted from the start of the world. */
   | { readonly kind: 'until'; readonly at: number }
   | { readonly kind: 'signal'; readonly name: SignalName; readonly timeout: number }
   | { readonly kind: 'token'; readonly timeout: number }
@@ -12,16 +12,16 @@ export type Program =
   | { readonly kind: 'remote'; readonly tool: ToolName; readonly timeout: number; readonly leave: boolean }
   | { readonly kind: 'child'; readonly close: ParentClose; readonly timeout: number }
   | { readonly kind: 'random' }
-  /** Begun, and awaited by nobody. */
+  /** Begun, and never awaited. */
   | { readonly kind: 'void'; readonly body: Program }
   | { readonly kind: 'seq' | 'all' | 'race' | 'plainRace'; readonly parts: readonly Program[] }
   /** Begins the body in a scope, cancels it after that long, and awaits the body. `quits`: does not await it. */
   | { readonly kind: 'scope'; readonly body: Program; readonly after: number; readonly quits: boolean }
   | { readonly kind: 'shield'; readonly body: Program }
   | { readonly kind: 'finally'; readonly body: Program; readonly cleanup: Program }
-  /** Whatever comes, a cancel as well, and goes on. */
+  /** Catches everything, a cancel too, and continues. */
   | { readonly kind: 'catch'; readonly body: Program; readonly instead: Program }
-  /** Books, says how that is undone, and does the rest. */
+  /** Books, registers the compensation, and does the rest. */
   | { readonly kind: 'saga'; readonly takes: number; readonly rest: Program }
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
   /** The former code does one thing, the later one another where it may. */
@@ -30,14 +30,14 @@ export type Program =
 export interface StepProgram {
   readonly kind: 'step';
   readonly takes: number;
-  /** Attempts that fail. */
+  /** Number of attempts that fail. */
   readonly fails: number;
-  /** Every attempt fails, and the failure is thrown on. */
+  /** Every attempt fails, and the failure is rethrown. */
   readonly fatal?: boolean;
   readonly once?: boolean;
   readonly deadline?: number;
   readonly long?: boolean;
-  /** Ends when its signal aborts. */
+  /** Whether it ends when its signal aborts. */
   readonly honours: boolean;
 }
 
@@ -45,15 +45,15 @@ export type SignalName = 'x' | 'y';
 export type ToolName = 'quick' | 'short' | 'slow' | 'never';
 type ParentClose = 'cancel' | 'terminate' | 'abandon';
 
-/** How long the task of each tool runs. */
+/** Running time of the task of each tool. */
 export const tools: Readonly<Record<ToolName, number>> = { quick: 3, short: 25, slow: 120, never: 1e9 };
 
-/** What makes up one workflow. */
+/** The parts of one workflow. */
 export interface Flow {
   readonly body: Program;
-  /** How often it goes on as a new run. */
+  /** Number of times that it continues as a new run. */
   readonly rounds: number;
-  /** Catches a cancel at the outermost place and goes on. */
+  /** Whether it catches a cancel at the outermost place and continues. */
   readonly catches: boolean;
 }
 
@@ -62,13 +62,13 @@ const instants = [5, 30, 60, 90, 300, 300, 600, 1_200];
 
 interface Room {
   readonly dice: Dice;
-  /** What this workflow does before, for all of its parts. */
+  /** The instant by which this workflow is to do all of its parts. */
   readonly deadline: number;
   readonly depth: number;
   readonly hasKids: boolean;
-  /** Inside of a shield nothing waits for long. */
+  /** Inside a shield nothing waits for long. */
   readonly isShort?: boolean;
-  /** What is waited for happens outside of the turn. */
+  /** Whether the waits are for what happens outside of the turn. */
   readonly isOutside?: boolean;
 }
 
@@ -83,7 +83,7 @@ export function drawFlow(dice: Dice, hasKids: boolean): Flow {
   };
 }
 
-/** One after the other; now and then the same again. */
+/** Draws parts in sequence, sometimes the same one again. */
 function drawRow(room: Room, size: number): Program[] {
   const parts: Program[] = [];
   while (parts.length < size)
@@ -91,7 +91,7 @@ function drawRow(room: Room, size: number): Program[] {
   return parts;
 }
 
-/** All of it is to be done by one instant: each part may race against that, or be followed by it. */
+/** Draws parts that are all to be done by one instant: each may race against it, or be followed by it. */
 function drawUntilDeadline(room: Room, size: number): Program[] {
   const { dice } = room;
   const at = dice.pick([60, 300, 300, 600, 1_200]);
@@ -111,7 +111,7 @@ function drawUntilDeadline(room: Room, size: number): Program[] {
   return Array.from({ length: size }, draw);
 }
 
-/** Many a race is one against a deadline. */
+/** Draws a race, often one against a deadline. */
 function drawRace(room: Room, others: readonly Program[]): Program[] {
   const { dice, deadline } = room;
   if (!dice.chance(0.6)) return [...others];
@@ -235,7 +235,7 @@ function drawStep(dice: Dice): StepProgram {
   };
 }
 
-/** An upper bound of how long it takes in a quiet world, give or take. */
+/** Returns a rough upper bound of its duration in a quiet world. */
 export function boundOf(program: Program): number {
   switch (program.kind) {
     case 'step':
@@ -276,14 +276,14 @@ export function boundOf(program: Program): number {
   }
 }
 
-/** What comes after something that takes so long. An instant that has passed is no wait. */
+/** Returns the bound of a program that runs after something of that length. An instant that has passed is no wait. */
 function boundAfter(before: number, program: Program): number {
   if (program.kind === 'until') return Math.max(before, boundOf(program));
   if (program.kind !== 'race' && program.kind !== 'plainRace') return before + boundOf(program);
   return Math.max(...program.parts.map((part) => boundAfter(before, part)));
 }
 
-/** Smaller programs that may show the same: its parts, and itself with one of them made smaller. */
+/** Yields smaller programs that may show the same failure: its parts, and itself with one of them made smaller. */
 export function* smaller(program: Program): Generator<Program> {
   switch (program.kind) {
     case 'step': {
@@ -363,7 +363,7 @@ export function* smaller(program: Program): Generator<Program> {
   }
 }
 
-/** As an author might have written it. */
+/** Prints it as an author might have written it. */
 export function print(program: Program): string {
   const list = (parts: readonly Program[]): string => parts.map(print).join(', ');
   switch (program.kind) {

@@ -1,5 +1,5 @@
-// `npm run simulate -- --seeds 5000`: the simulator of combinations, for as long as one likes, on two processes. Without
-// arguments the tests of all simulators, of which `SIM_SEEDS` and `SIM_FIRST` choose the seeds.
+// `npm run simulate -- --seeds 5000`: runs the simulator of combinations, for as long as you like, on two processes.
+// Without arguments it runs the tests of all simulators; `SIM_SEEDS` and `SIM_FIRST` choose their seeds.
 
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ else if (values.shrink !== undefined) await showSmaller(Number(values.shrink), v
 else if (values.show !== undefined) await show(Number(values.show));
 else await lead();
 
-/** Runs the seeds that it is told, and says what each of them broke. */
+/** Runs the seeds that it receives, and reports the violations of each. */
 async function work(): Promise<void> {
   for await (const seed of messages()) {
     const beganMs = performance.now();

@@ -5,11 +5,11 @@ import { printEntry, type Case } from './timetable.js';
 export interface Shrunk {
   readonly case: Case;
   readonly detail: string;
-  /** How many cases were tried. */
+  /** Number of cases that were tried. */
   readonly tried: number;
 }
 
-/** Makes a case smaller for as long as it breaks the same promise, and for no longer than that. */
+/** Reduces a case while it breaks the same promise, until the time budget is used up. */
 export async function shrink(given: Case, kind: string, budgetMs = 20_000): Promise<Shrunk> {
   const endMs = performance.now() + budgetMs;
   let tried = 0;
@@ -23,7 +23,7 @@ export async function shrink(given: Case, kind: string, budgetMs = 20_000): Prom
   let best = given;
   const first = await runCase(given);
   detail = first.violations.get(kind) ?? '';
-  // Faults by name, so that they stay where they are when the rest shrinks.
+  // Lists faults by operation, so that they stay in place when the rest shrinks.
   const listed: Case = { ...given, faults: { kind: 'list', list: first.faults } };
   if ((await breaks(listed)) !== undefined) best = listed;
 
@@ -100,7 +100,7 @@ function* smallerFlow(flow: Flow): Generator<Flow> {
   for (const body of smaller(flow.body)) yield { ...flow, body };
 }
 
-/** Fits on a screen. */
+/** Prints a case so that it fits on a screen. */
 export function printCase(given: Case): string {
   const { flows, entries, faults, skews, deploy, schedule } = given;
   const flow = (name: string, { body, rounds, catches }: Flow): string =>

@@ -42,9 +42,9 @@ const S = 1_000;
 
 export interface Ran {
   readonly world: World;
-  /** By kind, what was broken. */
+  /** The violations, by kind. */
   readonly violations: ReadonlyMap<string, string>;
-  /** What went wrong at operations, in order: a case with this list is the same case. */
+  /** Faults at operations, in order: a case with this list is the same case. */
   readonly faults: readonly Fault[];
 }
 
@@ -58,28 +58,28 @@ export async function runCase(given: Case): Promise<Ran> {
 
 type ScheduleTrouble = Extract<Trouble, { what: 'throttle' }> & { readonly at: number };
 
-/** One case in one world. */
+/** Simulates one case in one world. */
 class Simulation implements Stage {
   readonly #case: Case;
   readonly #world: World;
   readonly #oracles: Oracles;
   readonly #dice: Dice;
   readonly #faults: Fault[] = [];
-  /** How many operations there were at which something may go wrong. */
+  /** Number of operations so far at which something may go wrong. */
   #faultsAt = 0;
   readonly #listed: ReadonlyMap<string, Deviation> | undefined;
   readonly #times = new Map<string, number>();
   readonly #throttles: readonly ScheduleTrouble[];
-  /** What somebody outside does when the engine does something. */
+  /** Actions from outside that follow an action of the engine. */
   #moments: readonly (Moment & { readonly entry: Entry })[];
   readonly #counts = new Map<OperationKind, number>();
   readonly #gone = new Set<string>();
-  /** Processes whose writes of a handle were refused. */
+  /** Processes whose write of a handle was refused. */
   readonly #refusedHandle = new Set<string>();
   readonly #startMs: EpochMs;
-  /** What the last replay told. */
+  /** Promises that the last replay has seen. */
   #told: Told | undefined;
-  /** When nobody outside does anything any more, and nothing goes wrong. */
+  /** Seconds after which actions from outside and faults have ended. */
   readonly #quietS: number;
   readonly #endS: number;
   #unsettledCallers = 0;
@@ -183,14 +183,14 @@ class Simulation implements Stage {
     world.atSecond(this.#quietS, () => {
       this.#letGo();
     });
-    // A start of unknown fate is made again when nobody is left that may call, and takes its time: a worker that was cut off
-    // has a claim until the end of its call, and so may the one that looks for its task.
+    // A start of unknown fate is repeated when no process is left that may call, and takes its time: a worker that was
+    // cut off has a claim until the end of its call, and so may the worker that looks for its task.
     const { startsTake } = this.#case;
     const calmForS = 200 + (startsTake === undefined ? 0 : 2 * ((startPatienceMs + startTakeMs) / S + startsTake));
     let calmSinceS: number | undefined;
     for (let looks = 0; await this.#runUntilLook(looks); looks++) {
       await this.#look(looks);
-      // A process that is frozen may still have something to say.
+      // A frozen process may still have something to report.
       const isQuiet = world.seconds > this.#quietS && world.nowMs > world.lastFaultMs;
       const isCalm = isQuiet && this.#oracles.books.every(({ head }) => isEnded(head.status));
       if (!isCalm) calmSinceS = undefined;
@@ -200,7 +200,7 @@ class Simulation implements Stage {
     return { world, violations: world.violations, faults: this.#faults };
   }
 
-  /** Up to a moment between two sweeps. False: nothing happens any more. */
+  /** Runs up to a moment between two sweeps. Returns false if nothing happens any more. */
   async #runUntilLook(looks: number): Promise<boolean> {
     const world = this.#world;
     const moment = { isDue: false };
@@ -229,7 +229,7 @@ class Simulation implements Stage {
     }
   }
 
-  /** The finished history replays to the outcome that is in it, with one version of the code at least. */
+  /** Checks that the finished history replays to its outcome, with at least one version of the code. */
   async #checkReplay(book: Book): Promise<void> {
     const world = this.#world;
     const records = await recordsOf(world, book.runId);
@@ -268,7 +268,7 @@ class Simulation implements Stage {
     }
   }
 
-  /** The code of a run as its log stands; undefined when it does not fit. */
+  /** Replays the code of a run against its log; returns undefined if it does not fit. */
   async #replayed({ runId, chain }: Book) {
     if (chain.hasLoss) return undefined;
     const records = await recordsOf(this.#world, runId);
@@ -282,13 +282,13 @@ class Simulation implements Stage {
     if (this.#moments.length > 0) this.#notice(tag);
     const throttled = this.#isThrottled(tag);
     const { faults } = this.#case;
-    // Calls that take no time, and at which nothing else goes wrong.
+    // Calls that take no time and at which nothing else goes wrong.
     if (alternatives.length === 0) return undefined;
     const time = (this.#times.get(tag) ?? 0) + 1;
     this.#times.set(tag, time);
     if (throttled && operationKinds.handle.test(tag)) this.#refusedHandle.add(process);
     if (throttled) return 'throttle';
-    // A server that is in trouble for a while.
+    // The server fails for a while.
     const isRefused = this.#case.cancelsFail && this.#world.seconds < 300 && tag.startsWith('cancel ');
     if (isRefused && new Dice(hash(`${tag}${time}`) ^ this.#case.seed).chance(0.7)) {
       if (this.#refusedHandle.has(process)) this.#oracles.onHelpless(process);
@@ -307,7 +307,7 @@ class Simulation implements Stage {
     return deviation;
   }
 
-  /** Callers who act on what the engine does at this moment. */
+  /** Runs the callers who act on what the engine does at this moment. */
   #notice(tag: string): void {
     const world = this.#world;
     if (world.seconds > momentsEndS) {
@@ -348,16 +348,16 @@ class Simulation implements Stage {
     );
   }
 
-  /** Until when, of the past, the store was in trouble for everybody. */
+  /** Returns until when, in the past, the store failed for all processes. */
   #troubleUntilMs(atMs: EpochMs): EpochMs {
     const second = (atMs - this.#startMs) / S;
     const ends = this.#case.entries.flatMap((entry) => {
       if (!('for' in entry) || entry.at > second) return [];
-      // A run that was blocked is looked at ever more seldom.
+      // A blocked run is retried less and less often.
       return [entry.what === 'lose' ? entry.at + 3 * entry.for + 200 : Math.min(second, entry.at + entry.for)];
     });
     const { deploy } = this.#case;
-    // A run that was blocked is looked at ever more seldom.
+    // A blocked run is retried less and less often.
     const blocked =
       deploy === undefined || second < deploy.from ? 0 : deploy.until + 2 * (deploy.until - deploy.from) + 200;
     return this.#startMs + Math.max(0, blocked, ...ends) * S;
@@ -367,7 +367,7 @@ class Simulation implements Stage {
 
   #do(entry: Entry): void {
     if (entry.what === 'lose') this.#lose(entry);
-    // The others of the store are looked up when it is used.
+    // The store's other faults are looked up when it is used.
     else if (entry.what !== 'throttle' && entry.what !== 'unreadable') this.#request(entry);
   }
 
@@ -389,7 +389,7 @@ class Simulation implements Stage {
     });
   }
 
-  /** Refusals are answers; whatever else a caller gets is none. */
+  /** Checks what a caller gets: refusals are valid answers, anything else is not. */
   #check(request: Request, error: unknown): void {
     const expected = [
       'STORE_UNAVAILABLE',
@@ -535,7 +535,7 @@ class Simulation implements Stage {
     return runIds.length === 0 ? undefined : runIds[which % runIds.length];
   }
 
-  /** Of the waits whose item there is and that are open, else of all. */
+  /** Picks one of the open waits whose item exists, or of all if there is none. */
   #pickWait(
     pick: number,
     fits: (item: Record<string, unknown>) => boolean,
@@ -555,7 +555,7 @@ class Simulation implements Stage {
 
   #burst(runId: string, count: number): void {
     const deps = this.#world.depsAside();
-    // Long in bytes, few in number, and told apart by how they begin.
+    // Names are long in bytes, few, and distinguished by their beginnings.
     const long = '漢'.repeat(120);
     const send = async (): Promise<void> => {
       for (let n = 0; n < count; n++) {
@@ -567,7 +567,7 @@ class Simulation implements Stage {
     void send();
   }
 
-  /** For a while nobody finds an item that the history refers to. No process remembers what it held. */
+  /** Hides an item that the history refers to from every reader for a while. No process keeps what it held. */
   #lose({ of, pick, for: long }: Extract<Trouble, { what: 'lose' }>): void {
     const world = this.#world;
     const busy = new Set([...world.processes].map(({ runId }) => runId));
@@ -582,7 +582,7 @@ class Simulation implements Stage {
     const id = `${item.pk} ${item.sk}`;
     world.forgetRuns();
     book.chain.hasLoss = true;
-    // A signal that the code does not read is in nobody's way.
+    // A signal that the code does not read is not missed.
     if (of !== 'signal') book.goneSinceMs = world.nowMs;
     this.#gone.add(id);
     world.at(world.nowMs + long * S, () => {
@@ -592,7 +592,7 @@ class Simulation implements Stage {
     });
   }
 
-  /** From here on everybody is left in peace: what is paused goes on, the clock starts nothing. */
+  /** Ends all interference: what is paused is resumed, and the clock starts nothing. */
   #letGo(): void {
     const world = this.#world;
     if (this.#case.schedule !== undefined)
@@ -605,7 +605,7 @@ class Simulation implements Stage {
         await requestControl(deps, runId, 'resume');
       });
     }
-    // A caller who was frozen may pause something yet, and a run may hand a pause on.
+    // A caller who was frozen may still pause something, and a run may hand a pause on.
     if (world.seconds < this.#endS - 600)
       world.at(world.nowMs + 300 * S, () => {
         this.#letGo();
@@ -665,7 +665,7 @@ class Simulation implements Stage {
           if (isDone || isAborted || process?.dead === true) return;
           if ((process?.troubledAtMs ?? 0) >= sinceMs - S || world.lastFaultMs >= sinceMs - S) return;
           const control = this.#oracles.book(runId)?.chain.control;
-          // A commit that lost to a pause has closed nothing, and under a pause what is under way ends by itself.
+          // A commit that lost to a pause has closed nothing, and under a pause the work in progress ends by itself.
           if (control?.is !== 'running') {
             world.at(world.nowMs + S, check);
             return;
@@ -688,7 +688,7 @@ class Simulation implements Stage {
   }
 }
 
-/** The log or the head says that it is there. */
+/** Returns whether the log or the head refers to the item. */
 function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): boolean {
   switch (of) {
     case 'signal':
@@ -703,7 +703,7 @@ function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): b
   }
 }
 
-/** Nobody waits for a moment any longer. */
+/** No caller waits for a moment after this. */
 const momentsEndS = 250;
 
 const throttlePatterns: Readonly<Record<ScheduleTrouble['of'], RegExp>> = {

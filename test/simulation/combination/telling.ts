@@ -1,4 +1,4 @@
-/** Something that must come to its end, whatever closes it. */
+/** A part that must come to its end, whatever closes it. */
 interface Owed {
   readonly what: 'saga' | 'shield';
   readonly path: string;
@@ -6,25 +6,25 @@ interface Owed {
   isSettled: boolean;
 }
 
-/** Something asked for that outlives the run. */
+/** A request that outlives the run. */
 interface Asked {
   readonly what: 'abandoned child' | 'left call';
   state: 'open' | 'rejected' | 'resolved';
 }
 
-/** What one execution of a workflow's code has seen of the engine's promises. Of a replay the same. */
+/** Promises of the engine as one execution of a workflow's code has seen them. A replay must see the same. */
 export interface Told {
   readonly runId: string;
   readonly owed: Owed[];
   readonly asked: Asked[];
-  /** Of those, what was wanted when the code came to its end. */
+  /** Requests that were still wanted when the code came to its end. */
   wanted: readonly Asked['what'][];
   hasReturned: boolean;
-  /** How often the cancel of the run came to a wait. */
+  /** Number of waits that the cancel of the run reached. */
   heard: number;
 }
 
-/** What the code of a workflow tells of itself. */
+/** Records what the code of a workflow reports. */
 export class Telling {
   readonly told: Told;
   readonly #path: string;
@@ -88,7 +88,7 @@ export class Telling {
     );
   }
 
-  /** A part that the engine closes when it settles: by then nothing inside of it owes anything. */
+  /** Registers a part that the engine closes when it settles; by then nothing inside it may be owed. */
   closing(what: 'ctx.race' | 'ctx.scope'): {
     readonly path: string;
     readonly closed: () => void;

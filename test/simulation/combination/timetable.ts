@@ -2,12 +2,12 @@ import type { Deviation } from '../world.js';
 import type { Dice } from './dice.js';
 import { boundOf, drawFlow, type Flow, type SignalName } from './program.js';
 
-/** Which run a request goes to: its place among all runs, in the order in which they came to be. */
+/** The run that a request goes to: its position among all runs, in the order of their creation. */
 type Which = number;
 
 type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate';
 
-/** What somebody outside does. */
+/** A request from outside. */
 export type Request =
   | ({ readonly what: 'start'; readonly key: string } & StartTerms)
   | ({
@@ -19,7 +19,7 @@ export type Request =
   | { readonly what: 'startOrSignal'; readonly key: string; readonly name: SignalName }
   | { readonly what: 'pause' | 'resume' | 'retryNow' | 'cancel' | 'terminate'; readonly run: Which }
   | { readonly what: 'signal'; readonly run: Which; readonly name: SignalName }
-  /** So many with long names, whose wakes are lost. */
+  /** Sends that many signals with long names, whose wakes are lost. */
   | { readonly what: 'burst'; readonly run: Which; readonly count: number }
   /** `pick`: which of the open waits. */
   | { readonly what: 'settle' | 'answer'; readonly pick: number }
@@ -31,20 +31,20 @@ interface StartTerms {
   readonly delay?: number;
 }
 
-/** What befalls the store. */
+/** A fault of the store. */
 export type Trouble =
-  /** Writes, or those of one kind of item, are refused, so large a share of them. */
+  /** Refuses that share of the writes, or of those of one kind of item. */
   | { readonly what: 'throttle'; readonly of: ThrottledKind; readonly for: number; readonly share: number }
-  /** A partition of the due index cannot be read. */
+  /** Makes a partition of the due index unreadable. */
   | { readonly what: 'unreadable'; readonly partition: number; readonly for: number }
-  /** An item that the history refers to is gone, and comes back. */
+  /** Removes an item that the history refers to, and brings it back. */
   | { readonly what: 'lose'; readonly of: LostKind; readonly pick: number; readonly for: number };
 
 export type LostKind = 'signal' | 'token' | 'commit';
 
 export type ThrottledKind = 'writes' | 'commits' | 'tokens' | 'inbox' | 'heads' | 'reads';
 
-/** `at` counts from the beginning of the world, or from the moment in which an operation of that kind begins. */
+/** `at` counts from the start of the world, or from the moment at which an operation of that kind begins. */
 export type Entry = { readonly at: number; readonly after?: Moment } & (Request | Trouble);
 
 export interface Moment {
@@ -52,22 +52,22 @@ export interface Moment {
   readonly nth: number;
 }
 
-/** What goes wrong at operations. */
+/** Faults at operations. */
 export type Faults =
   | {
       readonly kind: 'dice';
       readonly rate: number;
       readonly of: readonly Deviation[];
       readonly end: number;
-      /** Nothing goes wrong at other operations. */
+      /** Kinds of operations to which faults are limited. */
       readonly at?: readonly OperationKind[];
-      /** Only at this one of them. */
+      /** Limits faults to this one of them. */
       readonly nth?: number;
     }
-  /** By the operation: its tag and which time it is. */
+  /** Faults by operation: its tag and its count. */
   | { readonly kind: 'list'; readonly list: readonly Fault[] };
 
-/** Operations by their tags. */
+/** Kinds of operations, by their tags. */
 export const operationKinds = {
   marker: /^update a /,
   commit: /^(put|transact) h#/,
@@ -87,29 +87,32 @@ export interface Fault {
 }
 
 export interface Deploy {
-  /** `patched`: a later version takes over. `missing`: for a while there is one without these workflows. */
+  /** `patched`: a later version takes over. `missing`: for a while a version without these workflows runs. */
   readonly kind: 'patched' | 'missing';
   readonly from: number;
   readonly until: number;
 }
 
-/** One simulation, whole: what runs, who does what when, and what goes wrong. */
+/** A whole simulation: what runs, who does what and when, and what goes wrong. */
 export interface Case {
   readonly seed: number;
   readonly flows: { readonly main: Flow; readonly kid: Flow };
   readonly entries: readonly Entry[];
   readonly faults: Faults;
-  /** How far ahead the clocks of the replicas are, in seconds. */
+  /** Seconds by which the clocks of the replicas are ahead. */
   readonly skews: readonly number[];
   readonly dedupes: boolean;
   readonly finds: boolean;
-  /** Whether it can be asked is not known before; `never`: it cannot. */
+  /** `perhaps`: whether its tasks can be listed is not known beforehand; `never`: they cannot. */
   readonly lists?: 'perhaps' | 'never';
   readonly missingFor: number;
   readonly cancelsFail: boolean;
-  /** How long the server takes to answer a start. */
+  /** Seconds that a prompt server takes to answer a start. */
   readonly answersAfter: number;
-  /** How long the remote server takes to answer a start, in seconds. Left out: it is known to answer at once. */
+  /**
+   * Seconds that the remote server takes to answer a start, so that workers make its starts. Missing: it is known to be
+   * prompt.
+   */
   readonly startsTake?: number;
   readonly deploy?: Deploy;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
@@ -168,7 +171,7 @@ function drawSkews(dice: Dice): readonly number[] {
   return Array.from({ length: 3 }, () => dice.pick([0, far, -far]));
 }
 
-/** Some seeds have a few kinds of faults only, so that these show what others would hide. */
+/** Some seeds have only a few kinds of faults, so that these show what others would hide. */
 function drawFaults(dice: Dice): Faults {
   if (dice.chance(0.4)) return { kind: 'dice', rate: 0, of: [], end: 0 };
   const all: readonly Deviation[] = [
@@ -252,7 +255,7 @@ function drawEntries(dice: Dice, hasSchedule: boolean): readonly Entry[] {
         : { what: 'startOrSignal', key: dice.pick(keys), name: dice.pick(['x', 'y'] as const) };
   if (!hasSchedule || dice.chance(0.7)) entries.push({ at: 0, ...start() });
 
-  // Callers come in bunches, and what they do meets what the run does at that moment.
+  // Callers come in bunches, and their requests coincide with what the run does at that moment.
   const bunches = dice.int(0, 4);
   for (let bunch = 0; bunch < bunches; bunch++) {
     const after = dice.chance(0.4) ? drawMoment(dice) : undefined;

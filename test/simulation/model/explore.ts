@@ -1,19 +1,22 @@
-/** A protocol as a state, the steps that can be taken from it, and what must never be. States are plain JSON. */
+/**
+ * A protocol as a state, the steps that can be taken from it, and the states that must never occur. States are plain
+ * JSON.
+ */
 export interface StepModel<State> {
   start(): State;
-  /** Each changes the state that it is given. */
+  /** Returns steps, each of which changes the state that it is given. */
   steps(state: State): readonly ((state: State) => void)[];
-  /** The sentence that is broken in `state`, if one is. `isLast`: nothing more can happen. */
+  /** Returns the rule that is violated in `state`, if any. `isLast`: nothing more can happen. */
   violationIn(state: State, isLast: boolean): string | undefined;
 }
 
 export interface Found {
   readonly states: number;
-  /** The first sentence that was broken, if one was. */
+  /** The first rule that was violated, if any. */
   readonly violation: string | undefined;
 }
 
-/** Looks at every state that can be reached. @throws Error for more than `limit` */
+/** Visits every reachable state. @throws Error if there are more than `limit` */
 export function explore<State>(model: StepModel<State>, name: string, limit: number): Found {
   const first = model.start();
   const seen = new Set([JSON.stringify(first)]);

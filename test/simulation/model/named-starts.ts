@@ -1,21 +1,21 @@
-// An explicit-state model of starts under one id: every interleaving of a few callers, the turns of the runs, and crashes.
-// What it looks for: two runs under way at one instant, and a run that rests for ever.
+// An explicit-state model of starts under one id: every interleaving of a few callers, the turns of the runs, and
+// crashes. It looks for two runs that are open at one instant, and for a run that rests for ever.
 
-/** The rules of the engine; a model in which one does not hold must find a violation. */
+/** Rules of the engine; a model without one of them must find a violation. */
 export interface Rules {
-  /** A start follows the run that the id points to along what it goes on as. */
+  /** A start follows the chain of the run that the id points to. */
   readonly startFollowsChain: boolean;
-  /** A next run that is not there yet counts as under way. */
+  /** A next run that does not exist yet counts as open. */
   readonly comingCounts: boolean;
-  /** The pointer is moved only if nobody else has moved it. */
+  /** The pointer is moved only if no other caller has moved it. */
   readonly generation: boolean;
-  /** A run that replaces one that is under way does not begin before that has ended. */
+  /** A run that replaces an open one does not begin before that has ended. */
   readonly rests: boolean;
-  /** It follows what the other goes on as. */
+  /** The look of a resting run follows the chain of the other run. */
   readonly lookFollowsChain: boolean;
-  /** It asks the other one to end, too: whoever started it may have died before. */
+  /** The resting run requests the end of the other run too, since the caller that started it may have died before. */
   readonly asksAgain: boolean;
-  /** A terminate of a run that rests waits as well. */
+  /** A terminate of a resting run waits as well. */
   readonly terminateWaits: boolean;
 }
 
@@ -29,14 +29,14 @@ export const allRules: Rules = {
   terminateWaits: true,
 };
 
-/** What a caller does when a run of the id is under way; when none is, both start one. */
+/** Policy of a caller if a run of the id is open; if none is, both start one. */
 export type Policy = 'terminate' | 'useExisting';
 
 export interface World {
   readonly callers: readonly Policy[];
-  /** How often a run may go on as another one, over all runs. */
+  /** Number of times that a run may continue as another one, over all runs. */
   readonly continues: number;
-  /** Runs may end by themselves. Without it a run ends only if it is terminated. */
+  /** Whether runs may end by themselves. Otherwise a run ends only if it is terminated. */
   readonly finish: boolean;
 }
 
@@ -44,15 +44,15 @@ interface Run {
   readonly status: 'new' | 'running' | 'ended' | 'continued';
   /** The run before which it does nothing. */
   readonly after?: number;
-  /** A terminate was accepted. */
+  /** Whether a terminate was accepted. */
   readonly isStopped?: boolean;
-  /** What it goes on as; missing while the head of that is still to come. */
+  /** The run that continues it; missing while its head does not exist yet. */
   readonly next?: number;
 }
 
 interface Caller {
   readonly at: 'pointer' | 'chain' | 'create' | 'stop' | 'done';
-  /** The run that the pointer led to, and how far it was followed. */
+  /** The run that the pointer led to, and how far its chain was followed. */
   readonly run?: number;
   readonly generation?: number;
   readonly replaces?: number;
@@ -68,15 +68,15 @@ interface State {
 
 export interface Found {
   readonly states: number;
-  /** `two under way`, or `rests for ever`; undefined: neither. */
+  /** `two under way`, `rests for ever`, or undefined for neither. */
   readonly violation: string | undefined;
-  /** What led there. */
+  /** The steps that led there. */
   readonly path: readonly string[];
 }
 
 type Step = readonly [what: string, next: State];
 
-/** Goes through every state that can be reached. */
+/** Visits every reachable state. */
 export function search(world: World, rules: Rules): Found {
   const first: State = {
     pointer: 0,
@@ -108,7 +108,7 @@ export function search(world: World, rules: Rules): Found {
       from.set(nextKey, [key, what]);
       open.push(next);
     }
-    // Each step that changes anything leads further, so every execution comes to such a state.
+    // Each step that changes anything leads further, so every execution reaches such a state.
     if (!goesOn && state.runs.some(({ status }) => status === 'new')) return found(state, 'rests for ever');
   }
   return { states: from.size, violation: undefined, path: [] };
@@ -143,7 +143,7 @@ function callerStep(
     case 'pointer':
       return be({ at: 'chain', run: state.pointer, generation: state.generation });
     case 'chain': {
-      // One read of a head.
+      // Reads one head.
       const isContinued = run?.status === 'continued' && rules.startFollowsChain;
       if (isContinued && run.next !== undefined) return be({ ...caller, run: run.next });
       const isUnderWay = run?.status === 'running' || run?.status === 'new' || (isContinued && rules.comingCounts);
@@ -174,7 +174,7 @@ function stopped(runs: readonly Run[], index: number): readonly Run[] {
   );
 }
 
-/** The last run of a chain that is there, and whether it is under way. */
+/** Returns the last existing run of a chain, and whether it is open. */
 function lookAt(
   runs: readonly Run[],
   index: number,
@@ -202,7 +202,7 @@ function runSteps(state: State, world: World, rules: Rules): Step[] {
     }
     if (run.status === 'new') return [[`run ${index} looks`, firstTurn(state, run, rules, change)]];
     if (run.status !== 'running') return [];
-    // What was accepted before is seen before a run can end otherwise.
+    // A request that was accepted before is seen before a run can end otherwise.
     if (run.isStopped === true) return [[`run ${index} is terminated`, change({ status: 'ended' })]];
     const steps: Step[] = [];
     if (world.finish) steps.push([`run ${index} finishes`, change({ status: 'ended' })]);

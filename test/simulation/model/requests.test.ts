@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rules, search, type Rule, type Scenario } from './requests.js';
 
-// Each scenario with all rules, then without one: all rules are needed, and together they are enough.
+// Each scenario runs with all rules, then without one: all rules are needed, and together they are enough.
 
 const scenarios: readonly (Scenario & { readonly needs: readonly Rule[] })[] = [
   {

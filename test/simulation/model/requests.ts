@@ -1,5 +1,5 @@
-// Explicit-state model of requests to a chain of runs: who is accepted, in which order requests act, what is handed on.
-// Callers with clocks that are off, and two owners of turns, interleave in every way; each may die before each operation.
+// Explicit-state model of requests to a chain of runs: which are accepted, in which order they act, what is handed on.
+// Callers with wrong clocks and two owners of turns interleave in every way; each may die before each operation.
 
 import { explore, type Found, type StepModel } from './explore.js';
 
@@ -27,23 +27,23 @@ export type Rule = keyof typeof rules;
 
 interface Call {
   readonly kind: Kind;
-  /** How far the clock of its sender is off. */
+  /** Error of the sender's clock. */
   readonly offMs?: number;
-  /** The answer to the first attempt is lost: its sender asks again. */
+  /** Whether the answer to the first attempt is lost, so that its sender repeats it. */
   readonly repeats?: boolean;
-  /** Sent when that call, by its place in the list, has been answered. */
+  /** Sent when the call at this position of the list has been answered. */
   readonly after?: number;
 }
 
 export interface Scenario {
   readonly name: string;
   readonly calls: readonly Call[];
-  /** A run reads this many signals, and goes on as another, until it is the last one. */
+  /** A run reads this many signals and continues as another, until it is the last one. */
   readonly reads: number;
   readonly runs: number;
-  /** It catches the first cancel that it hears, and goes on. */
+  /** Whether it catches its first cancel and continues. */
   readonly catches?: boolean;
-  /** No cancel finds it waiting: its code is between two waits. */
+  /** Whether no cancel finds it waiting, because its code is between two waits. */
   readonly isDeaf?: boolean;
   readonly deaths?: number;
 }
@@ -61,7 +61,7 @@ interface Commit {
 }
 interface Run {
   status: 'running' | 'ended';
-  /** Named on the head. */
+  /** Whether the head names the next run. */
   hasNext: boolean;
   count: number;
   items: Item[];
@@ -74,7 +74,7 @@ interface Caller {
   attempt: number;
   answer?: 'accepted' | 'refused';
 }
-/** What an owner has read: the numbers of commits and of items, by which a stale view is told. */
+/** The view of an owner: the numbers of commits and of items that it has read, by which a stale view is recognised. */
 interface Owner {
   at: 'idle' | 'hasHead' | 'hasAll' | 'seeding';
   run: number;
@@ -92,10 +92,10 @@ interface State {
 }
 type Step = (state: State) => void;
 
-/** Requests that one commit takes in, beside a terminate. */
+/** Number of requests that one commit takes in, besides a terminate. */
 const taking = 1;
 
-/** Looks at every state that can be reached. `off`: without these rules. */
+/** Visits every reachable state. `off`: without these rules. */
 export function search(scenario: Scenario, off: readonly Rule[] = [], limit = 400_000): Found {
   return explore(new Model(scenario, new Set(off)), scenario.name, limit);
 }
@@ -125,13 +125,13 @@ class Model implements StepModel<State> {
     };
   }
 
-  /** Every operation that may be the next one. */
+  /** Returns every operation that may be the next one. */
   steps(state: State): readonly Step[] {
     const steps: Step[] = [];
     for (const [at, caller] of state.callers.entries()) {
       const { after } = this.#scenario.calls[at]!;
       if (caller.at === 'done' || (after !== undefined && state.callers[after]?.at !== 'done')) continue;
-      // It waits for the next run, which somebody is about to make.
+      // The caller waits for the next run, which is about to be created.
       if (caller.at === 'idle' && state.runs[caller.run] === undefined && this.#has('waitsForNext')) continue;
       steps.push((next) => {
         this.#callerStep(next, at);
@@ -188,7 +188,7 @@ class Model implements StepModel<State> {
       return;
     }
     if (caller.at === 'sent') {
-      // Without the transaction: the item is put when the head was looked at before.
+      // Without the transaction the item is put after the head was read.
       this.#put(state, run, at);
       done('accepted');
       return;
@@ -233,7 +233,7 @@ class Model implements StepModel<State> {
     return this.#turnOf(run.commits, run.items, state.runs.length - 1) !== undefined;
   }
 
-  /** Read the head and the log; read the inbox; write one commit; where the run has ended as continued, hand on. */
+  /** Reads the head and the log; reads the inbox; writes one commit; hands on if the run has ended as continued. */
   #ownerStep(state: State, owner: Owner): void {
     const at = state.runs.length - 1;
     const run = state.runs[owner.at === 'idle' ? at : owner.run]!;
@@ -263,7 +263,7 @@ class Model implements StepModel<State> {
     const isFirst = run.commits.length === owner.commits.length;
     if (!isFirst && this.#has('commitOnce')) return;
     if (turn.ending !== undefined) {
-      // As it has seen it: what is in its log, and what it has read of the inbox.
+      // Decides on its view: its log, and what it has read of the inbox.
       if (run.status !== 'running') return;
       if (this.#has('inboxCount') && run.count !== owner.items.length) return;
       run.status = 'ended';
@@ -318,7 +318,7 @@ class Model implements StepModel<State> {
     });
   }
 
-  /** The next commit of a run of which this is known; undefined when there is nothing to do. */
+  /** Returns the next commit of a run with this view; undefined if there is nothing to do. */
   #turnOf(commits: readonly Commit[], items: readonly Item[], at: number): Commit | undefined {
     const taken = new Set(commits.flatMap((commit) => commit.taken));
     const news = this.#inOrder(items.filter(({ id }) => !taken.has(id)));
@@ -346,7 +346,7 @@ class Model implements StepModel<State> {
     return part.length === 0 ? undefined : { taken: part };
   }
 
-  /** What the workflow makes of what was taken in. */
+  /** Returns what the workflow makes of what was taken in. */
   #fold(commits: readonly Commit[], items: readonly Item[], at: number) {
     const { calls, reads, runs, catches = false, isDeaf = false } = this.#scenario;
     const isLast = at === runs - 1;
@@ -438,7 +438,7 @@ class Model implements StepModel<State> {
       if (kind === 'cancel' && acted[at]?.length === 0 && !waits && !hasEnded)
         return `cancel ${at} was accepted, and nobody hears it`;
     }
-    // A pause that nothing was accepted after holds.
+    // A pause without a later accepted request holds.
     const pause = calls.findIndex(({ kind }, at) => kind === 'pause' && isAccepted(at));
     const resume = calls.findIndex(({ kind }) => kind === 'resume');
     if (

@@ -1,6 +1,6 @@
-// Explicit-state model of starts that workers make: a turn hands an attempt over, a worker claims it, calls, and leaves what
-// came of it. Messages and wakes are lost and doubled, processes die before each operation, leases run out on workers that
-// live, and the run closes the wait at any moment.
+// Explicit-state model of starts that workers make: a turn hands an attempt over, a worker claims it, calls, and
+// records its result. Messages and wakes are lost and duplicated, processes die before each operation, leases run out
+// on living workers, and the run closes the wait at any moment.
 
 import { explore, type Found, type StepModel } from './explore.js';
 
@@ -25,22 +25,25 @@ export type Rule = keyof typeof rules;
 export interface Scenario {
   readonly name: string;
   readonly server: 'dedupes' | 'finds' | 'neither';
-  /** How often a process may die, a message or a wake be lost, one come twice, a lease run out on a worker that lives. */
+  /**
+   * Number of times that a process may die, a message or a wake be lost, a message be duplicated, a lease run out on a
+   * living worker.
+   */
   readonly deaths?: number;
   readonly losses?: number;
   readonly doubles?: number;
   readonly freezes?: number;
-  /** How many calls may be turned away, surely unprocessed. */
+  /** Number of calls that may be refused, certainly unprocessed. */
   readonly refusals?: number;
-  /** How often something else wakes the run. */
+  /** Number of times that something else wakes the run. */
   readonly news?: number;
-  /** The run may end, or lose interest, at any moment. */
+  /** Whether the run may end or close the wait at any moment. */
   readonly closes?: boolean;
 }
 
 interface Item {
   attempt: number;
-  /** Of the marker: another one with each write that moves it. */
+  /** Version of the marker: a new one with each write that moves it. */
   version: number;
   isMarked: boolean;
   claim: number | null;
@@ -51,24 +54,24 @@ interface Item {
 }
 interface Worker {
   at: 'idle' | 'read' | 'claimed' | 'answered' | 'unanswered' | 'refused';
-  /** As it has read them. */
+  /** The values that it has read. */
   version: number;
   claim: number | null;
   attempt: number;
   task: number;
   /** The number of its claim. */
   mine: number;
-  /** Its lease is over although it lives. */
+  /** Whether its lease has run out although it lives. */
   isFrozen: boolean;
 }
-/** The worker that makes the start of a closed wait again, to learn of the task that is to be cancelled. */
+/** The worker that repeats the start of a closed wait, to learn the id of the task that is to be cancelled. */
 interface Looker {
   at: 'idle' | 'claimed' | 'answered';
   task: number;
 }
 interface State {
   item: Item | null;
-  /** Attempts that the log knows to have failed. */
+  /** Number of attempts that the log knows as failed. */
   failed: number;
   isLooking: boolean;
   /** The marker whose message it is about to send. */
@@ -77,16 +80,16 @@ interface State {
   messages: number[];
   workers: Worker[];
   looker: Looker;
-  /** The message that asks for a look is on its way. */
+  /** Whether the message that requests a look is in flight. */
   isLookSent: boolean;
-  /** By task: whether it was cancelled. */
+  /** Whether each task was cancelled. */
   tasks: boolean[];
   claims: number;
   isEndDone: boolean;
   calledLate: boolean;
-  /** A call got no answer. */
+  /** Whether a call got no answer. */
   isUnanswered: boolean;
-  /** The log knows of an attempt that was sent and got no answer. */
+  /** Whether the log knows of an attempt that was sent and got no answer. */
   wasSent: boolean;
   left: Record<'deaths' | 'losses' | 'doubles' | 'freezes' | 'refusals' | 'closes' | 'news', number>;
 }
@@ -94,7 +97,7 @@ type Step = (state: State) => void;
 
 const attemptsMax = 3;
 
-/** Looks at every state that can be reached. `off`: without these rules. */
+/** Visits every reachable state. `off`: without these rules. */
 export function search(scenario: Scenario, off: readonly Rule[] = [], limit = 600_000): Found {
   return explore(new Model(scenario, new Set(off)), scenario.name, limit);
 }
@@ -160,7 +163,8 @@ class Model implements StepModel<State> {
   #isAccounted({ left, isUnanswered }: State, { handle, settled }: Item, task: number): boolean {
     if (handle === task && settled === null) return true;
     if (settled === 'ambiguous') return true;
-    // Nobody can tell: the server, or whoever called when nobody waited for it any more and did not live to learn.
+    // The fate can be unknown: to the server, or because the process that called after the wait was closed died before
+    // it learned it.
     const { server, deaths = 0, freezes = 0 } = this.#scenario;
     const isUnknown = server === 'neither' || left.freezes < freezes;
     return settled === 'closed' && isUnknown && (left.deaths < deaths || isUnanswered);
@@ -233,7 +237,7 @@ class Model implements StepModel<State> {
     if (item === null || !item.isMarked || !isOpen(item) || item.handle !== null) return [];
     if (item.came !== null) return isAwake ? [] : [wake];
     if (messages.includes(item.version)) return [];
-    // Its lease is not over.
+    // Its lease has not run out.
     if (item.claim !== null && workers.some((one) => isCalling(one, item.claim) && !one.isFrozen)) return [];
     return [
       (state) => {
@@ -336,7 +340,7 @@ class Model implements StepModel<State> {
     }
   }
 
-  /** The number of the task that the server names. */
+  /** Returns the number of the task that the server names. */
   #call(state: State): number {
     if (this.#scenario.server === 'dedupes' && state.tasks.length > 0) return 0;
     return state.tasks.push(false) - 1;
@@ -409,7 +413,7 @@ class Model implements StepModel<State> {
     const isUnderWay = workers.some((one) => isCalling(one, item.claim) && !one.isFrozen);
     if (item.handle === null && isUnderWay && this.#has('endWaitsForCall')) return steps;
     const isLost = item.handle === null && (item.claim !== null || wasSent);
-    // A start with the same key names the task that there is, and may take minutes for it.
+    // A start with the same key returns the existing task, and may take minutes.
     if (isLost && this.#scenario.server === 'dedupes') {
       if (isLookSent || looker.at !== 'idle') return steps;
       steps.push((state) => {
@@ -421,13 +425,13 @@ class Model implements StepModel<State> {
       state.isEndDone = true;
       const { handle } = state.item!;
       if (handle !== null) state.tasks[handle] = true;
-      // One that is asked for is found.
+      // A task that is looked for is found.
       else if (isLost && this.#scenario.server === 'finds') state.tasks = state.tasks.map(() => true);
     });
     return steps;
   }
 
-  /** A call that gets no answer leaves the claim to its end. */
+  /** A call without an answer leaves the claim to run out. */
   #lookSteps({ looker, isLookSent, item, isEndDone }: State): Step[] {
     switch (looker.at) {
       case 'idle':

@@ -4,7 +4,7 @@ import { mutants } from './mutants.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Source of the mutant. @throws Error when a text to be replaced does not occur exactly once. */
+/** Returns the source of the mutant. @throws Error if a text to be replaced does not occur exactly once */
 export function mutate(source: string, mutant: Mutant): string {
   return mutant.edits.reduce((text, edit) => replaceOnce(text, edit, mutant), source);
 }
@@ -18,7 +18,10 @@ function replaceOnce(source: string, { find, replace }: Edit, mutant: Mutant): s
   return source.replace(pattern, () => replace);
 }
 
-/** `find` however a formatter breaks its lines: white space anywhere between words, and commas before a closing bracket. */
+/**
+ * Matches `find` however a formatter breaks its lines: white space anywhere between words, and commas before a closing
+ * bracket.
+ */
 function patternOf(find: string): RegExp {
   const tokens = find.replaceAll(/,\s*(?=[)\]}])/g, '').match(/\w+|[^\w\s]/g) ?? [];
   const parts = tokens.map((token, at) => {
@@ -30,14 +33,14 @@ function patternOf(find: string): RegExp {
   return new RegExp(parts.join(''), 'g');
 }
 
-/** The mutant of that name. @throws Error when there is none. */
+/** Returns the mutant with that name. @throws Error if there is none */
 export function mutantNamed(name: string): Mutant {
   const mutant = mutants.find((other) => other.name === name);
   if (mutant === undefined) throw new Error(`no mutant is named "${name}"`);
   return mutant;
 }
 
-/** Vite plugin: the engine is loaded as the mutant of that name. */
+/** Creates a Vite plugin that loads the engine as the mutant with that name. */
 export function mutation(name: string): {
   readonly name: string;
   readonly enforce: 'pre';

@@ -34,7 +34,7 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'late-child-end-unheard',
-    rule: '... and whoever finds that wakes the parent',
+    rule: '... and the process that finds that wakes the parent',
     file: endRun,
     edits: [{ find: 'if (settled || timedOut) await wakeRunFor', replace: 'if (settled) await wakeRunFor' }],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} that fails`),
@@ -87,7 +87,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: testsIn('test/engine/schedules.test.ts', 'a schedule (EN 22) with overlap "'),
   },
 
-  // ----- requests to a run that cannot go on -----
+  // ----- requests to a run that cannot continue -----
   {
     name: 'pause-needs-the-workflow',
     rule: 'a blocked run is paused, whether its workflow is there or not',
@@ -104,10 +104,10 @@ export const clausesMutants: readonly Mutant[] = [
     ),
   },
 
-  // ----- the timeout of a run that cannot go on -----
+  // ----- the timeout of a run that cannot continue -----
   {
     name: 'blocked-past-its-deadline',
-    rule: 'a blocked run is looked at when its deadline comes',
+    rule: 'a blocked run is handled when its deadline comes',
     file: 'lib/decide/deadline.ts',
     edits: [
       {
@@ -146,7 +146,7 @@ export const clausesMutants: readonly Mutant[] = [
 
   {
     name: 'refused-rest-without-wake',
-    rule: 'a run that rests, and whose marker is refused because of a block, is looked at now',
+    rule: 'a run that rests, and whose marker is refused because of a block, is retried now',
     file: rest,
     edits: [
       {
@@ -157,7 +157,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: rules('blocked-owners', 'wake after a refused marker: an owner of a delayed run'),
   },
 
-  // ----- markers that an end may count on -----
+  // ----- markers that an end may rely on -----
   {
     name: 'marker-of-another-owner',
     rule: 'an end does not count on a marker that the turn which took it in may still remove',
@@ -173,7 +173,7 @@ export const clausesMutants: readonly Mutant[] = [
     caughtBy: rules('standing-markers', 'marker of its own'),
   },
 
-  // ----- what is under way when a run is blocked -----
+  // ----- what is in progress when a run is blocked -----
   {
     name: 'step-left-alone',
     rule: 'what a step under way gives is in the log before its run is said to be blocked',
@@ -230,13 +230,13 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'events-that-are-no-objects',
-    rule: 'an event that is no object is not parsed, whatever it holds (F84)',
+    rule: 'an event that is not an object is not parsed, whatever it contains (F84)',
     file: 'lib/remote/rpc/json-rpc.ts',
     edits: [{ find: '|| !beginsLikeObject.test(data)', replace: '|| beginsLikeObject.test("")' }],
     caughtBy: testsIn(bodies, 'F84 an event stream full of '),
   },
 
-  // ----- what is heard of a run -----
+  // ----- what is reported of a run -----
   {
     name: 'untaken-signals-hidden',
     rule: 'an accepted signal that no turn has taken in is listed as unread',
@@ -291,7 +291,7 @@ export const clausesMutants: readonly Mutant[] = [
   },
   {
     name: 'unwatched-outcome-throws',
-    rule: 'an outcome of a token that nobody waits for rejects unseen',
+    rule: 'an outcome of a token that is not awaited rejects unseen',
     file: 'lib/replay/context/tokens.ts',
     edits: [
       {

@@ -92,7 +92,7 @@ export const discoveryMutants: readonly Mutant[] = [
   },
   {
     name: 'revision-of-the-future',
-    rule: 'a word from a clock that ran ahead is none (F68)',
+    rule: 'a record from a clock that ran ahead is ignored (F68)',
     file: spoken,
     edits: [{ find: '|| askedAtMs - nowMs >= revisionAgeMs', replace: '' }],
     caughtBy: told('F68 a word from a clock'),
@@ -111,7 +111,7 @@ export const discoveryMutants: readonly Mutant[] = [
   },
   {
     name: 'revision-store-away',
-    rule: 'a store that is away keeps nobody from a server (F68)',
+    rule: 'an unavailable store keeps no worker from a server (F68)',
     file: revision,
     edits: [
       {
@@ -184,7 +184,7 @@ export const discoveryMutants: readonly Mutant[] = [
   },
   {
     name: 'no-tasks-taken-for-a-result',
-    rule: 'a task that the server did not begin is no result',
+    rule: 'a task that the server did not begin is not a result',
     file: dialect,
     edits: [{ find: "if (none !== undefined) return { kind: 'retry', error: none };", replace: '' }],
     caughtBy: python('a start that finds no tasks'),

@@ -66,7 +66,7 @@ export const endingMutants: readonly Mutant[] = [
   },
   {
     name: 'cancel-hides-what-is-not-undone',
-    rule: 'A cancelled run says what could not be undone, also by a saga that nobody awaits any more.',
+    rule: 'A cancelled run reports what could not be undone, also by a saga that is no longer awaited.',
     file: 'lib/replay/ending.ts',
     edits: [
       {
@@ -82,7 +82,7 @@ export const endingMutants: readonly Mutant[] = [
   },
   {
     name: 'end-rejections-are-bugs',
-    rule: 'What the end of a run rejects, and nobody awaits, counts as handled.',
+    rule: 'What the end of a run rejects, and is not awaited, counts as handled.',
     file: 'lib/process/drain.ts',
     edits: [
       {
@@ -167,7 +167,7 @@ export const endingMutants: readonly Mutant[] = [
   },
   {
     name: 'closed-waits-stay',
-    rule: 'A wait that nobody waits for is closed in the log.',
+    rule: 'A wait that is no longer waited for is closed in the log.',
     file: 'lib/history/run-state.ts',
     edits: [
       {

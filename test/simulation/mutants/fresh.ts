@@ -93,7 +93,7 @@ export const freshMutants: readonly Mutant[] = [
   },
   {
     name: 'held-start-before-retry',
-    rule: 'a start that was held and then turned away waits for its pause',
+    rule: 'a start that was held back and then refused waits for its pause',
     file: 'lib/operations/turn/run-in-hand.ts',
     edits: [{ find: 'Math.max(heldUntilMs, wait.retryAtMs ?? 0)', replace: 'heldUntilMs' }],
     caughtBy: testsIn(
@@ -153,7 +153,7 @@ export const freshMutants: readonly Mutant[] = [
   },
   {
     name: 'attach-is-looked-for-at-stop',
-    rule: 'a task that somebody else has started is not looked for by a start',
+    rule: 'a task that another party has started is not looked for by a start',
     file: 'lib/operations/remote-task/find-lost-start.ts',
     edits: [{ find: `if (request.kind === 'attach') return 'none';`, replace: '' }],
     caughtBy: rules('turns', 'task of somebody else whose take-over was cut off'),
@@ -228,7 +228,7 @@ export const freshMutants: readonly Mutant[] = [
   },
   {
     name: 'look-stays-after-failure',
-    rule: 'a start that was turned away is not looked for',
+    rule: 'a start that was refused is not looked for',
     file: 'lib/history/run-state.ts',
     edits: [
       {

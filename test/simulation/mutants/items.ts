@@ -38,7 +38,7 @@ export const itemsMutants: readonly Mutant[] = [
   },
   {
     name: 'attributes-without-room',
-    rule: 'F01 an attribute that nobody counted is not stored',
+    rule: 'F01 an attribute that was not counted is not stored',
     file: itemLimits,
     edits: [
       {
@@ -57,7 +57,7 @@ export const itemsMutants: readonly Mutant[] = [
   },
   {
     name: 'error-details-without-bound',
-    rule: 'F01 the error of a run is no larger than a commit can be read back with',
+    rule: 'F01 the error of a run is small enough for its commit to be read back',
     file: 'lib/base/errors.ts',
     edits: [{ find: 'detailsBytes <= errorDetailsMaxBytes', replace: 'detailsBytes >= 0' }],
     caughtBy: rules('items', 'F01 together: a workflow'),

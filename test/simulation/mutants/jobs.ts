@@ -73,7 +73,7 @@ export const jobsMutants: readonly Mutant[] = [
   },
   {
     name: 'job-id-unchecked',
-    rule: 'an id that cannot be kept and sent back is none',
+    rule: 'an id that cannot be stored and sent back is refused',
     file: jobs,
     edits: [{ find: 'if (!isUsableId(taskId))', replace: "if (typeof taskId !== 'string')" }],
     caughtBy: testsIn(wire, 'the reply to the start of a job has no usable id where it is '),
@@ -209,7 +209,7 @@ export const jobsMutants: readonly Mutant[] = [
   },
   {
     name: 'state-with-secret',
-    rule: 'what a server calls the state of a job is told without what the server was sent',
+    rule: 'the state of a job is reported in the words of the server, without what the server was sent',
     file: 'lib/remote/endpoint/redact.ts',
     edits: [
       {

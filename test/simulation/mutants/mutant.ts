@@ -1,6 +1,6 @@
-/** One exact edit of a source file. `find` may be broken into other lines than the file is. */
+/** An exact edit of a source file. The lines of `find` may be broken differently than in the file. */
 export interface Edit {
-  /** Occurs exactly once in the file. */
+  /** Text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
 }
@@ -8,9 +8,9 @@ export interface Edit {
 /** The engine without one of its rules, and the test that must notice. */
 export interface Mutant {
   readonly name: string;
-  /** What is taken away, in the words of the design. */
+  /** The rule that is taken out, in the words of the design. */
   readonly rule: string;
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
   readonly edits: readonly Edit[];
   readonly caughtBy:
@@ -31,11 +31,11 @@ export const rules = (file: string, test: string): Mutant['caughtBy'] => ({
 });
 /** Caught by the tests of any file whose full names begin with `test`. */
 export const testsIn = (file: string, test: string): Mutant['caughtBy'] => ({ kind: 'rules', file, test });
-/** Caught by a scenario of the simulator within so many seeds. */
+/** Caught by a scenario of the simulator within that many seeds. */
 export const simulation = (scenario: string, seeds: number): Mutant['caughtBy'] => ({
   kind: 'simulation',
   scenario,
   seeds,
 });
-/** The file of a part of the store. */
+/** Returns the file of a part of the store. */
 export const storePart = (part: string): string => `lib/store/parts/${part}.ts`;

@@ -5,7 +5,7 @@ import { mutants } from './mutants.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
-// Whether each is caught is for `npm run mutants` to say.
+// `npm run mutants` tells whether each is caught.
 
 test.each(mutants)('mutant $name still finds what it takes away', (mutant) => {
   const source = read(mutant.file);
@@ -25,7 +25,7 @@ test.each(mutants)('mutant $name names a test that exists', ({ caughtBy }) => {
     expect(read('test/simulation/scenarios.ts')).toContain(`name: '${caughtBy.scenario}'`);
 });
 
-/** What the titles of `each` begin with, as far as it is the same in every row. */
+/** Returns the beginnings of the titles of `each` that are the same in every row. */
 function titlesWithRows(source: string): readonly string[] {
   return [...source.matchAll(/\)\(\s*'([^'%$]{8,})[%$]/g)].map(([, start]) => start ?? '');
 }

@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'child-not-stopped',
-    rule: 'a child that nobody waits for is stopped',
+    rule: 'a child that is no longer waited for is stopped',
     file: releaseMarkers,
     edits: [
       {
@@ -561,7 +561,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'never-asked-for',
-    rule: 'whoever finds a start of unknown fate asks the server before it settles',
+    rule: 'a process that finds a start of unknown fate asks the server before it settles',
     file: lookForTask,
     edits: [
       {
@@ -659,7 +659,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'inbox-count-not-looked-at',
-    rule: 'the head says how much was accepted, and no less is looked at',
+    rule: 'the head says how much was accepted, and no less is read',
     file: 'lib/operations/turn/resume-run.ts',
     edits: [
       {

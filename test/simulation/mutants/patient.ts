@@ -90,7 +90,7 @@ export const patientMutants: readonly Mutant[] = [
   },
   {
     name: 'worker-start-past-its-deadline',
-    rule: 'somebody looks at the deadline of a wait, however long its worker counts as alive (F62)',
+    rule: 'the deadline of a wait is checked, however long its worker counts as alive (F62)',
     file: worker,
     edits: [{ find: 'const dueAtMs = Math.min(untilMs, deadlineAtMs);', replace: 'const dueAtMs = untilMs;' }],
     caughtBy: rules('patient', 'F62 deadline: it ends the wait'),
@@ -257,7 +257,7 @@ export const patientMutants: readonly Mutant[] = [
   },
   {
     name: 'boot-leaves-starts-to-their-claims',
-    rule: 'a start that a process claimed which has died is looked at when the next one begins (F74)',
+    rule: 'a start that a dead process had claimed is looked for when the next process begins (F74)',
     file: 'lib/operations/sweep/fan-out-due.ts',
     edits: [
       {

@@ -135,7 +135,7 @@ export const probeMutants: readonly Mutant[] = [
   },
   {
     name: 'server-without-lists-asked-again',
-    rule: 'a server that tells nobody what it has is asked once (F62)',
+    rule: 'a server that does not list its tasks is asked once (F62)',
     file: lookForTask,
     edits: [{ find: `if (reply?.kind === 'unsupported') return failHelpless(attempt, reply.error);`, replace: '' }],
     caughtBy: rules('probing', 'F62 asked for by itself: a server that tells nobody'),

@@ -1,5 +1,5 @@
-// Takes one rule at a time out of the engine and expects the test that is named for it to fail.
-// `npm run mutants [-- <name> …]`: all mutants, or those whose name contains one of the words.
+// Takes one rule at a time out of the engine and expects the test that is named for it to fail. `npm run mutants [--
+// <name> …]`: all mutants, or those whose name contains one of the words.
 
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -26,13 +26,13 @@ interface Report {
 type Verdict =
   | { readonly kind: 'caught'; readonly by: string }
   | { readonly kind: 'survived' }
-  /** Nothing was learned: the test does not pass without the mutant either, or the mutant is no program that runs. */
+  /** The result says nothing: the test does not pass without the mutant either, or the mutant does not run. */
   | { readonly kind: 'broken'; readonly why: string };
 
-/** What one call of vitest runs. */
+/** A call of vitest. */
 interface TestRun {
   readonly files: readonly string[];
-  /** Pattern of the tests' full names; default all. */
+  /** Pattern of the tests' full names. Default: all. */
   readonly pattern?: string;
   readonly seeds?: number;
   readonly mutant?: string;
@@ -59,7 +59,7 @@ async function main(words: readonly string[]): Promise<number> {
   }
 }
 
-/** The tests of these mutants on the engine as it is: a test that fails anyway catches nothing. */
+/** Returns the tests of these mutants on the unchanged engine: a test that fails anyway catches nothing. */
 function unchangedRuns(chosen: readonly Mutant[]): readonly TestRun[] {
   const files = new Set(chosen.flatMap(({ caughtBy }) => (caughtBy.kind === 'rules' ? [caughtBy.file] : [])));
   const simulations = new Map(
@@ -119,7 +119,7 @@ async function runTests({ files, pattern, seeds, mutant }: TestRun, reportPath: 
   }
 }
 
-/** Caught is what failed an expectation: an error of any other kind says that the mutant does not run. */
+/** Returns the verdict. A mutant is caught if an expectation failed; any other error means that it does not run. */
 function verdictOn(report: Report, test: TestRun): Verdict {
   const failure = testsOf([report], test).find(({ status }) => status === 'failed')?.failureMessages[0];
   if (failure === undefined) {
@@ -132,7 +132,7 @@ function verdictOn(report: Report, test: TestRun): Verdict {
     : { kind: 'caught', by: why };
 }
 
-/** Why these are not reports of a test that passed; undefined if they are. */
+/** Returns why these are not reports of a test that passed; undefined if they are. */
 function problemOf(reports: readonly Report[], test: TestRun): string | undefined {
   const tests = testsOf(reports, test);
   const failed = tests.find(({ status }) => status === 'failed');
@@ -142,7 +142,7 @@ function problemOf(reports: readonly Report[], test: TestRun): string | undefine
   return messages.find((message) => message !== '') ?? 'no test has that name';
 }
 
-/** Those that were run and are meant by `pattern`. */
+/** Returns the tests that were run and match `pattern`. */
 function testsOf(
   reports: readonly Report[],
   { pattern = '' }: TestRun,

@@ -40,7 +40,7 @@ export const stepsMutants: readonly Mutant[] = [
   },
   {
     name: 'unharmed-not-said',
-    rule: 'F02: the turn that gives up says which starts nobody died of',
+    rule: 'F02: the turn that gives up says which starts are unharmed',
     file: runTurn,
     edits: [{ find: 'await handOver(deps, runId, effects.unharmed());', replace: 'await handOver(deps, runId, []);' }],
     caughtBy: inHand('F02 of an attempt that was announced'),
@@ -61,7 +61,7 @@ export const stepsMutants: readonly Mutant[] = [
   },
   {
     name: 'never-begun-is-a-strike',
-    rule: 'F02: a start that was recorded and not made is none',
+    rule: 'F02: a start that was recorded and not made does not count',
     file: rest,
     edits: [
       { find: 'await wakeForRest(deps, runId, effects.unharmed());', replace: 'await wakeForRest(deps, runId, []);' },
@@ -106,7 +106,7 @@ export const stepsMutants: readonly Mutant[] = [
   },
   {
     name: 'long-step-handed-over-with-strike',
-    rule: 'F02: a worker that gives up alive is no strike',
+    rule: 'F02: a worker that gives up alive is not a strike',
     file: runLongStep,
     edits: [{ find: 'isUnharmed && !command.policy.atMostOnce ? 1 : 0', replace: '0' }],
     caughtBy: inHand('F02 for longer than its worker has time'),
@@ -154,7 +154,7 @@ export const stepsMutants: readonly Mutant[] = [
   },
   {
     name: 'unwanted-step-goes-on',
-    rule: 'F15: the signal of a step aborts when nobody waits for it any more',
+    rule: 'F15: the signal of a step aborts when the step is no longer waited for',
     file: pass,
     edits: [{ find: 'effects.abandonSteps((waitId) => execution.command(waitId) !== undefined);', replace: '' }],
     caughtBy: stepTime('F15 aborts when its race is over'),

@@ -21,7 +21,7 @@ export const tryingMutants: readonly Mutant[] = [
   },
   {
     name: 'try-leaves-task',
-    rule: 'a task that nobody waits for any longer is cancelled',
+    rule: 'a task that is no longer waited for is cancelled',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: 'const { kind } = await transport.cancel(handle);', replace: "const kind = 'done';" }],
     caughtBy: testsIn('test/unit/remote/try-call.test.ts', 'cancels the task when the time is over'),
@@ -47,7 +47,7 @@ export const tryingMutants: readonly Mutant[] = [
   },
   {
     name: 'try-error-is-success',
-    rule: 'a result that is an error is no success',
+    rule: 'a result that is an error is not a success',
     file: 'lib/remote/try/call.ts',
     edits: [{ find: ' && !call.end.isError', replace: '' }],
     caughtBy: testsIn(command, 'outwait try: one real call tells how a call of'),

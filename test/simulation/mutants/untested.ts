@@ -115,7 +115,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('long-step-requests', 'interrupted long step'),
   },
 
-  // ----- what nobody waits for -----
+  // ----- work that is no longer waited for -----
   {
     name: 'abandoned-child-stopped',
     rule: 'a child that is to be abandoned begins though its parent is gone',
@@ -242,7 +242,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'overtaken-questions-wake',
-    rule: '... and one that saw questions wakes nobody',
+    rule: '... and a read that saw questions wakes no run',
     file: pollReply,
     edits: [
       {
@@ -254,7 +254,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'questions-wake-for-ever',
-    rule: 'questions that a turn has seen wake nobody',
+    rule: 'questions that a turn has seen wake no run',
     file: pollReply,
     edits: [{ find: '(token.questions?.taken ?? 0)', replace: '-1' }],
     caughtBy: rules('polling', 'questions are taken in once'),
@@ -336,7 +336,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'consumed-settlement-wakes',
-    rule: 'a settlement that was taken in wakes nobody',
+    rule: 'a settlement that was taken in wakes no run',
     file: pollTask,
     edits: [{ find: 'if (token.dueAtMs !== undefined) await wakeRunFor(', replace: 'await wakeRunFor(' }],
     caughtBy: rules('polling', 'poll of a settled wait'),
@@ -350,7 +350,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'lost-claim-wakes',
-    rule: 'a claim that another worker has wakes nobody',
+    rule: 'a claim that another worker has wakes no run',
     file: pollTask,
     edits: [{ find: 'if (result.token?.settlement !== undefined) await', replace: 'await' }],
     caughtBy: rules('polling', 'claim that another worker was faster with'),
@@ -437,7 +437,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'own-signalled-run-not-recognised',
-    rule: '... by whoever made it, as its own',
+    rule: '... by the process that made it, as its own',
     file: storePart('heads'),
     edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
     caughtBy: rules('conditions', 'heads.createWithSignal only if'),
@@ -470,7 +470,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'own-named-run-not-recognised',
-    rule: '... by whoever made it, as its own',
+    rule: '... by the process that made it, as its own',
     file: storePart('names'),
     edits: [
       {
@@ -686,7 +686,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'cancelled-still-orphan',
-    rule: 'a task that was cancelled is no orphan',
+    rule: 'a cancelled task is not an orphan',
     file: storePart('unwanted-tasks'),
     edits: [{ find: `cancel.kind === 'sent' ? listAttributes : undefined`, replace: 'undefined' }],
     caughtBy: rules('conditions', 'unwantedTasks.recordCancel only'),
@@ -971,7 +971,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'broken-shard-hidden',
-    rule: 'a shard that cannot be read is told of',
+    rule: 'a shard that cannot be read is reported',
     file: fanOutDue,
     edits: [{ find: 'if (failed !== undefined) throw failed.reason;', replace: '' }],
     caughtBy: rules('sweeping', 'sweep that fails for one: a shard'),
@@ -1006,7 +1006,7 @@ export const untestedMutants: readonly Mutant[] = [
   // ----- answers to remote tasks -----
   {
     name: 'answer-without-look',
-    rule: 'a task that was answered is looked at soon',
+    rule: 'a task that was answered is read soon',
     file: answerRemote,
     edits: [{ find: 'await pollAt(deps, poke, atMs + pollAfterAnswerMs);', replace: '' }],
     caughtBy: rules('answering', 'answer delivered'),
@@ -1040,7 +1040,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('answering', 'answer that did not get through'),
   },
 
-  // ----- tasks that nobody waits for -----
+  // ----- tasks that are no longer waited for -----
   {
     name: 'policies-mixed',
     rule: 'each end has its own policy',
@@ -1059,7 +1059,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'unknown-task-orphan',
-    rule: 'a task that nobody knows is no orphan',
+    rule: 'an unknown task is not an orphan',
     file: stopRemote,
     edits: [
       {
@@ -1294,7 +1294,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('turns', 'blocked in a turn: what its starts'),
   },
 
-  // ----- what no test had ever met -----
+  // ----- cases that no test had covered -----
   {
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
@@ -1521,7 +1521,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'unwanted-step-attempted',
-    rule: 'an attempt of a step that nobody waits for is not begun',
+    rule: 'an attempt of a step that is no longer waited for is not begun',
     file: runLongStep,
     edits: [
       {
@@ -1574,7 +1574,7 @@ export const untestedMutants: readonly Mutant[] = [
     caughtBy: rules('long-step-attempts', 'result of an attempt: a store that stays away'),
   },
 
-  // ----- found by taking away clauses at random -----
+  // ----- found by removing clauses at random -----
   {
     name: 'result-of-no-wait',
     rule: 'a result in hand that another owner has recorded is dropped',
@@ -1584,14 +1584,14 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'living-worker-forgotten',
-    rule: 'a message that says that a worker lives is sent again by whoever cannot read what it is for',
+    rule: 'a message that says that a worker lives is sent again by a process that cannot read its subject',
     file: runLongStep,
     edits: [{ find: 'await deps.queues.sendStep(message, longStepResendMs);', replace: '' }],
     caughtBy: rules('in-hand', 'message of a worker that lives'),
   },
   {
     name: 'token-of-any-name',
-    rule: 'a workflow that gives a token a name out of bounds is told so',
+    rule: 'a workflow that gives a token a name out of bounds gets an error',
     file: 'lib/replay/context/tokens.ts',
     edits: [{ find: "checkName(name, 'the name of a token');", replace: '' }],
     caughtBy: testsIn('test/replay/commands.test.ts', 'bad arguments reject the call before there is a command'),
@@ -1619,7 +1619,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'unwatched-promise-throws',
-    rule: 'a promise of a token that nobody waits for rejects unseen',
+    rule: 'a promise of a token that is not awaited rejects unseen',
     file: 'lib/replay/context/tokens.ts',
     edits: [
       {
@@ -1638,7 +1638,7 @@ export const untestedMutants: readonly Mutant[] = [
   },
   {
     name: 'dropped-wait-ends-the-process',
-    rule: 'a wait that nobody waits for rejects unseen',
+    rule: 'a wait that is not awaited rejects unseen',
     file: 'lib/replay/context/handled.ts',
     edits: [{ find: 'promise.catch(() => undefined); return promise;', replace: 'return promise;' }],
     caughtBy: rules('dropped', 'step that nobody waits for'),

@@ -7,7 +7,7 @@ import type { AnswerReply, RemoteTaskTransport } from '../../../lib/remote/trans
 import type { TokenRecord } from '../../../lib/history/records.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 
-// One attempt to deliver an answer to a remote task.
+// Delivers an answer to a remote task, one attempt at a time.
 
 const runId = '00'.repeat(16);
 const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;
@@ -24,7 +24,7 @@ const callWith = (asked: readonly (readonly [string, { question: typeof question
 const asking = callWith([['q', { question }]]);
 const trouble = { code: 'REMOTE_UNREACHABLE', message: 'busy' } as const;
 
-/** What the attempt comes to; what is sent to the server and to the queue. */
+/** Returns the result of the attempt, and what is sent to the server and to the queue. */
 async function attempt(
   call: OpenRemoteTask | undefined,
   on: TokenRecord | undefined,
@@ -72,7 +72,7 @@ test('answer with nobody to be sent to: it counts as delivered, and nothing is s
   for (const [call, on] of [
     [undefined, token],
     [callWith([]), token],
-    // It goes with the next start.
+    // The answer goes with the next start.
     [callWith([['q', { question, round: 1 }]]), token],
     [asking, undefined],
     [asking, withoutHandle],

@@ -17,7 +17,7 @@ test('rounds are no failed attempts: a start that fails after four rounds of que
   });
   expect(outcome).toEqual({ status: 'completed', result: 'r1' });
   expect(log.flatMap((event) => (event.type === 'RemoteTaskStartFailed' ? [event.attempt] : []))).toEqual([5, 6, 7, 8]);
-  // Each waits twice as long as the one before it, from a second on.
+  // Each waits twice as long as the one before it, beginning with a second.
   const waitsMs = log.flatMap((event) =>
     event.type === 'RemoteTaskStartFailed' ? [event.retryAtMs - event.atMs] : [],
   );

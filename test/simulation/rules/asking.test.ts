@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { call, play, type Scene } from './scene.js';
 
-// Questions of a remote server: each is asked once and answered once, whoever dies meanwhile.
+// Questions of a remote server: each is asked once and answered once, whichever process dies meanwhile.
 
 const answering: Scene['run'] = async (ctx) =>
   call(ctx, 'r1', { onInput: ({ message }) => ({ action: 'accept', content: message }) });

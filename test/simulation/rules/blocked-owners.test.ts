@@ -5,7 +5,7 @@ import { startRun } from '../../../lib/operations/requests/start-run.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 import { call, play } from './scene.js';
 
-// What an owner of a run finds changed behind its back.
+// Changes that an owner of a run finds after other processes made them.
 
 test('wake after a refused marker: an owner that finds its run blocked meanwhile has it looked at now, not in an hour', async () => {
   // The first turn knows of no settlement and is about to remove the head's marker, the only one that the block leaves.
@@ -24,7 +24,7 @@ test('wake after a refused marker: an owner that finds its run blocked meanwhile
         who: 'turn 1',
         at: 'update a dueSeq',
         what: {
-          // The next look at the blocked run is minutes away, and the code fits again.
+          // The next retry of the blocked run is minutes away, and the code fits again.
           freezeUntil: ({ world, runId }) => {
             const dueAtMs = Number(world.items.get(`run#${runId} a`)?.['dueAtMs'] ?? 0);
             if (world.seconds <= 600 || dueAtMs <= world.nowMs + 150_000) return false;
@@ -74,7 +74,7 @@ test('wake after a refused marker: an owner of a delayed run that was blocked me
   const setHeadMarker = store.headMarkers.set.bind(store.headMarkers);
   let isFirst = true;
   store.headMarkers.set = async (id, marker) => {
-    // Another process, which could not read the run, has come before.
+    // Another process, which could not read the run, has come first.
     if (isFirst)
       await store.headMarkers.block(runId, {
         seq: 0,

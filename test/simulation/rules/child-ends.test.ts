@@ -7,11 +7,11 @@ import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startedIn, type Started, withTimePassing } from '../../engine/support.js';
 import { storeProxy } from '../../support/store-proxy.js';
 
-// What the end of a child does to its parent.
+// Effects of the end of a child on its parent.
 
 const child = defineWorkflow<unknown>({ name: 'child', run: async (ctx) => ctx.signal('go') });
 
-/** Lets the child end, and says which runs its turn wakes. */
+/** Lets the child end, and returns which runs its turn wakes. */
 async function wokenByEndOf(childRunId: string, { app }: Started): Promise<readonly string[]> {
   await signalRun(app.deps, childRunId, { name: 'go', payload: 1 });
   const woken: string[] = [];
@@ -72,7 +72,7 @@ test.each(policies)('start of a child whose parent has let go of it: %s', async 
   });
   const run = await startedIn([parent, quiet]);
   const { deps, clock } = run.app;
-  // The head of the child is put only when its parent no longer waits.
+  // The head of the child is put only after its parent has stopped waiting.
   let put: (() => Promise<unknown>) | undefined;
   const store = storeProxy(deps.store, {
     get(target, name) {

@@ -7,9 +7,9 @@ import { aFlow, started, startMs } from '../../engine/support.js';
 import { call, play, type Line, type Scene } from './scene.js';
 import { storeProxy } from '../../support/store-proxy.js';
 
-// The log: what is in it was decided once, and whoever thinks otherwise reads it again.
+// The log: what is in it was decided once, and a process that disagrees reads it again.
 
-/** Two settlements, of which the earlier becomes visible after the second turn has read only the later one. */
+/** Two settlements, of which the earlier one becomes visible after the second turn has read only the later one. */
 function raceOfTwo(script: readonly Line[]): Scene {
   return {
     run: async (ctx, step) => step(`after ${String(await Promise.race([call(ctx, 'r1'), call(ctx, 'r2')]))}`),

@@ -5,7 +5,8 @@ import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
 import { RunStore, type SettleGuard } from '../../../lib/store/run-store.js';
 
-// The conditions of the protocol, clause by clause: what each write of the store refuses, and that it changes nothing then.
+// The conditions of the protocol, clause by clause: what each write of the store refuses, and that a refused write
+// changes nothing.
 
 const runId = '00'.repeat(16);
 const other = '10'.repeat(16);
@@ -27,7 +28,7 @@ const commitOf = (seq: number, writerId: string) => ({
 });
 
 class Scene {
-  /** Items that were written so far. */
+  /** Number of items that were written so far. */
   applied = 0;
   readonly store = new RunStore(
     new MemoryTable({
@@ -37,7 +38,7 @@ class Scene {
     }),
   );
 
-  /** What the write gives, and that it changes nothing. */
+  /** Returns the result of the write, and checks that it changes nothing. */
   async refused<Given>(write: Promise<Given>): Promise<Given> {
     const before = this.applied;
     const given = await write;
@@ -55,7 +56,7 @@ class Scene {
   }
 }
 
-/** With the token as it was put, and whatever else is done to it. */
+/** Creates a scene with the token as it was put, and with the given changes. */
 async function withToken(more: Partial<TokenRecord> = {}, settled?: number): Promise<Scene> {
   const scene = new Scene();
   await scene.store.tokens.put({ ...token, ...more });
@@ -184,7 +185,7 @@ test('log.commitEnd only of a run that is as it was seen: it gives the head its 
     ending.store.log.commitEnd(head, commitOf(2, 'w2'), { outcome, endedAtMs: 70, seen });
   expect(await ending.refused(last({ status: 'running', inboxCount: 0 }))).toBe(false);
   expect(await last({ status: 'ending' })).toBe(true);
-  // The marker that was there stands.
+  // The existing marker stays.
   expect(await ending.due()).toEqual(['run 1']);
 });
 
@@ -406,7 +407,7 @@ test('tokens.moveDeadline only of a wait that is open and has one: its marker go
   expect(await open.due()).toEqual(['token 950']);
 });
 
-/** Settled at the very instant for which it was due. */
+/** Settled at the very instant at which it was due. */
 const settledWhenDue = async (): Promise<Scene> => withToken({ dueAtMs: 500 }, 500);
 
 test('polls.claim only at the due instant that was read, without settlement', async () => {
@@ -528,7 +529,7 @@ test('headMarkers.set only if no newer one stands and the run has not been block
   const absent = new Scene();
   expect(await absent.refused(absent.store.headMarkers.set(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
   const scene = await withHead({ dueSeq: 2 });
-  // Another one's marker does as well.
+  // The marker of another owner changes as well.
   expect(await scene.refused(scene.store.headMarkers.set(runId, { seq: 1, dueAtMs: 50, blocks: 0 }))).toBe(true);
   expect(await scene.store.headMarkers.set(runId, { seq: 2, dueAtMs: 60, blocks: 0, publishedSeq: 2 })).toBe(true);
   expect(await scene.store.heads.read(runId)).toMatchObject({ dueSeq: 2, dueAtMs: 60, publishedSeq: 2 });

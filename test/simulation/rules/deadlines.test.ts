@@ -10,9 +10,9 @@ import type { World } from '../world.js';
 import { play, type Line } from './scene.js';
 import { storeProxy } from '../../support/store-proxy.js';
 
-// Deadlines: a wait ends at the one that it has, and only whoever works on it can move it.
+// Deadlines: a wait ends at its current deadline, and only the process that works on it can move that.
 
-/** What a holder of the token does at that second, and nobody stands in its way. Its replica's clock is a second behind. */
+/** Sends a heartbeat of a token holder at that second, without faults. Its replica's clock is a second behind. */
 function heartbeatAt(world: World, runId: string, seconds: number, extendByMs: number): void {
   world.atSecond(seconds, () => {
     const { tokens } = world;
@@ -26,7 +26,10 @@ function heartbeatAt(world: World, runId: string, seconds: number, extendByMs: n
   });
 }
 
-/** A wait whose deadline is extended to 330 s, and again half a second after it, while somebody who has seen it time out is about to say so. */
+/**
+ * A wait whose deadline is extended to 330 s, and again half a second after it, while a process that has seen it time
+ * out is about to record that.
+ */
 const extendedInTime = async (script: readonly Line[]) =>
   play({
     run: async (ctx) => {
@@ -81,7 +84,7 @@ test('settled in time after all: a deadline that is moved just before the wait w
   expect((await store.tokens.read(runId, '1'))?.settlement).toMatchObject({ by: 'relay', outcome });
 });
 
-/** What a heartbeat with the token of wait 1 comes to. */
+/** Returns the result of a heartbeat with the token of wait 1. */
 async function heartbeat({ app, runId }: Started): Promise<unknown> {
   const token = app.deps.tokens.settleToken({ runId, waitId: '1' });
   return heartbeatToken(app.deps, { token, extendByMs: 60_000 }).then(

@@ -12,7 +12,7 @@ import { fittingCount, newHandles, newQuestions, commitTargetBytes } from '../..
 import { Effects } from '../../../lib/operations/turn/effects.js';
 import type { TokenRecord } from '../../../lib/history/records.js';
 
-// Decisions without any IO, at their edges.
+// Decisions without any IO, at their limits.
 
 const asks = (key: string, message = 'Release?'): RemoteQuestion => ({ key, kind: 'form', message });
 
@@ -100,7 +100,7 @@ const settlement = {
   ...({ writerId: 's', atMs: 1, by: 'poll', outcome: { kind: 'completed', result: 1, isError: false } } as const),
 };
 
-/** A run that waits for a remote task, and what its token says. */
+/** Creates a run that waits for a remote task, and its token. */
 function waiting(more: Partial<TokenRecord>, events: readonly HistoryEvent[] = []) {
   const state = new RunState();
   const requested = { type: 'RemoteTaskRequested', atMs: 1, waitId: '1', server: 'reports', name: 't' } as const;
@@ -127,7 +127,7 @@ test('questions that the log does not have: of open waits, each once', () => {
     { type: 'RemoteQuestionAsked', atMs: 5, waitId: '1', question: asks('b') },
   ]);
   expect(newQuestions(waiting({ ...listed(asks('a')), settlement }), 5)).toEqual([]);
-  // Of another round it is another question.
+  // Another round makes it another question.
   const asked = { questions: { list: [asks('a')], recorded: 1, taken: 0, round: 2 } };
   expect(newQuestions(waiting(asked, [first]), 5)).toMatchObject([{ question: asks('a'), round: 2 }]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { foldHistory } from '../../../lib/history/run-state.js';
 import { aFlow, started } from '../../engine/support.js';
 
-// Waits that a workflow asks for and drops.
+// Waits that a workflow requests and drops.
 
 test('step that nobody waits for fails unseen', async () => {
   const unhandled: unknown[] = [];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { play, type Scene } from './scene.js';
 
-// Over how many partitions of the due index markers are spread may differ between two processes, and change at any time.
-// The run of these scenes has partition 253 of 256, 61 of 64 and 13 of 16. Only a sweep can find its timer.
+// The number of due shards over which markers are spread may differ between two processes, and change at any time. The
+// run of these scenes has shard 253 of 256, 61 of 64 and 13 of 16. Only a sweep can find its timer.
 
 const longSleep: Scene['run'] = async (ctx) => ctx.sleep({ minutes: 30 }).then(() => 'slept');
 const slept = { status: 'completed', result: 'slept' };
@@ -60,7 +60,7 @@ test('a sweep that cannot read what is remembered sweeps its own', async () => {
   const { endedAtS, unplayed } = await play({
     run: async (ctx) => ctx.sleep({ seconds: 150 }),
     dueShardsOf: () => 16,
-    // The sweep after it would find the timer half a minute late.
+    // The next sweep would find the timer half a minute late.
     script: [{ who: 'sweep 2', at: 'get due', what: 'throttle' }],
   });
   expect(endedAtS).toBeLessThan(155);

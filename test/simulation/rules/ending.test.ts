@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { call, play } from './scene.js';
 
-// How a run ends: RunEnding, closed waits, terminal commit, end effects, markers.
+// The end of a run: RunEnding, closed waits, terminal commit, end effects, markers.
 
 test('ending event: an outcome that was decided stands, whatever is settled before the run has ended', async () => {
   // The second turn has seen wait 1 settled and ends the run; wait 2 is then settled with an earlier time, and the turn
-  // dies before the terminal commit. If wait 3 were closed by then, and nothing in the log said why, the next turn
-  // would let the workflow wait for it, for ever.
+  // dies before the terminal commit. If wait 3 were closed by then, and the log did not say why, the next turn would
+  // let the workflow wait for it for ever.
   const { outcome, violations, unplayed } = await play({
     run: async (ctx) => {
       const [first, second, spare] = [call(ctx, 'r1'), call(ctx, 'r2'), call(ctx, 'r3')];
@@ -112,7 +112,7 @@ test('let go: a wait that the workflow no longer waits for is closed while the r
 });
 
 test('tombstone: a wait that is closed before its item exists starts nothing afterwards', async () => {
-  // The step wins while the put of the token item is on its way.
+  // The step wins while the put of the token item is in flight.
   const { world, outcome, violations, unplayed } = await play({
     run: async (ctx, step) => Promise.race([call(ctx, 'r1'), step('s1')]),
     dedupes: false,

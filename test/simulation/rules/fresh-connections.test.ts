@@ -15,12 +15,12 @@ import {
   startOf,
 } from '../../unit/remote/mcp-peer.js';
 
-// A connection that was kept may be closed by the server at the very moment of the next request, which nobody can tell
-// from a start that was sent and lost. So each start has one of its own.
+// The server may close a kept connection at the very moment of the next request, which looks like a start that was sent
+// and lost. So each start has its own connection.
 
 afterEach(closeAll);
 
-/** Of each request: whether its connection serves it alone. */
+/** Returns for each request whether its connection serves only that request. */
 const ownConnection = ({ received }: LoopbackServer): readonly (readonly [method: string, isOwn: boolean])[] =>
   received.map(({ body, headers }) => [body.method, headers.connection === 'close']);
 

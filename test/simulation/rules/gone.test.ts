@@ -9,7 +9,7 @@ import { throttled } from '../../engine/host.js';
 import { withTimePassing } from '../../engine/support.js';
 import type { CancelReply, FindReply, PollReply, StartReply, StartRequest } from '../../../lib/remote/transport.js';
 
-// Remote tasks that nobody knows, and those that nobody waits for any more.
+// Remote tasks that the server does not know, and those that are no longer waited for.
 
 const missing: PollReply = { kind: 'missing', error: { code: 'REMOTE_UNREACHABLE', message: 'Task not found' } };
 
@@ -83,7 +83,7 @@ test('policy: a task that its call leaves is not cancelled, and is on the list o
 });
 
 test('found only without handle: a task that is found does not replace the one that the reply to the start named', async () => {
-  // The reply reaches the table through another owner, while this one looks, and finds something else.
+  // The reply reaches the table through another owner, while this one looks and finds something else.
   class Confused extends Server {
     override async find(): Promise<FindReply> {
       const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 'task-1' } as const;
@@ -98,7 +98,7 @@ test('found only without handle: a task that is found does not replace the one t
   expect(reports.cancels).toBe(0);
 });
 
-/** Its starts wait until `thaw`. A cancel is answered with 503 at first, where `cancelsFail`. */
+/** A server whose starts wait until `thaw`. With `cancelsFail` it answers the first cancels with 503. */
 class FrozenServer extends ScriptedServer {
   thaw: () => void = () => undefined;
   /** Resolves when a start waits. */
@@ -135,7 +135,8 @@ test('F06 marker that was read: the handle that a frozen start leaves in the sam
 });
 
 async function handleLeftDuringEndEffects(laterMs: number): Promise<void> {
-  // Another owner ends the run while the start is under way, and its end effects have read the token without a handle.
+  // Another owner ends the run while the start is in progress, and its end effects have read the token without a
+  // handle.
   const reports = new FrozenServer({ cancelsFail: true });
   const { app, runId } = await calling(reports);
   const { store } = app.deps;
@@ -170,7 +171,7 @@ test('handle that is left after the call was told to be ambiguous: its task is c
   const limits = { remainingMs: () => 60_000 };
   const turn = runTurn(app.deps, { runId }, limits);
   await reports.frozen;
-  // Another owner finds the item without a handle, and nobody to ask.
+  // Another owner finds the item without a handle, and cannot ask the server.
   await runTurn(app.deps, { runId }, limits);
   reports.thaw();
   await turn;

@@ -28,7 +28,7 @@ const call = async (server: WatchedServer): Promise<Started> =>
     { reports: server },
   );
 
-// A store that turns the commit of a result away.
+// A store that refuses the commit of a result.
 
 test('F02 is no attempt of the step: it ran once and its result is committed when the store takes it', async () => {
   let ran = 0;
@@ -46,7 +46,7 @@ test('F02 for longer than the turn has time: handed over without a strike, and t
   const deps = throttled(run.app.deps, (call) => call.atS < 400 && eventsOf(call).includes('StepCompleted'));
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: ran });
-  // One turn after the other, each for as long as it had time; no message came twice.
+  // The turns followed one another, each for as long as it had time; no message was delivered twice.
   expect(ran).toBeGreaterThan(5);
   expect(ran).toBeLessThan(10);
 });
@@ -69,7 +69,7 @@ test('F02 with half of the commits refused no step is poisoned and none runs twi
 test('F02 of an attempt that was announced: the start that was handed over is no strike, and the next one says so', async () => {
   let ran = 0;
   const run = await started(aFlow(async (ctx) => ctx.step('work', () => ++ran).catch(codeOf)));
-  // The turn that reads a message for the third time notices crashes.
+  // A turn that receives a message for the third time notices crashes.
   const deps = throttled(run.app.deps, (call) => call.atS < 250 && eventsOf(call).includes('StepCompleted'));
   const limits = { remainingMs: () => startMs + 60 * S - run.app.clock.nowMs(), deliveryCount: 3 };
   await withTimePassing(run.app, runTurn(deps, { runId: run.runId }, limits));
@@ -101,7 +101,7 @@ test('F02 only a process that died counts: its start is a strike although the me
     const limits = { remainingMs: () => 60 * S, deliveryCount };
     await Promise.race([runTurn(process.deps, message, limits), process.death]);
   };
-  // The first was handed over, the message of that is redelivered each time that its reader died.
+  // The first attempt was handed over; its message is redelivered each time that its receiver died.
   await crash(2, 1);
   await crash(2, 1);
   await crash(3, 1);
@@ -126,13 +126,13 @@ test('F02 does not have a step that may run at most once run again', async () =>
 test('F02 a step that may run at most once and was announced, but never begun for want of time, runs', async () => {
   let ran = 0;
   const run = await started(aFlow(async (ctx) => ctx.step('work', () => ++ran, { atMostOnce: true }).catch(codeOf)));
-  // Announced in time, and recorded when the step of at most 45 s does not fit any more.
+  // Announced in time, and recorded when the step of at most 45 s no longer fits.
   const deps = throttled(run.app.deps, (call) => call.atS < 20 && eventsOf(call).includes('StepStarted'));
   await new Host(run, deps).toEnd();
   expect((await run.app.show(run.runId)).outcome).toEqual({ status: 'completed', result: 1 });
 });
 
-// A store that turns something else away while steps are under way.
+// A store that refuses other writes while steps are running.
 
 test('F88 an effect that the store turns away is tried again: the step at most once is recorded, others do not run again', async () => {
   const ran = { once: 0, plain: 0 };
@@ -161,7 +161,7 @@ test('F88 an effect that the store turns away is tried again: the step at most o
   const deps = throttled(run.app.deps, ({ method }) => method === 'tokens.put' && ++refused <= 6);
   const host = new Host(run, deps);
   await host.toEnd();
-  // The second is for the end of the token.
+  // The second one is for the end of the token.
   expect(host.turns).toBeLessThan(4);
   expect((await run.app.show(run.runId)).outcome).toEqual({
     status: 'completed',
@@ -270,7 +270,7 @@ test('F02 a pass whose commit was lost hands what it has on: the step under way 
         const [runId, commit] = args;
         const isTimer = commit.events.some(({ type }) => type === 'TimerFired');
         if (!isTimer || lost) return deps.store.log.commit(...args);
-        // Another owner commits the same, first.
+        // Another owner makes the same commit, first.
         lost = true;
         await deps.store.log.commit(runId, { ...commit, writerId: 'another' });
         return deps.store.log.commit(runId, commit);
@@ -355,7 +355,7 @@ test('start under way when its run is terminated: the turn waits for it, so that
   expect(server.answered).toBe(1);
 });
 
-// A long step whose settlement is turned away.
+// A long step whose settlement is refused.
 
 const longStep = async (work: (step: StepContext) => unknown, options = {}): Promise<Started> =>
   started(aFlow(async (ctx) => ctx.step('work', work, { long: true, ...options }).catch(codeOf)));
@@ -420,12 +420,12 @@ test('message of a worker that lives: sent again in a minute when the store cann
   const limits = { remainingMs: () => 60 * S };
   expect(await runLongStep(deps, { ...message, unharmed: 'w' }, limits)).toBe('put off');
   expect(sent).toEqual([[{ ...message, unharmed: 'w' }, 60 * S]]);
-  // Another delivery of any other says as much as this one.
+  // Another delivery of any other message reports as much as this one.
   await expect(runLongStep(deps, message, limits)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   expect(sent).toHaveLength(1);
 });
 
-// A store that turns the handle of a remote task away.
+// A store that refuses the handle of a remote task.
 
 const aTask = { after: { minutes: 10 }, result: 'done' };
 

@@ -10,7 +10,7 @@ import { aFlow, started, WatchedServer } from '../../engine/support.js';
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 const messageOf = (error: unknown): unknown => (error as Error).message;
 
-// What is stored: what each limit allows alone is allowed together, and a sealed payload opens where it belongs.
+// Stored items: what each limit allows alone is allowed together, and a sealed payload opens only in its own place.
 
 /** Compression does not make it shorter. */
 const random = (chars: number): string => randomBytes(chars).toString('base64').slice(0, chars);

@@ -4,9 +4,12 @@ import type { ParentClosePolicy } from '../../../lib/history/event.js';
 import type { World } from '../world.js';
 import { call, play, type Line, type Scene } from './scene.js';
 
-// What becomes of that which nobody waits for any more.
+// The fate of work that is no longer waited for.
 
-/** Cancelled before the first turn of its child: the parent's wait is closed, and the child's first wake is lost. */
+/**
+ * A run that is cancelled before the first turn of its child: the parent's wait is closed, and the child's first wake
+ * is lost.
+ */
 async function childOfCancelled(parentClose: ParentClosePolicy) {
   const { world, runId, violations, unplayed } = await play({
     run: async (_ctx, _step, { child }) => child({ parentClose }),
@@ -36,7 +39,7 @@ test('child and its parent’s end: none of the code of any other one runs', asy
   }
 });
 
-/** Its process dies with the task that it has started, and the run is cancelled. */
+/** A process that dies after it has started a task, and a run that is then cancelled. */
 const lostStart = async (scene: Partial<Scene>, script: readonly Line[]) =>
   play({
     run: async (ctx) => call(ctx, 'r1'),
@@ -46,7 +49,7 @@ const lostStart = async (scene: Partial<Scene>, script: readonly Line[]) =>
     ...scene,
     script: [{ who: 'turn 1', at: /t#1/, when: (world) => world.remote.tasks.length === 1, what: 'crash' }, ...script],
   });
-/** Starts that get no answer, from the second one on. */
+/** Faults by which starts get no answer, from the second one on. */
 const unanswered = (count: number): readonly Line[] =>
   Array.from({ length: count }, () => ({
     who: 'turn',
@@ -81,7 +84,7 @@ test('lost start of one of two calls: what is known of the other one’s attempt
     },
     script: [
       { who: 'turn 1', at: 'start r1', what: 'refused' },
-      // The first attempt of the other call has an end in the log by then.
+      // The first attempt of the other call has ended in the log by then.
       { who: 'turn 1', at: 'start r2', what: { freezeUntil: ({ world: now, runId }) => hasFailedStart(now, runId) } },
       { who: 'turn 1', at: /t#2/, when: (playing) => playing.remote.tasks.length === 1, what: 'crash' },
     ],

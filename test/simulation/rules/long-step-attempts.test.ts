@@ -13,11 +13,11 @@ import type { Write } from '../../../lib/store/table.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 
-// Single attempts of a long step: what they need to begin, and what hangs on their last write.
+// Single attempts of a long step: what they need to begin, and what depends on their last write.
 
-/** A table of which writes can be made to fail. */
+/** A table whose writes can be made to fail. */
 class FailingTable extends MemoryTable {
-  /** The code that so many writes of settlements fail with. */
+  /** The code with which that many writes of settlements fail. */
   failing: { readonly code: EngineErrorCode; times: number } | undefined;
   tries = 0;
   /** Called with each claim of an attempt. */
@@ -33,7 +33,7 @@ class FailingTable extends MemoryTable {
   }
 }
 
-/** A run whose first turn has asked for a long step, its wait 1. */
+/** A run whose first turn has requested a long step, its wait 1. */
 class Asked {
   ran = 0;
   readonly table = new FailingTable();
@@ -48,7 +48,7 @@ class Asked {
       return 'done';
     };
     const { warmRuns: _, ...cold } = createTestApp(anApp(aFlow(async (ctx) => run(ctx, work)))).deps;
-    // Beats come once a year, and a store is tried again at once.
+    // Beats come once a year, and a failed store call is retried at once.
     const delay: Deps['delay'] = async (ms) => (ms > 10_000 ? new Promise(() => undefined) : undefined);
     this.#deps = { ...cold, store: this.store, delay, clock: { nowMs: () => this.nowMs } };
   }
@@ -69,7 +69,7 @@ class Asked {
     await this.store.log.commit(this.runId, { seq, writerId: `w${seq}`, events });
   }
 
-  /** Another worker claims the step. */
+  /** Lets another worker claim the step. */
   async takeOver(): Promise<void> {
     const dueAtMs = (await this.store.tokens.read(this.runId, '1'))?.dueAtMs ?? 0;
     const claim = { writerId: 'another', strikes: 2, atMs: dueAtMs, leaseUntilMs: dueAtMs + 60_000 };
@@ -94,7 +94,7 @@ test('attempt of a run whose deadline has passed, or that is to be terminated: i
   const late = await Asked.by(long, { timeoutMs: 10_000 });
   late.nowMs = startMs + 10_000;
   expect([await late.attempt(), late.ran]).toEqual(['put off', 0]);
-  // The sweep comes back to it until the run has ended.
+  // The sweep returns to it until the run has ended.
   expect((await late.store.tokens.read(late.runId, '1'))?.dueAtMs).toBeDefined();
   late.nowMs = startMs + 9_999;
   expect([await late.attempt(), late.ran]).toEqual(['settled', 1]);

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { World } from '../world.js';
 import { play } from './scene.js';
 
-// What may and may not be done to an attempt of a long step that is under way. Times are those of the virtual clock.
+// Requests that may and may not change a running attempt of a long step. Times are those of the virtual clock.
 
-/** When which attempt began, in seconds, by the number that the step was told. */
+/** Returns when each attempt began, in seconds, with the number that the step received. */
 const attemptsIn = (world: World): readonly (readonly [atS: number, attempt: number])[] =>
   world.trace.flatMap((line) => {
     const match = /^(\S+) long step \S+, attempt (\d+)/.exec(line);
@@ -28,7 +28,7 @@ test('retry now once: a request is not for attempts that fail after it', async (
   const { world, outcome, violations } = await play({
     run: async (_, __, { longStep }) => longStep('l1', 10, 2),
     callers: (playing, runId) => {
-      // The first attempt fails at 10 s, the second, which was asked for, at 25 s.
+      // The first attempt fails at 10 s, the second one, which was requested, at 25 s.
       playing.retryNowAt(15, runId);
       playing.wakeAt(30, runId);
     },

@@ -5,14 +5,14 @@ import { play } from './scene.js';
 
 // Attempts of long steps: claims, beats and strikes. Times are those of the virtual clock.
 
-/** When which attempt began, in seconds, by the number that the step was told. */
+/** Returns when each attempt began, in seconds, with the number that the step received. */
 const attemptsIn = (world: World): readonly (readonly [atS: number, attempt: number])[] =>
   world.trace.flatMap((line) => {
     const match = /^(\S+) long step \S+, attempt (\d+)/.exec(line);
     return match === null ? [] : [[Number(match[1]), Number(match[2])] as const];
   });
 
-/** When the worker of the first attempt beat, in seconds. */
+/** Returns when the worker of the first attempt beat, in seconds. */
 function beatsOfFirst(world: World): readonly number[] {
   const worker = /worker\.\d+/.exec(world.trace.find((line) => line.includes(' worker.')) ?? '')?.[0] ?? 'none';
   return world.trace.flatMap((line) => {
@@ -64,7 +64,7 @@ test('long step beat: a worker whose step nobody waits for any more stops within
     },
     script: [],
   });
-  // The sweep may be late by a minute, the beat by 20 s.
+  // The sweep may be a minute late, the beat 20 s.
   expect(Math.max(...beatsOfFirst(world))).toBeLessThan(111);
   expect(outcome).toEqual({ status: 'completed' });
   expect(violations).toBe('');
@@ -100,7 +100,7 @@ test('long step failure: one of a worker that was taken over is not recorded', a
         at: /^update t#1 writerId,stepFailures/,
         what: { freezeUntil: ({ token }) => token('1')?.step?.strikes === 2 },
       },
-      // All of it is frozen, so it beats no more.
+      // The whole process is frozen, so it beats no more.
       {
         who: 'worker 1',
         at: 'update t#1 dueAtMs',
@@ -110,7 +110,7 @@ test('long step failure: one of a worker that was taken over is not recorded', a
   });
   const [, second = [0, 0], third = [0, 0]] = attemptsIn(world);
   expect(attemptsIn(world).map(([, attempt]) => attempt)).toEqual([1, 1, 2]);
-  // The pause is that of the failure of the second worker, which worked for 10 s.
+  // The pause follows the failure of the second worker, which worked for 10 s.
   expect(third[0] - second[0]).toBeGreaterThanOrEqual(70);
   expect(outcome).toEqual({ status: 'completed', result: 'l1' });
   expect(violations).toBe('');

@@ -61,7 +61,7 @@ test('blocks: an owner that wakes up late does not take away the marker of a run
         who: 'turn 1',
         at: 'update a dueSeq',
         what: {
-          // Until the next look at the blocked run is so far away that no message of it is under way.
+          // Waits until the next retry of the blocked run is so far away that no message of it is in flight.
           freezeUntil: ({ world, runId }) =>
             Number(world.items.get(`run#${runId} a`)?.['dueAtMs'] ?? 0) > world.nowMs + 150_000,
         },
@@ -109,7 +109,7 @@ test('settlement marker: a settlement whose wake is lost is taken in within two 
       {
         who: 'relay 1',
         at: 'update t#1',
-        // Until the next poll is almost five minutes away.
+        // Waits until the next poll is almost five minutes away.
         what: {
           freezeUntil: ({ world, token }) => {
             settledAtS = world.seconds;

@@ -11,7 +11,8 @@ import { signalRun } from '../../../lib/operations/requests/signal-run.js';
 import { startNamedRun, type NamedStartRequest } from '../../../lib/operations/requests/start-named-run.js';
 import { startOrSignal, startRun } from '../../../lib/operations/requests/start-run.js';
 
-// Names, keys and what goes on under them: each rule alone, since a mutant of the engine is one rule less.
+// Names, keys and the runs that continue under them: one test for each rule, since a mutant of the engine lacks one
+// rule.
 
 const holds = defineWorkflow<{ round: number }>({
   name: 'holds',
@@ -36,7 +37,7 @@ function newApp(app: App = defineApp({ workflows: [holds] })) {
 const statusOf = async (kit: TestApp, runId: string): Promise<string> => (await kit.show(runId)).status;
 const hasBegun = async (kit: TestApp, runId: string): Promise<boolean> => (await kit.history(runId)).events.length > 0;
 
-/** The code of what was thrown; the answer of what was not. */
+/** Returns the code of what was thrown, or the answer. */
 async function codeOf(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
@@ -45,7 +46,7 @@ async function codeOf(answer: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** What turns make of the run is left for later. */
+/** Holds the wakes of the run back until the returned function is called. */
 function hold({ deps: { queues } }: TestApp, runId: string): () => void {
   const send = queues.sendTurn.bind(queues);
   queues.sendTurn = async (message, dedupId) => (message.runId === runId ? undefined : send(message, dedupId));
@@ -131,7 +132,7 @@ test('F13 a marker brings a resting run back', async () => {
   const letGo = hold(kit, old.runId);
   const next = await start({ whenRunning: 'terminate', timeoutMs: 1_000 });
   await kit.pass({ seconds: 30 });
-  // Its own deadline has passed, and is not what it is looked at for: that would be overdue for as long as it rests.
+  // Its own deadline has passed, and does not set its marker, which would be overdue for as long as it rests.
   expect((await kit.deps.store.heads.read(next.runId))?.dueAtMs).toBeGreaterThan(kit.clock.nowMs());
   letGo();
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
 
-// Starts that a worker makes outside of a turn, since the answer may take minutes: at most one towards a server that does
-// not recognise a repeat, none that nobody knows of, and none that waits for ever.
+// Starts that a worker makes outside of a turn, since the answer may take minutes: at most one at a server that does
+// not deduplicate, none that is not recorded, and none that waits for ever.
 
 const isSettled = ({ token }: SceneSoFar): boolean => token('1')?.settlement !== undefined;
 const ambiguous = { status: 'completed', result: 'REMOTE_START_AMBIGUOUS' } as const;
@@ -13,7 +13,7 @@ const servers = [
   { kind: 'knows no repeat', dedupes: false },
 ] as const;
 
-/** One call of a server that answers its start after 40 s. */
+/** Plays one call of a server that answers its start after 40 s. */
 async function slowCall(scene: Partial<Scene>): Promise<Played> {
   const played = await play({
     run: async (ctx) => call(ctx, 'r1'),
@@ -41,7 +41,7 @@ test('F62 hand-over: a worker makes the start, once, and turns that come meanwhi
     });
     expect([kind, played.outcome, startsOf(played)]).toEqual([kind, done, 1]);
     expect(failures(played)).toEqual([]);
-    // Beside the request and the end, two writes of the token: those of a start in a turn and a claim.
+    // Besides the request and the end there are two writes of the token: those of a start in a turn and a claim.
     const writes = played.world.trace.filter((line) => / (put|update) t#1/.test(line) && line.includes('startClaim'));
     expect(writes).toHaveLength(1);
   }
@@ -137,7 +137,7 @@ test('F62 an attempt that was not processed is left for a turn, whose commit alo
   const refused = { who: 'starter 1', at: 'start r1', what: 'refused' } as const;
   for (const script of [
     [refused],
-    // The wake is lost, or the turn dies over it: its marker stands until the log has it.
+    // The wake is lost, or the turn dies while it handles it: its marker stays until the log has the result.
     [refused, { who: 'starter 1', at: 'wake', what: 'drop' }],
     [refused, { who: 'starter 1', at: 'wake', what: 'crash' }],
     [refused, { who: 'turn 2', at: 'put h#', what: 'crashAndMessageLost' }],
@@ -262,14 +262,15 @@ test('F62 hand-over: no turn looks at it, nor writes to its item, while a worker
   expect(byTurns.filter((line) => Number(line.split(' ')[0]) < 60)).toHaveLength(1);
 });
 
-// A wait that ends with its start unanswered, towards a server that dedupes: the start is made again, to learn of the task.
+// A wait that ends with its start unanswered, at a server that deduplicates: the start is repeated, to learn the task's
+// id.
 
 const looks = ({ world }: Pick<Played, 'world'>): readonly string[] =>
   world.trace.filter((line) => line.includes('update t#1 lookUntilMs'));
 const startersOf = ({ world }: Played): readonly string[] =>
   world.trace.flatMap((line) => (line.endsWith(' start r1') ? [line.split(' ')[1]!.split('.')[0]!] : []));
 
-/** A call that waits for a minute for a server which answers starts after two. */
+/** Plays a call that waits a minute for a server that answers starts after two. */
 async function endsFirst(scene: Partial<Scene> = {}): Promise<Played> {
   const played = await slowCall({
     run: async (ctx) => call(ctx, 'r1', { timeout: { seconds: 60 } }),

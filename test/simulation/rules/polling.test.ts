@@ -10,7 +10,7 @@ import { RunStore } from '../../../lib/store/run-store.js';
 import { aFlow, anApp, started, startMs, WatchedServer } from '../../engine/support.js';
 import { pollHopsMax } from '../../../lib/operations/remote-task/poll-reply.js';
 
-// Reads of a remote task: each within its claim, hops within theirs, and no more writes and messages than it takes.
+// Reads of a remote task: each within its claim, hops within theirs, and no more writes and messages than needed.
 
 const runId = '00'.repeat(16);
 const poke: PollMessage = { kind: 'poll', runId, waitId: '1' };
@@ -20,19 +20,19 @@ const asking = {
   ...({ kind: 'working', state: 'input_required' } as const),
   questions: [{ key: 'q', kind: 'form', message: 'Release?' }] as const,
 };
-/** In seconds from the start. */
+/** Instant at that many seconds from the start. */
 const at = (seconds: number): number => startMs + seconds * 1_000;
 
-/** One remote task that was started at 0 s and is due at 100 s, with no run around it. Times are in seconds. */
+/** A remote task that was started at 0 s and is due at 100 s, without a run. Times are in seconds. */
 class Task {
   nowS = 100;
   reads = 0;
   /** Writes that were applied since the task was set up. */
   writes = -2;
-  /** What was sent: the kind of message, and for which instant. */
+  /** Messages that were sent: their kind, and for which instant. */
   readonly sent: string[] = [];
   reply: PollReply = working;
-  /** What happens elsewhere while the server answers, and before it may be called. */
+  /** Runs elsewhere while the server answers, and before it may be called. */
   meanwhile: () => Promise<unknown> = async () => undefined;
   held: (() => Promise<Held>) | undefined;
   readonly table = new MemoryTable({ onApplied: () => (this.writes += 1) });
@@ -77,12 +77,12 @@ class Task {
     return task;
   }
 
-  /** What it comes to, or the text of what it throws. */
+  /** Returns the result of a poll, or the text of its error. */
   async poll(message: PollMessage = poke): Promise<string> {
     return pollTask(this.#deps, message).catch((error: unknown) => (error as Error).message);
   }
 
-  /** Another worker has moved the due instant. */
+  /** Lets another worker move the due instant. */
   async move(toS = 400): Promise<void> {
     const seenDueAtMs = (await this.store.tokens.read(runId, '1'))?.dueAtMs ?? 0;
     await this.store.polls.claim(runId, '1', { seenDueAtMs, dueAtMs: at(toS) });
@@ -204,7 +204,7 @@ test('hops of one claim: ten of them, and no more', async () => {
   );
   await app.settleDown();
   await app.pass({ seconds: 70 });
-  // The first read claims until 65 s.
+  // The first read holds its claim until 65 s.
   const inClaim = reports.readAtMs.filter((atMs) => atMs < 65_000);
   expect(inClaim).toHaveLength(1 + pollHopsMax);
 });
@@ -222,7 +222,7 @@ test('poll of a settled wait: it reads nothing, and wakes the run only while its
 test('poll of what is no remote task: before its deadline nothing is done', async () => {
   const task = new Task();
   expect(await task.poll()).toBe('stale');
-  // A wait of which somebody has said that it goes on has a marker for its deadline.
+  // A wait that was reported as working has a marker for its deadline.
   await task.store.tokens.put({
     ...{ runId, waitId: '1', attempt: 1, writerId: 'w', createdAtMs: startMs },
     ...{ deadlineAtMs: at(200), pollErrors: 0 },

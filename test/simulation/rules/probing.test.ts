@@ -5,7 +5,7 @@ import { Host, throttled } from '../../engine/host.js';
 import { aFlow, endedAfterMs, eventTypes, started, type Started } from '../../engine/support.js';
 import { call, play, type Scene } from './scene.js';
 
-// A start of unknown fate towards a server of which it shows only when it is asked whether it can be.
+// A start of unknown fate at a server that must be asked to learn whether it can list its tasks.
 
 const dead: Scene['script'] = [
   { who: 'turn 1', at: /t#1/, when: (world) => world.remote.tasks.length === 1, what: 'crash' },
@@ -80,7 +80,7 @@ test('F62 asked for by itself: a cancelled run does not wait for ever for a serv
   expect(unplayed).toEqual([]);
 });
 
-/** A server that answers no start, and a look as it is told. */
+/** A server that answers no start, and a look as the test says. */
 class Asked extends ScriptedServer {
   readonly #reply: FindReply | undefined;
   readonly #traits: Partial<ServerTraits>;

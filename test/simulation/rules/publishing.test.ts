@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { LifecycleEvent } from '../../../lib/history/lifecycle-event.js';
 import { call, play, type Scene } from './scene.js';
 
-// Lifecycle events: in the log first, then published, and only then does the head say so.
+// Lifecycle events: they are in the log first, then published, and only then recorded on the head.
 
-/** One remote call, which a relay settles after half a minute. */
+/** A remote call, which a relay settles after half a minute. */
 const oneCall: Pick<Scene, 'run' | 'callers' | 'bus'> = {
   bus: true,
   run: async (ctx) => call(ctx, 'r1'),
@@ -103,7 +103,7 @@ test('due as long as something is left: the sweep brings a run back that has not
 });
 
 test('not for an older owner: one that wakes up late does not take away the marker of a turn that could not publish', async () => {
-  // The first turn has published all it knows of, and is about to remove the head's marker.
+  // The first turn has published everything that it knows of, and is about to remove the head's marker.
   const { world, outcome, endedAtS, violations, unplayed } = await play({
     ...oneCall,
     run: async (ctx) => {
@@ -141,7 +141,7 @@ test('end: what the bus does not take keeps the marker of a run that closed wait
 });
 
 test('end: a process that dies ahead of publishing leaves a marker, though the head had none of its own', async () => {
-  // The settlement's marker stands at the end, so that the head is given none.
+  // The settlement's marker stands at the end, so the head gets none.
   const { world, runId, violations, unplayed } = await play({
     ...oneCall,
     script: [{ who: 'turn 2', at: 'publish', what: 'crashAndMessageLost' }],
@@ -168,7 +168,7 @@ test('end: a wake that comes after the end tells nothing again', async () => {
     ...oneCall,
     callers: (current, runId) => {
       current.settleAt(30, runId, '1', 'pushed');
-      // Refused, as the run has ended, but the message of the sweep before may still come.
+      // Refused, since the run has ended, but the message of an earlier sweep may still arrive.
       current.wakeAt(40, runId);
       current.wakeAt(2_000, runId);
     },
@@ -196,7 +196,7 @@ test('end: what was told is not told again by each look at a task that is still 
 test('two owners: both may tell the same, and neither takes the word of the other back', async () => {
   const { world, runId, violations, unplayed } = await play({
     ...oneCall,
-    // The first turn has published and writes so when the run has long ended.
+    // The first turn has published, and records that long after the run has ended.
     script: [{ who: 'turn 1', at: 'update a dueSeq', what: { freezeUntil: ({ world }) => world.seconds >= 600 } }],
   });
   expect([...new Set(typesOf(world.published))]).toEqual([...started, ...ended]);
@@ -281,7 +281,7 @@ test('blocked: one that is not said any more, since the run has gone on, lends i
         who: 'turn',
         at: /^update a .*blocked/,
         when: ({ seconds }) => seconds > 60,
-        // It has told of the block, and comes to say so when the code that fits has gone on.
+        // The turn has published the block, and records that only after the fitting code has continued.
         what: { freezeUntil: ({ world: { seconds } }) => seconds >= 400 },
       },
     ],

@@ -4,7 +4,8 @@ import type { LifecycleEvent } from '../../../lib/history/lifecycle-event.js';
 import { aFlow, anApp } from '../../engine/support.js';
 import { answerTo, TwoProcesses } from '../../engine/two-processes.js';
 
-// What a process remembers of a run between turns: only where nobody has gone on without it, and only what is in the log.
+// Warm runs of a process between turns: they are used only if no other process has continued them, and contain only
+// what is in the log.
 
 test('newer commits: a process that remembers a run sees that another has gone on with it', async () => {
   const scene = new TwoProcesses(
@@ -35,9 +36,9 @@ test('what did not get into the log is not remembered: a later look may order it
   const atMs = scene.a.clock.nowMs();
   await scene.settle('2', 'late');
   scene.table.refusesNext = true;
-  // With no time left to try again the turn hands over.
+  // A turn without time for another pass hands over.
   await scene.turn(scene.a, { waitId: '2' }, 'run', 0);
-  // Of an earlier instant, and seen only now.
+  // Settled at an earlier instant, and seen only now.
   const outcome = { kind: 'completed', result: 'early', isError: false } as const;
   await scene.a.store.tokens.settle(runId, '1', { writerId: 'relay', atMs: atMs - 1, by: 'relay', outcome });
   await scene.turn(scene.a);

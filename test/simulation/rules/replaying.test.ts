@@ -4,7 +4,7 @@ import type { HistoryEvent } from '../../../lib/history/event.js';
 import { replayBehaviors } from '../../../lib/replay/execution.js';
 import { newExecution, runStarted, type Run } from '../../replay/replaying.js';
 
-// Replay compares what the history says with what the code does now, and applies nothing after the first difference.
+// Replay compares the history with what the code does now, and applies nothing after the first difference.
 
 const twoWaits =
   (isForFirst: (payload: JsonValue) => boolean): Run =>
@@ -14,7 +14,7 @@ const twoWaits =
     await ctx.step(`after ${await Promise.race([first.then(() => 'first'), second.then(() => 'second')])}`, () => 1);
   };
 
-/** The first wait was given the signal. */
+/** The first wait received the signal. */
 const given: readonly HistoryEvent[] = [
   runStarted(),
   { type: 'SignalWaitStarted', atMs: 0, waitId: '1', name: 'go' },

@@ -24,9 +24,10 @@ import { aFlow, anApp, eventTypes, started, startMs, WatchedServer, withTimePass
 import { call, play } from './scene.js';
 import { storeProxy } from '../../support/store-proxy.js';
 
-// Requests to a run: in which order they act, what a pause holds, what becomes of them when the run goes on as another.
+// Requests to a run: in which order they act, what a pause holds, what happens to them when the run continues as
+// another one.
 
-/** A replica whose clock is off. */
+/** Returns the dependencies of a replica whose clock is off. */
 const replica = ({ deps }: TestApp, offMs: number): Deps => ({
   ...deps,
   clock: { nowMs: () => deps.clock.nowMs() + offMs },
@@ -106,7 +107,7 @@ test('F80 pause during a turn: what is under way ends, the rest begins when it i
   expect(world.commits(runId).length).toBeGreaterThan(0);
 });
 
-/** A turn of a run that is paused while a step of ten seconds is under way, beside a timer of five. */
+/** Runs a turn of a run that is paused while a step of ten seconds is running, beside a timer of five. */
 async function pausedTurn(terms: { readonly timeoutMs?: number }) {
   const app: TestApp = createTestApp(
     anApp(
@@ -122,7 +123,7 @@ async function pausedTurn(terms: { readonly timeoutMs?: number }) {
   const { runId } = await startRun(app.deps, { workflow: 'flow', key: 'k', ...terms });
   let delays = 0;
   const delay: Deps['delay'] = async (ms, signal) => {
-    // One that goes round would never come to the end of the step.
+    // A turn that loops would never reach the end of the step.
     if (++delays > 100) return new Promise(() => undefined);
     return app.deps.delay(ms, signal);
   };
@@ -251,7 +252,7 @@ test('F82 cancel that was heard: what a run caught and went on from is no affair
 });
 
 test('F82 between the ending of a run and the next one: a request waits for that one', async () => {
-  // The turn that ends the run is frozen with its outcome fixed, and again before the head of the next one is there.
+  // The turn that ends the run is frozen after its outcome is fixed, and again before the head of the next one exists.
   for (const at of ['update t#', 'put a'] as const) {
     let firstRunId = '';
     const { world, runId, unplayed, violations } = await play({
@@ -285,7 +286,7 @@ test('F82 close of a parent: a child that is about to go on as another run is st
   await app.settleDown();
   const head = await app.deps.store.heads.read(runId);
   if (head === undefined) throw new Error('no head');
-  // The head of the next run is missing for as long as anybody waits.
+  // The head of the next run is missing for as long as any caller waits.
   const glance = async (id: string) =>
     id === runId
       ? { runId, workflow: 'flow', status: 'continued', inboxCount: 0, dueSeq: 1, nextRunId: 'b'.repeat(32) }
@@ -347,7 +348,7 @@ test('F85 handing on: a run with many unread signals goes on with all of them, o
   const count = 300;
   for (let n = 0; n < count; n++) await app.signal(runId, 'n', n);
   await app.signal(runId, 'go');
-  // Each look at the time that is left is a turn's; the first ones have little.
+  // Each check of the remaining time is one of a turn; the first turns have little.
   let looks = 0;
   const limits = { remainingMs: () => (++looks % 150 === 0 ? 0 : 60_000) };
   let next = '';
@@ -418,7 +419,7 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
   table.take();
   for (let n = 1; n < 50; n++) await runTurn(deps, { runId, news: [{ inboxId: `signal-2-go-${n}` }] }, limits);
   expect(table.take()).toMatchObject({ reads: 49, items: 49 });
-  // One for an instant that was due, and one that says nothing: the whole run, once.
+  // A message for an instant that was due, and one without news: the whole run is read once.
   const sent: unknown[] = [];
   const queues = { ...deps.queues, sendTurn: async (message: unknown) => void sent.push(message) };
   await handleWork({ ...deps, queues }, { kind: 'wake', runId, dueAtMs: startMs });
@@ -429,7 +430,7 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
   await runTurn(deps, { runId }, limits);
   expect(table.take()).toMatchObject({ reads: 1 });
   expect(table.writes).toBe(writes);
-  // A marker that still stands is the sweep's to find, and its wake takes it away.
+  // The sweep finds a marker that is left, and its wake removes it.
   const key = { pk: `run#${runId}`, sk: 'i#signal-2-go-1' };
   await table.write({ kind: 'update', key, set: { dueShard: '0', dueAtMs: startMs }, conditions: [] });
   await runTurn(deps, { runId }, limits);
@@ -437,7 +438,7 @@ test('F87 wakes left over: those of a run that has ended cost a read each', asyn
 });
 
 test('F87 end effects that another marker stands for: the wake of the sweep finds them', async () => {
-  // Ended without a marker on its head, since that of the settlement stands; then its process dies.
+  // The run ended without a marker on its head, since the settlement has one; then its process dies.
   const { world, runId, outcome, unplayed, violations } = await play({
     run: async (ctx) => call(ctx, 'r1'),
     callers: (world, runId) => {
@@ -478,9 +479,9 @@ test('F21 a turn that throws the same way three times: the run is blocked with t
   expect(blocked).toMatchObject({ code: 'INTERNAL' });
   expect(blocked?.message).toMatch(/^its turn has failed 3 times in a row in the same way: Error: cannot read/);
   expect(blocked?.details?.['stack']).toMatch(/requests\.test/);
-  // Its markers back off, the one on the head is the only one left.
+  // Its markers back off, and the one on the head is the only one left.
   expect((await app.deps.store.inbox.readAll(runId)).map(({ dueAtMs }) => dueAtMs)).toEqual([undefined]);
-  // Other code does better.
+  // The other code does not fail.
   fails = false;
   await runTurn(broken, { runId }, limits);
   expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 1 });
@@ -499,10 +500,10 @@ test('F21 turns that throw: trouble of the table, or a good turn in between, is 
     },
   };
   const limits = { remainingMs: () => 60_000 };
-  // Quiet, so that a later turn has nothing to write but that.
+  // The run is quiet, so that a later turn has nothing else to write.
   await runTurn(app.deps, { runId }, limits);
   const turn = async (): Promise<boolean> => {
-    // Cold, so that the code runs.
+    // The run is cold, so that the code runs.
     app.deps.warmRuns?.take(runId);
     return runTurn(broken, { runId }, limits).then(
       () => true,
@@ -532,7 +533,7 @@ test('F21 a turn that throws the same way three times while its run ends: the ru
       () => 'acknowledged',
       () => 'thrown',
     );
-  // The first came from elsewhere in the code.
+  // The first error came from another place in the code.
   expect([await turn(), await turn(), await turn(), await turn()]).toEqual([
     'thrown',
     'thrown',
@@ -600,7 +601,7 @@ test('F85 terminate: ends a run of which nothing can be read but its keys', asyn
   expect(records?.commits.flatMap(({ events }) => events.map(({ type }) => type))).toEqual([
     ...['TerminateRequested', 'RunEnding', 'RunEnded'],
   ]);
-  // Closed, though with its handle nobody here can say of what.
+  // The token is closed, although its handle cannot be read here.
   expect(records?.tokens.map(({ settlement }) => settlement?.by)).toEqual(['end']);
 });
 

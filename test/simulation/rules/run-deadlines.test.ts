@@ -12,7 +12,7 @@ import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../../engine/support.js';
 
-// The timeout of a run that cannot go on.
+// The timeout of a run that cannot continue.
 
 const minuteMs = 60_000;
 const limits = { remainingMs: () => 60_000 };
@@ -31,7 +31,7 @@ test('run deadline: ends a blocked run within a minute, however seldom it is loo
   expect(await app.show(runId)).not.toHaveProperty('blocked');
 });
 
-/** A run with a timeout whose payloads another deployment cannot read. */
+/** Creates a run with a timeout whose payloads another deployment cannot read. */
 async function unreadable() {
   const under = (keyId: string) =>
     createCipher(namedKeyring([{ keyId, secret: new Uint8Array(32).fill(keyId.length) }]));

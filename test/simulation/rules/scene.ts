@@ -8,13 +8,16 @@ import type { Scenario } from '../scenarios.js';
 import { describe, simulate } from '../simulate.js';
 import type { Deviation, Freeze, World, WorldOptions } from '../world.js';
 
-/** One thing that goes wrong, once: at the first operation that fits, from the line's turn on. */
+/** A fault that happens once: at the first operation that fits, from this line's turn on. */
 export interface Line {
-  /** Kind and number of the process, in the order in which they first do something: `turn 2`, `relay 1`. Without a number: any of the kind. */
+  /**
+   * Kind and number of the process, in the order in which they first do something: `turn 2`, `relay 1`. Without a
+   * number: any of the kind.
+   */
   readonly who: string;
   /** Beginning of the operation's tag, or a pattern of it. */
   readonly at: string | RegExp;
-  /** Only from then on. */
+  /** Condition from which on the line applies. */
   readonly when?: (world: World, runId: string) => boolean;
   readonly what: Deviation | { readonly freezeUntil: (scene: SceneSoFar) => boolean };
 }
@@ -22,31 +25,31 @@ export interface Line {
 export interface SceneSoFar {
   readonly world: World;
   readonly runId: string;
-  /** Whether the line of that position has been played. */
+  /** Returns whether the line at that position has been played. */
   readonly played: (line: number) => boolean;
   readonly token: (waitId: string) => TokenRecord | undefined;
 }
 
 export interface Scene {
   readonly run: Scenario['run'];
-  /** How long each tool's task runs, in seconds; default for ever. */
+  /** Duration of the task of each tool, in seconds. Default: endless. */
   readonly tools?: Readonly<Record<string, number>>;
-  /** Of the remote server; default true. */
+  /** Whether the remote server deduplicates. Default: true. */
   readonly dedupes?: boolean;
-  /** It can be asked for the task of a start; default false. */
+  /** Whether the server can be asked for the task of a start. Default: false. */
   readonly finds?: boolean;
-  /** That shows when it is asked; `never`: it cannot. */
+  /** `perhaps`: the server shows whether it can only when it is asked; `never`: it cannot. */
   readonly lists?: 'perhaps' | 'never';
-  /** How long it takes to answer a start, in seconds, so that workers make its starts; default: it answers at once. */
+  /** Seconds that it takes to answer a start, so that workers make its starts. Default: it is prompt. */
   readonly startsTakeS?: number;
-  /** How many questions each tool asks before there is a task, and while it runs. */
+  /** Number of questions that each tool asks before its task exists, and while it runs. */
   readonly asks?: Scenario['asks'];
-  /** There is a bus that is told of lifecycle events; default false. */
+  /** Whether there is a bus that receives lifecycle events. Default: false. */
   readonly bus?: boolean;
   readonly callers?: (world: World, runId: string) => void;
   /** Another version of the workflow, for the invocations that begin while this holds. */
   readonly other?: { readonly run: Scenario['run']; readonly isDeployed: (seconds: number) => boolean };
-  /** Over how many partitions of the due index the invocations spread their markers that begin then; default 16. */
+  /** Number of due shards over which the invocations that begin then spread their markers. Default: 16. */
   readonly dueShardsOf?: WorldOptions['dueShardsOf'];
   readonly script: readonly Line[];
   readonly endS?: number;
@@ -56,17 +59,17 @@ export interface Played {
   readonly world: World;
   readonly runId: string;
   readonly outcome: RunOutcome | undefined;
-  /** In seconds from the start of the world; Infinity: never. */
+  /** Seconds from the start of the world; Infinity: never. */
   readonly endedAtS: number;
   readonly log: readonly HistoryEvent[];
   readonly token: (waitId: string) => TokenRecord | undefined;
-  /** What the oracles of the simulation say against it. */
+  /** Violations that the oracles of the simulation report. */
   readonly violations: string;
-  /** Lines that found no operation to go wrong at: then the scene is not the one that was meant. */
+  /** Lines that found no operation to fail: then the scene is not the intended one. */
   readonly unplayed: readonly string[];
 }
 
-/** Plays a scene from its start: one run, no chance, and exactly what the script says goes wrong. */
+/** Plays a scene from its start: one run, no randomness, and exactly the faults of the script. */
 export async function play(scene: Scene): Promise<Played> {
   const open = new Map(scene.script.map((line, position) => [position, line]));
   const numbers = new Map<string, number>();
@@ -126,7 +129,7 @@ export async function play(scene: Scene): Promise<Played> {
     ...(scene.dueShardsOf === undefined ? {} : { dueShardsOf: scene.dueShardsOf }),
     ...(scene.endS === undefined ? {} : { endS: scene.endS }),
   };
-  // How late a run ends is for each test to say.
+  // Each test checks itself how late its run ends.
   const { world, runId, endedAtMs } = await simulate(scenario, options, Infinity);
   return {
     world,
@@ -142,7 +145,7 @@ export async function play(scene: Scene): Promise<Played> {
   };
 }
 
-/** A remote call whose failure is its code. A cancel goes through. */
+/** Makes a remote call and returns the code of a failure. A cancel is thrown. */
 export async function call(
   ctx: WorkflowContext,
   tool: string,

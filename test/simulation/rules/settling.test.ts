@@ -72,7 +72,7 @@ test('only what was requested: an item whose request is not in the commits read 
         });
         world.settledTrue.push(`${runId}/2`);
       });
-      // After a sweep, so that a turn has read the whole run by then.
+      // Settled after a sweep, so that a turn has read the whole run by then.
       world.settleAt(130, runId, '1', 'pushed');
     },
     script: [],

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { call, play } from './scene.js';
 
-// Markers of what was taken in: which of them a turn that ends a run may count on.
+// Markers of what was taken in: which of them a turn that ends a run may rely on.
 
 test('marker of another owner: an end does not count on a marker that the turn which took it in may still remove', async () => {
-  // The first turn takes away the head's marker of the start when the second one has a timer in the log, whose own marker
-  // is on its way. The third one ends the run and dies. The head's marker of the second one is refused then, its wake gets
+  // The first turn removes the head's marker of the start when the second one has a timer in the log, whose own marker
+  // is in flight. The third one ends the run and dies. The head's marker of the second one is refused then, its wake is
   // lost, and it removes the marker of the settlement that it took in.
   const { world, runId, outcome, violations, unplayed } = await play({
     run: async (ctx) => {

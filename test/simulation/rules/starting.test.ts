@@ -9,7 +9,7 @@ import { aFlow, started, startMs, WatchedServer } from '../../engine/support.js'
 import { call, play, type Played, type Scene, type SceneSoFar } from './scene.js';
 import { storeProxy } from '../../support/store-proxy.js';
 
-// Starting a remote task: at most one towards a server that does not recognise a repeat, and none that nobody knows of.
+// Starting a remote task: at most once at a server that does not deduplicate, and never without a record.
 
 const isSettled = ({ token }: SceneSoFar): boolean => token('1')?.settlement !== undefined;
 const hasHandle = ({ token }: SceneSoFar): boolean => token('1')?.handle !== undefined;
@@ -127,7 +127,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
       { ...attempt, wait: { ...attempt.wait, deadlineAtMs } },
     ]) {
       nowMs = startMs;
-      // Towards a server that must not be called twice the log says that it was not.
+      // The log records that a server which must not be called twice was not called.
       expect(await startRemoteTask(late, one).catch((error: unknown) => error)).toMatchObject(
         dedupes ? { isPutOff: true } : { attempted: { type: 'RemoteTaskStartFailed', retryAtMs: deadlineAtMs } },
       );
@@ -136,7 +136,7 @@ test('deadline of the run, or of the wait: a store that takes its time until the
   }
 });
 
-/** The first attempt to call tool r1 of a server, in a turn of its own. */
+/** Returns the first attempt to call tool r1 of a server, in a turn of its own. */
 function anAttempt(runId: string): RemoteStart {
   return {
     runId,
@@ -184,7 +184,7 @@ test('numbered attempts: the one who called does not call again when it reads ag
   const settled: unknown[] = [];
   const methods: Record<string, unknown> = {
     'tokens.put': async (token: TokenRecord) => ({ put: server.startedAtMs.length === 0, token }),
-    // Nobody learns of the task but its starter, who cancels it.
+    // The task is known only to its starter, which cancels it.
     'starts.storeHandle': async () => Promise.reject(new EngineError('STORE_UNAVAILABLE', 'throttled')),
     'tokens.settle': async (_: string, __: string, { outcome }: Settlement) => {
       settled.push(outcome);

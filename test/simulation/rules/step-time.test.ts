@@ -28,16 +28,16 @@ const codeOf = (error: unknown): string => (error as { code: string }).code;
 const sinceStartS = ({ app }: Started): number => (app.clock.nowMs() - startMs) / S;
 const outcomeOf = async ({ app, runId }: Started) => (await app.show(runId)).outcome;
 
-/** A turn of a minute, in which time passes. */
+/** Runs a turn of a minute, in which time passes. */
 async function aTurn(run: Started, deps = run.app.deps, deliveryCount = 1): Promise<void> {
   const endsAtMs = run.app.clock.nowMs() + limits.turnTimeoutMs;
   const remainingMs = (): number => endsAtMs - run.app.clock.nowMs();
   await withTimePassing(run.app, runTurn(deps, { runId: run.runId }, { remainingMs, deliveryCount }));
 }
 
-// The signal of a step that nobody waits for any more.
+// The signal of a step that is no longer waited for.
 
-/** A step of a minute at most that says when its signal aborted, and goes on for 3 s whatever that says. */
+/** Creates a step of at most a minute that records when its signal aborted, and continues for 3 s regardless. */
 function aDeafStep() {
   const seen: { abortedAtS?: number; run?: Started } = {};
   const work = async ({ signal }: StepContext): Promise<string> => {
@@ -206,7 +206,7 @@ test('F16 begins no attempt after it', async () => {
   const run = await started(
     aFlow(async (ctx) => ctx.step('work', () => ++ran, { deadline: { minutes: 1 } }).catch(codeOf)),
   );
-  // Asked for by a turn that has no time to begin it.
+  // Requested by a turn that has no time to begin it.
   await runTurn(run.app.deps, { runId: run.runId }, { remainingMs: () => 10 * S });
   run.app.clock.moveTo(startMs + 61 * S);
   await aTurn(run);
@@ -267,13 +267,13 @@ test('F17 no instant that nobody can act on has the turn look again and again', 
   );
   let rounds = 0;
   const deps = { ...run.app.deps, drain: async () => (rounds++, run.app.deps.drain()) };
-  // A message that comes again: one step at a time, so the retry that is due at 1 s is held.
+  // A redelivered message: one step at a time, so the retry that is due at 1 s is held back.
   await aTurn(run, deps, 2);
   expect(await outcomeOf(run)).toEqual({ status: 'completed', result: 5 });
   expect(rounds).toBeLessThan(40);
 });
 
-// The pause that an error asks for.
+// The pause that an error requests.
 
 async function attemptsOf(error: () => Error): Promise<{ readonly atS: readonly number[]; readonly warned: string[] }> {
   const warned: string[] = [];
@@ -314,7 +314,7 @@ test('F23 is none when the error throws at a look at it: no code of a user makes
     const { atS } = await attemptsOf(() =>
       Object.defineProperty(new Error('429'), property, {
         get: () => {
-          // Names are read once when the error is caught.
+          // Names are read once, when the error is caught.
           if (property !== 'name' || looks++ > 0) throw new Error('do not look');
           return 'Error';
         },
@@ -324,7 +324,7 @@ test('F23 is none when the error throws at a look at it: no code of a user makes
   }
 });
 
-// What is begun with little time left.
+// Work that is begun with little time left.
 
 const sums = limits as unknown as Readonly<Record<string, number>>;
 
@@ -341,11 +341,11 @@ test.each([
 ] as const)('F91 %s is the sum of the limits of its parts, and fits into a turn', (sum, parts) => {
   expect(sums[sum]).toBe(parts.reduce((total, part) => total + (sums[part] ?? Number.NaN), 0));
   expect(sums[sum]).toBeLessThan(limits.turnTimeoutMs);
-  // The longest step, with what must be left after it.
+  // The longest step, with the time that must be left after it.
   expect(limits.stepTimeoutMaxMs + limits.turnReserveMs).toBeLessThan(limits.turnTimeoutMs);
 });
 
-/** A turn of a run with one remote call, of a server and a store of which each thing takes as long as it may. */
+/** Runs a turn of a run with one remote call; each operation of its server and its store takes as long as it may. */
 async function slowStart(leftMs: number) {
   const server = new WatchedServer({ task: { never: true }, dedupes: false });
   const run = await started(
@@ -459,7 +459,7 @@ test('F91 a cancel that does not fit is not', async () => {
   expect(await cancelledWith(limits.cancelReserveMs - 1)).toBe(0);
 });
 
-// A pause that meets work in hand.
+// A pause during work in hand.
 
 test('F14 a timer that was due during a pause fires with the resume, though a step is still under way', async () => {
   const run: Started = await started(

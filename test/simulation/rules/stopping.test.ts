@@ -7,14 +7,14 @@ import type { CancelReply, RemoteTaskTransport } from '../../../lib/remote/trans
 import type { TokenRecord } from '../../../lib/history/records.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 
-// What becomes of the remote task of a wait that ended before it.
+// The fate of the remote task of a wait that ended before it.
 
 const runId = '00'.repeat(16);
 const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;
 const dayMs = 24 * 3_600_000;
 const trouble = { code: 'REMOTE_UNREACHABLE', message: 'busy' } as const;
 
-/** Of a wait that ended so long ago, in that way. */
+/** Returns the token of a wait that ended that long ago, in that way. */
 function tokenOf(kind: TokenOutcome['kind'], more: Partial<TokenRecord> = {}, agoMs = 1_000): TokenRecord {
   return {
     ...{ runId, waitId: '1', server: 'reports', attempt: 1, writerId: 'w', createdAtMs: 1, pollErrors: 0, handle },
@@ -23,7 +23,7 @@ function tokenOf(kind: TokenOutcome['kind'], more: Partial<TokenRecord> = {}, ag
   };
 }
 
-/** What it comes to, and how often the server was asked. */
+/** Returns the result, and how many cancels were sent to the server. */
 async function stop(token: TokenRecord, reply: CancelReply = { kind: 'done' }) {
   let cancels = 0;
   const cancel = async (): Promise<CancelReply> => {

@@ -11,7 +11,7 @@ import { aFlow, anApp, startMs } from '../../engine/support.js';
 
 // The sweep turns what is due into messages: all of it, each to its queue, and each run once.
 
-/** A table whose pages are short, as those of DynamoDB are when items are large. */
+/** A table with short pages, as those of DynamoDB are if items are large. */
 class ShortPages extends MemoryTable {
   /** A shard that cannot be read. */
   broken: string | undefined;
@@ -22,17 +22,17 @@ class ShortPages extends MemoryTable {
   }
 }
 
-/** A run whose markers are in that shard; its id begins with the number in hex. */
+/** Returns a run whose markers are in that shard; its id begins with the number in hex. */
 const runOf = (number: number, shard = 3): string =>
   (shard + 16 * number).toString(16).padStart(4, '0').padEnd(32, 'a');
 const seconds = (count: number): number => startMs + count * 1_000;
 
-/** A table, and the sweep of it at 0 s. Times are in seconds. */
+/** A table, and its sweep at 0 s. Times are in seconds. */
 class Sweeping {
   readonly table = new ShortPages();
   readonly store = new RunStore(this.table);
   readonly sent: string[] = [];
-  /** Messages of which the queue takes none. */
+  /** Messages that the queue refuses. */
   fails: string | undefined;
   readonly #deps: Deps;
 

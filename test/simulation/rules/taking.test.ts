@@ -12,7 +12,7 @@ import type { TokenRecord } from '../../../lib/history/records.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import { aFlow, anApp, startMs } from '../../engine/support.js';
 
-// A remote task is known: what becomes of its handle.
+// The fate of a remote task's handle once it is known.
 
 const runId = '00'.repeat(16);
 const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;

@@ -19,12 +19,12 @@ import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import { aFlow, anApp, startMs, WatchedServer } from '../../engine/support.js';
 import { outsideInParallel } from '../../../lib/operations/turn/begin.js';
 
-// A module that is still to be loaded would take more rounds of the event loop than a test waits for.
+// Loading a module later would take more rounds of the event loop than a test waits for.
 await loadRareParts();
 
 // Single turns: what one begins, what it leaves to the next, and which markers and messages it leaves behind.
 
-/** A run of which nothing happens but the turns that a test makes. Times are in seconds. */
+/** A run of which only the turns that a test makes happen. Times are in seconds. */
 class Turns {
   nowS = 0;
   /** Writes that were applied. */
@@ -70,7 +70,7 @@ class Turns {
     return (records?.commits ?? []).flatMap(({ events }) => events.map(({ type }) => type));
   }
 
-  /** Markers of the run: whose they are and for when. */
+  /** Returns the markers of the run: whose they are, and for when. */
   async due(): Promise<readonly string[]> {
     const shard = Number.parseInt(this.runId.slice(0, 4), 16) % 16;
     const { rows } = await this.store.lists.due(shard, Number.MAX_SAFE_INTEGER, 100);
@@ -233,7 +233,7 @@ test('end effects only of a run that has ended', async () => {
   expect([scene.writes, await scene.due()]).toEqual([writes, ['run 1800']]);
 });
 
-/** The log of a run that is blocked by a misuse while `work` is under way, which ends only then. */
+/** Returns the log of a run that is blocked by a misuse while `work` is running, which ends only then. */
 async function blockedDuring(
   work: (ctx: WorkflowContext, blocked: Promise<void>) => Promise<unknown>,
   reports?: (blocked: Promise<void>) => WatchedServer,
@@ -257,7 +257,7 @@ async function blockedDuring(
   expect((await scene.store.heads.read(scene.runId))?.blocked?.code).toBe('WORKFLOW_STUCK');
   return scene.types();
 }
-/** Its starts are answered with that, once the run is blocked. */
+/** Answers its starts with that reply, once the run is blocked. */
 const answering =
   (reply: StartReply, traits: ServerTraits = { dedupes: true, finds: false }) =>
   (blocked: Promise<void>): WatchedServer => {
@@ -354,7 +354,7 @@ test('turn that is blocked during a start: it ends when that has, and the handle
   });
   for (let round = 0; round < 20; round++) await eventLoop();
   expect(isOver).toBe(false);
-  // What the start comes to is in the log before the head says that nothing goes on.
+  // The result of the start is in the log before the head says that the run is blocked.
   expect((await scene.store.heads.read(scene.runId))?.blocked).toBeUndefined();
   answer();
   await turn;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { call, play } from './scene.js';
 
-// Wakes and polls: hints, but each must do its part. Times are those of the virtual clock.
+// Wakes and polls: they are hints, but each must do its part. Times are those of the virtual clock.
 
 test('fresh dedup id: the queue does not take a wake for an earlier one', async () => {
   const { outcome, endedAtS, violations } = await play({

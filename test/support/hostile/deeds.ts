@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-/** What a server was asked, and the right answer to it. */
+/** A request to a server, and the correct answer to it. */
 export interface Asked {
   readonly id: string;
-  /** The result of the right answer. */
+  /** The result of the correct answer. */
   readonly good: object;
-  /** The same for another task. */
+  /** The result for another task. */
   readonly forged: object;
-  /** The same task in a state from before. */
+  /** The result for an earlier state of the same task. */
   readonly earlier: object;
-  /** A server on this machine that nobody may be led to. */
+  /** URL of a server on this machine that nothing may be led to. */
   readonly trap: string;
 }
 
-/** One way to be a bad server: answers `response`, or never does. */
+/** A way to be a bad server: answers `response`, or never does. */
 export interface Deed {
   readonly name: string;
   readonly answer: (asked: Asked, response: ServerResponse) => void;
@@ -30,7 +30,7 @@ function json(response: ServerResponse, text: string, headers: Record<string, st
 
 const rightText = ({ id, good }: Asked): string => JSON.stringify({ jsonrpc: '2.0', id, result: good });
 
-/** Writes pieces for as long as somebody reads, `everyMs` apart; 0: as fast as they are taken. */
+/** Writes pieces for as long as the client reads, `everyMs` apart; 0: as fast as they are taken. */
 function pour(response: ServerResponse, contentType: string, piece: string, everyMs: number): void {
   response.writeHead(200, { 'content-type': contentType });
   const timer = setInterval(() => {
@@ -41,7 +41,7 @@ function pour(response: ServerResponse, contentType: string, piece: string, ever
   });
 }
 
-/** None of these may settle anything, lead anywhere, or cost memory. */
+/** Bad answers, none of which may settle anything, lead anywhere, or cost memory. */
 export const deeds: readonly Deed[] = [
   {
     name: 'a slow drip',

@@ -1,7 +1,7 @@
-/** Work for a remote server of the examples that lasts until a test says so. */
+/** Work for a remote server of the examples that lasts until a test ends it. */
 export interface HeldWork {
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** Ends the work of every task, also of tasks that are created later. */
+  /** Ends the work of every task, including tasks that are created later. */
   readonly finish: () => void;
 }
 

@@ -1,4 +1,4 @@
-// Hand-written requests to remote servers: the tests of a server must not depend on our own client.
+// Hand-written requests to remote servers, since the tests of a server must not depend on our own client.
 
 export interface RpcReply {
   readonly status: number;
@@ -11,11 +11,11 @@ export interface RpcReply {
 
 interface RpcOptions {
   readonly params?: Record<string, unknown>;
-  /** Over the headers that the protocol asks for; undefined leaves one out. */
+  /** Headers that replace those that the protocol requires; undefined leaves one out. */
   readonly headers?: Record<string, string | undefined>;
 }
 
-/** One MCP 2026-07-28 request with complete headers and envelope. */
+/** Sends one MCP 2026-07-28 request with complete headers and envelope. */
 export async function mcpRequest(
   url: string,
   method: string,
@@ -49,7 +49,7 @@ export async function mcpRequest(
   );
 }
 
-/** One A2A 1.0 request over JSON-RPC. */
+/** Sends one A2A 1.0 request over JSON-RPC. */
 export async function a2aRequest(url: string, method: string, options: RpcOptions = {}): Promise<RpcReply> {
   const { params = {}, headers = {} } = options;
   return post(url, { jsonrpc: '2.0', id: 'r-1', method, params }, { 'a2a-version': '1.0', ...headers });

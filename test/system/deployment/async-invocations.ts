@@ -8,26 +8,26 @@ import type { StackResources } from './stack-resources.js';
 
 const configProperties = z.strictObject({
   FunctionName: z.string(),
-  // Of the function itself, or the name of an alias.
+  // `$LATEST` or the name of an alias.
   Qualifier: z.string(),
   MaximumEventAgeInSeconds: z.int(),
   MaximumRetryAttempts: z.int(),
   DestinationConfig: z.strictObject({ OnFailure: z.strictObject({ Destination: z.string() }) }),
 });
 
-/** Lambda waits so long before it repeats an event whose function has failed, once and twice. */
+/** Delays of Lambda before it repeats an event whose function has failed once and twice. */
 const retryDelaysMs = [60_000, 120_000];
 
 export interface AsyncParts {
   readonly lambda: Lambda;
   readonly queues: readonly Queue[];
-  /** A client with the rights of a function. */
+  /** Returns a client with the rights of a function. */
   readonly clientOf: (reference: string) => SQSClient;
-  /** In place of those of Lambda. */
+  /** Replaces the delays of Lambda. */
   readonly retryDelaysMs?: readonly number[];
 }
 
-/** Hands events over to functions without waiting for an answer, and repeats what fails, as a template says. */
+/** Delivers events to functions without waiting for an answer, and repeats failed ones, as a template says. */
 export class AsyncInvocations {
   readonly #parts: AsyncParts;
   readonly #configs: ReadonlyMap<string, z.infer<typeof configProperties>>;
@@ -43,7 +43,7 @@ export class AsyncInvocations {
     );
   }
 
-  /** Returns at once: the event is Lambda's from now on. */
+  /** Returns at once; Lambda is responsible for the event from then on. */
   put(reference: string, event: unknown): void {
     const running: Promise<void> = this.#deliver(reference, event)
       .catch((error: unknown) => {
@@ -76,7 +76,7 @@ export class AsyncInvocations {
     }
   }
 
-  /** In the name of the function. */
+  /** Sends the event to its destination in the name of the function. */
   async #putAside(reference: string, destination: string, event: unknown, error: FunctionError): Promise<void> {
     const queue = this.#parts.queues.find(({ arn }) => arn === destination);
     if (queue === undefined) throw new Error(`there is no queue ${destination}`);
@@ -92,7 +92,7 @@ export class AsyncInvocations {
   }
 }
 
-/** What events must be led to for the configuration to be theirs. */
+/** Returns the reference by which events reach the function or alias of a configuration. */
 function targetOf(
   { FunctionName: name, Qualifier: qualifier }: z.infer<typeof configProperties>,
   lambda: Lambda,

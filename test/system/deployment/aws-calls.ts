@@ -3,7 +3,7 @@ import { arnOf } from './account.js';
 import type { Need } from './rights.js';
 import type { Secrets } from './secrets.js';
 
-/** Services by the word that the JSON protocols of AWS have for them in `X-Amz-Target`. */
+/** Services, by the word that the JSON protocols of AWS use for them in `X-Amz-Target`. */
 const services = {
   DynamoDB_20120810: 'dynamodb',
   AmazonSQS: 'sqs',
@@ -22,21 +22,21 @@ export interface AwsCall {
   readonly input: JsonObject;
 }
 
-/** @throws Error that names a service that is not known here */
+/** Reads a request. @throws Error that names a service that is not supported here */
 export function readCall(target: string, body: string): AwsCall {
   const [word = '', operation = ''] = target.split('.');
   if (!Object.hasOwn(services, word)) throw new Error(`the service of ${target} is not known here`);
   return { service: services[word as keyof typeof services], operation, input: JSON.parse(body) as JsonObject };
 }
 
-/** What the caller needs the right to. @throws Error that names an operation that is not known here */
+/** Returns the rights that the caller needs. @throws Error that names an operation that is not supported here */
 export function needsOf({ service, operation, input }: AwsCall, secrets: Pick<Secrets, 'arnOf'>): readonly Need[] {
   const text = (name: string): string => textIn(input, name);
   switch (service) {
     case 'dynamodb':
       return dynamoDbNeeds(operation, input);
     case 'sqs':
-      // Batches need the right to a single one.
+      // A batch needs the right to a single operation.
       return [{ action: `sqs:${operation.replace(/Batch$/, '')}`, resource: arnOf('sqs', queueNameOf(input)) }];
     case 'secretsmanager':
       return [{ action: `secretsmanager:${operation}`, resource: secrets.arnOf(text('SecretId')) }];
@@ -76,7 +76,7 @@ function tableOf(input: JsonObject): string {
   return arnOf('dynamodb', `table/${textIn(input, 'TableName')}`);
 }
 
-/** The last part of its URL. */
+/** Returns the name of a queue: the last part of its URL. */
 export function queueNameOf(input: JsonObject): string {
   return textIn(input, 'QueueUrl').replace(/^.*\//, '');
 }
@@ -85,7 +85,7 @@ function busOf(nameOrArn: string): string {
   return nameOrArn.startsWith('arn:') ? nameOrArn : arnOf('events', `event-bus/${nameOrArn}`);
 }
 
-/** A wrapped key begins with the id of the key that wrapped it, here as in KMS. */
+/** Returns the key of a request. A wrapped key begins with the id of the key that wrapped it, here as in KMS. */
 function keyOf(operation: string, input: JsonObject): string {
   const [keyId = ''] =
     operation === 'Decrypt'
@@ -94,7 +94,7 @@ function keyOf(operation: string, input: JsonObject): string {
   return keyId;
 }
 
-/** @throws Error when it is not there */
+/** Reads a string of a request. @throws Error if it is missing */
 export function textIn(input: JsonObject, name: string, fallback?: string): string {
   const value = input[name] ?? fallback;
   if (typeof value !== 'string') throw new Error(`a request has no ${name}`);

@@ -7,7 +7,7 @@ import { closeServer } from './close-server.js';
 import type { Need, RequestContext, Rights } from './rights.js';
 import type { Secrets } from './secrets.js';
 
-/** A caller's credentials, whose id is the name of the role and whose token that of the process. */
+/** Credentials of a caller: the id is the name of the role, the token that of the process. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -18,19 +18,19 @@ export function credentialsOf(role: string, session: string): Credentials {
   return { accessKeyId: role, secretAccessKey: 'none', sessionToken: session };
 }
 
-/** What stands behind the endpoint. */
+/** The services behind the endpoint. */
 export interface Services {
   readonly dynamodb: string;
   readonly sqs: string;
   readonly kms: string;
   readonly events: string;
-  /** The stand-in's own URL of a queue. */
+  /** Returns the stand-in's own URL of a queue. */
   readonly queueUrlOf: (name: string) => string | undefined;
   readonly secrets: Secrets;
   readonly rights: Rights;
 }
 
-/** A request with who has sent it. */
+/** A request with its sender. */
 export interface SeenCall extends AwsCall {
   /** Name of the role. */
   readonly role: string;
@@ -38,7 +38,7 @@ export interface SeenCall extends AwsCall {
   readonly session: string;
 }
 
-/** What comes of a request: this, or what a stand-in makes of it, or of `body` in its place. */
+/** Answer to a request: this, or what a stand-in makes of it, or of `body` in its place. */
 type Answer =
   | { readonly kind: 'given'; readonly body: object }
   | { readonly kind: 'refused'; readonly code: string }
@@ -53,10 +53,13 @@ export interface Denial extends Need {
   readonly role: string;
 }
 
-/** Clients of AWS use TLS, and the ones here do not. */
+/** Clients of AWS use TLS, although those of the tests do not. */
 const context: RequestContext = { 'aws:SecureTransport': 'true' };
 
-/** One endpoint for all services of AWS that a stack uses: it knows who asks, asks whether they may, and hands on. */
+/**
+ * The endpoint of all AWS services that a stack uses: it identifies the caller, checks its rights, and forwards the
+ * request.
+ */
 export class AwsEndpoint {
   readonly #server: Server;
   readonly #denials: Denial[] = [];
@@ -84,36 +87,36 @@ export class AwsEndpoint {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From now on requests are served. */
+  /** Serves requests from now on. */
   serve(services: Services): void {
     this.#services = services;
   }
 
-  /** What was refused so far. */
+  /** Requests that were refused so far. */
   get denials(): readonly Denial[] {
     return this.#denials;
   }
 
-  /** What was asked for and is not known here. */
+  /** Requests for what is not supported here. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
-  /** Never carries out the next request that matches, nor answers it. Resolves when it has come. */
+  /** Neither carries out nor answers the next request that matches. Resolves when it has arrived. */
   hold(matches: (call: SeenCall) => boolean): Promise<SeenCall> {
     return new Promise((resolve) => {
       this.#holds = [...this.#holds, { matches, onHeld: resolve }];
     });
   }
 
-  /** Whether a role may do something that no request stands for, such as what Lambda does in its name. */
+  /** Returns whether a role may do something without a request, such as what Lambda does in its name. */
   allows(role: string, need: Need): boolean {
     const allowed = this.#services?.rights.allows({ role }, need, context) === true;
     if (!allowed) this.#denials.push({ role, ...need });
     return allowed;
   }
 
-  /** Sends a message for a service of AWS, if the policy of the queue lets it. */
+  /** Sends a message for a service of AWS, if the policy of the queue allows it. */
   async sendAs(service: string, sourceArn: string, queueArn: string, body: string): Promise<void> {
     const need: Need = { action: 'sqs:SendMessage', resource: queueArn };
     const services = this.#services;
@@ -159,7 +162,7 @@ export class AwsEndpoint {
       case 'kms':
         return { kind: 'by', url: services.kms };
       case 'sqs': {
-        // The stand-in knows a queue by its own URL only.
+        // The stand-in knows a queue only by its own URL.
         const QueueUrl = services.queueUrlOf(queueNameOf(input));
         if (QueueUrl === undefined) return { kind: 'refused', code: 'QueueDoesNotExist' };
         return { kind: 'by', url: services.sqs, body: JSON.stringify({ ...input, QueueUrl }) };
@@ -194,7 +197,7 @@ function headerOf(request: IncomingMessage, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** @throws Error for a request that is not signed, or for another region */
+/** Returns the caller of a request. @throws Error for a request that is not signed, or for another region */
 function callerOf(request: IncomingMessage): Pick<SeenCall, 'role' | 'session'> {
   const scope = /Credential=([^/]+)\/\d{8}\/([^/]+)\//.exec(headerOf(request, 'authorization'));
   const [, role, region] = scope ?? [];
@@ -202,7 +205,7 @@ function callerOf(request: IncomingMessage): Pick<SeenCall, 'role' | 'session'> 
   return { role, session: headerOf(request, 'x-amz-security-token') };
 }
 
-/** To a stand-in, and its answer back. Given up when the caller is gone. */
+/** Forwards a request to a stand-in, and its answer back. Stops if the caller disconnects. */
 async function handOn(url: string, request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => {

@@ -5,7 +5,7 @@ interface Update {
   readonly UpdateExpression?: string;
 }
 
-/** A replica of this function writes this attribute of an item. */
+/** Matches a call in which a replica of this function writes this attribute of an item. */
 export function writes(functionName: string, attribute: string): (call: SeenCall) => boolean {
   return ({ session, operation, input }) => {
     if (!isOf(functionName, session) || operation !== 'UpdateItem') return false;
@@ -16,7 +16,7 @@ export function writes(functionName: string, attribute: string): (call: SeenCall
   };
 }
 
-/** A replica of this function sends messages. */
+/** Matches a call in which a replica of this function sends messages. */
 export function sends(functionName: string): (call: SeenCall) => boolean {
   return ({ session, service, operation }) =>
     isOf(functionName, session) && service === 'sqs' && operation.startsWith('SendMessage');

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 
-/** Stops listening, cuts open connections, and returns when the server is gone. */
+/** Stops listening, cuts open connections, and returns when the server is closed. */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => {

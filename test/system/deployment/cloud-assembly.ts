@@ -14,10 +14,10 @@ export interface TemplateResource {
   readonly Properties?: JsonObject;
 }
 
-/** What `cdk synth` leaves in its output folder, as far as a deployment needs it. */
+/** The part of the output folder of `cdk synth` that a deployment needs. */
 export interface CloudAssembly {
   readonly template: Template;
-  /** The folder whose files CDK would upload as this object. @throws Error when it would upload none there */
+  /** Returns the folder whose files CDK would upload as this object. @throws Error if there is none */
   folderOf(bucket: string, key: string): string;
 }
 
@@ -30,7 +30,7 @@ interface FileAsset {
   readonly destinations: Readonly<Record<string, { readonly bucketName: string; readonly objectKey: string }>>;
 }
 
-/** Reads the assembly of a stack; nothing else of the folder, and nothing outside it, is looked at. */
+/** Reads the assembly of a stack, and nothing else inside or outside the folder. */
 export async function readAssembly(folder: string, stackName = 'Outwait'): Promise<CloudAssembly> {
   const read = async (name: string): Promise<unknown> => JSON.parse(await readFile(join(folder, name), 'utf8'));
   const template = (await read(`${stackName}.template.json`)) as Template;
@@ -54,12 +54,12 @@ export async function readAssembly(folder: string, stackName = 'Outwait'): Promi
   };
 }
 
-/** The manifest has placeholders, which CDK fills in when it uploads. */
+/** Fills in the placeholders of the manifest, as CDK does when it uploads. */
 function placed(text: string): string {
   return text.replaceAll('${AWS::AccountId}', account.id).replaceAll('${AWS::Region}', account.region);
 }
 
-/** The same assembly with some resources changed, or, where `change` gives nothing, without them. */
+/** Returns the same assembly with some resources changed, or removed if `change` returns nothing. */
 export function changed(
   assembly: CloudAssembly,
   change: (logicalId: string, resource: TemplateResource) => TemplateResource | undefined,

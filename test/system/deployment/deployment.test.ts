@@ -22,7 +22,7 @@ import { withEnvironment, without, withoutGrant } from './template-changes.js';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const testTimeoutMs = 180_000;
 
-/** Everything here takes its time from the 90 s for which a turn that was killed keeps its run locked; the rest runs meanwhile. */
+/** Most of the time here is the 90 s for which a killed turn keeps its run locked; the rest runs meanwhile. */
 describeWithDynoxide('a stack that is deployed from its template', () => {
   const opened = new Opened();
   const processes = new Children();
@@ -67,7 +67,7 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
       const stack = await deployed(demo);
       const api = new StackClient(stack);
 
-      // Its first start is made by a worker, and shows that a turn can make the next.
+      // A worker makes its first start, and learns from it that a turn can make the next one.
       const month = { month: '2026-09' };
       expect(await api.outcomeOf(await api.start('monthlyReport', month))).toMatchObject({ status: 'completed' });
       expect(await statsOf(reports)).toMatchObject({ startCalls: [{}], tasks: 1 });
@@ -114,12 +114,12 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
         },
       });
       expect(summaryOf(await api.eventsOf(reportId))).toEqual([...aTaskThatEnds, 'settled by poll']);
-      // It knows the second call by its key for a repeat of the first.
+      // The server recognises the second call by its key as a repeat of the first.
       const { startCalls, ...others } = await statsOf(reports);
       expect(others).toEqual({ tasks: 2, reads: 2, cancels: 0 });
       expect(startCalls.slice(1)).toEqual([{ key: startCalls[1]!.key }, { key: startCalls[1]!.key }]);
       expect(startCalls[0]!.key).not.toBe(startCalls[1]!.key);
-      // All three, and the one that came for the one that was killed.
+      // All three replicas, and the one that replaced the killed one.
       expect(stack.lambda.servedBy('TurnFunction')).toHaveLength(4);
       expectNoTrouble(stack);
     },
@@ -140,7 +140,7 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
         rollout: { kind: 'allAtOnce' },
       });
       const stack = await deployed(assembly, {
-        // The second sweep is another one's, which opens what the first has sealed.
+        // Another replica runs the second sweep, and opens what the first one has sealed.
         replicas: 2,
         kmsKeys: [payloadKeyArn],
         secrets: { 'prod/supplier': supplierToken },
@@ -150,7 +150,7 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
       await api.start('waiting', {});
       const runId = await api.start('everything', {});
       const path = `/runs/${runId}/waits/${await api.waitOf(runId, 'remoteTask')}`;
-      // Read now, and again, instead of at its next instants, until nobody waits for it any more.
+      // Reads now and repeatedly, instead of at its next instants, until the task is no longer waited for.
       await vi.waitFor(
         async () => {
           expect((await api.request('POST', `${path}/poll`)).body).toEqual({ accepted: false });
@@ -239,14 +239,14 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
       const stack = await deployed(assembly, { replicas: 1 });
       const api = new StackClient(stack);
       const runId = await api.start('supplierQuote', { article: 'bolt', quantity: 200, budgetCents: 50_000 });
-      // The first poll is due, and nobody takes the message.
+      // The first poll is due, and its message is not received.
       await vi.waitFor(() => {
         expect(stack.messagesIn('WorkQueue')).not.toEqual([]);
       }, 30_000);
       expect(agent.stats()).toMatchObject({ tasks: 1, reads: 0 });
       expect((await api.request('GET', `/runs/${runId}`)).body).toMatchObject({ status: 'running' });
       expect(await api.request('GET', `/runs/${runId}/why`)).toEqual({ status: 404, body: { message: 'Not Found' } });
-      // The rule may not ask the function, and hands its event to the dead letters itself.
+      // The rule may not invoke the function, and sends its event to the dead-letter queue itself.
       expect(JSON.parse(stack.messagesIn('SweepDeadLetters')[0] ?? 'null')).toMatchObject({
         'detail-type': 'Scheduled Event',
       });
@@ -269,7 +269,7 @@ const consumer = 'CDK grants it to every consumer of a queue; Lambda asks for it
 const consumerByName = 'CDK grants it to every consumer of a queue; Lambda knows the URL';
 const sender = 'CDK grants it to whoever sends to a queue; Lambda only sends';
 
-/** What nobody here has made use of, and why it is granted. */
+/** Grants that no test here uses, and why they are needed. */
 const unusedGrants: Readonly<Record<string, string>> = {
   'TurnFunctionRole sqs:ChangeMessageVisibility TurnQueue': consumer,
   'TurnFunctionRole sqs:GetQueueUrl TurnQueue': consumerByName,
@@ -288,10 +288,10 @@ const unusedGrants: Readonly<Record<string, string>> = {
   'ScheduleFunctionRole sqs:GetQueueUrl SweepDeadLetters': sender,
 };
 
-/** A quote that the supplier's own task would not have come to. */
+/** A quote that the supplier's own task would not have reached. */
 const cheaper = { result: { artifacts: [{ parts: [{ data: { totalCents: 41_000, currency: 'EUR' } }] }] } };
 
-/** Each once, however often it was begun. */
+/** Each event occurs once, however often its work was begun. */
 const aTaskThatEnds = [
   'RunStarted',
   'StepRequested',
@@ -303,7 +303,7 @@ const aTaskThatEnds = [
   'RunEnded',
 ];
 
-/** The types of the events, and who has settled the one token. */
+/** Returns the types of the events, and who has settled the only token. */
 function summaryOf(events: readonly JsonObject[]): readonly string[] {
   const settled = events.find(({ type }) => type === 'TokenSettled') as {
     readonly settlement?: { readonly by: string };
@@ -315,7 +315,9 @@ async function statsOf(url: string): Promise<RemoteStats> {
   return (await (await fetch(new URL('/stats', url))).json()) as RemoteStats;
 }
 
-/** Nothing was refused, nothing was asked for that is not known here, and no function has complained. */
+/**
+ * Checks that nothing was refused, that nothing unsupported was requested, and that no function has reported a problem.
+ */
 function expectNoTrouble(stack: Deployment): void {
   expect(stack.denials()).toEqual([]);
   expect(stack.aws.problems).toEqual([]);

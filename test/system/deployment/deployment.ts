@@ -26,11 +26,11 @@ import { StackResources } from './stack-resources.js';
 import { createTables } from './tables.js';
 
 export interface DeployOptions extends Kept {
-  /** Processes of each function. Default 3. */
+  /** Processes of each function. Default: 3. */
   readonly replicas?: number;
-  /** ARNs of the keys of KMS that are there. */
+  /** ARNs of the existing KMS keys. */
   readonly kmsKeys?: readonly string[];
-  /** How long Lambda waits before it repeats an event. Default: as long as it does. */
+  /** Delays of Lambda before it repeats an event. Default: the real ones. */
   readonly retryDelaysMs?: readonly number[];
 }
 
@@ -39,28 +39,28 @@ export interface LogLine {
   readonly line: string;
 }
 
-/** A stack that runs. Names are those of the code, such as `TurnQueue`. */
+/** A running stack. Names are those of the code, such as `TurnQueue`. */
 export interface Deployment {
-  /** What the template gives out, by name. */
+  /** Outputs of the template, by name. */
   readonly outputs: Readonly<Record<string, string>>;
   readonly aws: AwsEndpoint;
   readonly lambda: Lambda;
   readonly secrets: Secrets;
   readonly events: FakeEventBridge;
-  /** All that the functions have printed. */
+  /** Everything that the functions have printed. */
   readonly logs: readonly LogLine[];
-  /** Everything that is granted to roles, with how often it was made use of. */
+  /** Returns everything that is granted to roles, with how often it was used. */
   grants(): readonly Grant[];
-  /** What was refused: role, action, resource. */
+  /** Returns what was refused: role, action, resource. */
   denials(): readonly string[];
-  /** Bodies of the messages that could be received from a queue now. */
+  /** Returns the bodies of the messages that could be received from a queue now. */
   messagesIn(queue: string): readonly string[];
   stop(): Promise<void>;
 }
 
 /**
- * Deploys a stack from what `cdk synth` has written, on this machine: its table, its queues, its functions in processes of
- * their own, and what leads to them. Whatever of a template is not known here is an error.
+ * Deploys a stack from the output of `cdk synth` on this machine: its table, its queues, its functions in processes of
+ * their own, and their event sources. Throws for any part of a template that is not supported here.
  */
 export async function deploy(assembly: CloudAssembly, options: DeployOptions = {}): Promise<Deployment> {
   const opened = new Opened();
@@ -150,7 +150,7 @@ async function deployInto(opened: Opened, assembly: CloudAssembly, options: Depl
   };
 }
 
-/** Gives the address of a database with the tables of a template. */
+/** Returns the address of a database with the tables of a template. */
 async function openDatabase(opened: Opened, resources: StackResources, identities: Identities): Promise<string> {
   const { endpoint } = await opened.add(startDynoxide(), (part) => part.stop());
   await createTables(resources, identities, endpoint);
@@ -198,7 +198,7 @@ function messagesIn(sqs: FauxqsServer, queues: readonly Queue[], isIt: (queue: Q
   const inspected = sqs.inspectQueue(queues.find(isIt)?.name ?? '');
   if (inspected === undefined) throw new Error('there is no such queue');
   const { ready, delayed } = inspected.messages;
-  // As long as nobody asks for them, those that were delayed stay where they are.
+  // Delayed messages stay where they are until a client asks for them.
   const due = delayed.filter(({ delayUntil = 0 }) => delayUntil <= Date.now());
   return [...ready, ...due].map(({ body }) => body);
 }

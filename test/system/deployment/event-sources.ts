@@ -22,20 +22,20 @@ const mappingProperties = z.strictObject({
 });
 type Mapping = z.infer<typeof mappingProperties>;
 
-/** What SQS gives for one request, and how long it lets one wait. */
+/** Limits of SQS: messages per request, and seconds that a request may wait. */
 const receiveMax = 10;
 const receiveWaitS = 20;
 
 export interface EventSourceParts {
   readonly lambda: Lambda;
   readonly queues: readonly Queue[];
-  /** A client with the rights of a function. */
+  /** Returns a client with the rights of a function. */
   readonly clientOf: (reference: string) => SQSClient;
 }
 
 /**
- * Feeds functions from queues as the event source mappings of a template say, in the names of the functions. Gives what
- * ends it.
+ * Feeds functions from queues as the event source mappings of a template say, in the names of the functions. Returns a
+ * function that stops it.
  * @throws Error for a mapping that Lambda would refuse
  */
 export async function startEventSources(
@@ -72,7 +72,9 @@ class EventSource {
     this.#stop = stop;
   }
 
-  /** Lambda looks at the queue, and refuses one whose messages come back while the function may still run. */
+  /**
+   * Checks the queue as Lambda does, which refuses one whose messages become visible while the function may still run.
+   */
   async check(): Promise<void> {
     const request = new GetQueueAttributesCommand({ QueueUrl: this.#queue.url, AttributeNames: ['VisibilityTimeout'] });
     const { Attributes: attributes } = await this.#client.send(request);
@@ -86,7 +88,7 @@ class EventSource {
 
   async run(): Promise<void> {
     const { MaximumConcurrency: max } = this.#mapping.ScalingConfig;
-    // More than there are replicas would only be throttled.
+    // More invocations than replicas would only be throttled.
     const concurrency = Math.min(max, this.#lambda.replicas);
     try {
       while (!this.#stop.aborted) {
@@ -122,7 +124,7 @@ class EventSource {
     return messages;
   }
 
-  /** What is not deleted comes back when its visibility is over. */
+  /** Handles a batch. Messages that are not deleted return when their visibility timeout is over. */
   async #handle(batch: readonly Message[]): Promise<void> {
     const result = await this.#lambda.invoke(this.#mapping.FunctionName, toEvent(batch, this.#queue.arn));
     if (!result.ok) return;
@@ -145,13 +147,13 @@ class EventSource {
       readonly batchItemFailures?: readonly { readonly itemIdentifier: string }[] | null;
     };
     const ids = (failures ?? []).map(({ itemIdentifier }) => itemIdentifier);
-    // One that is of no message fails them all.
+    // An id of no message fails the whole batch.
     const isKnown = ids.every((id) => batch.some(({ MessageId }) => MessageId === id));
     return new Set(isKnown ? ids : batch.map(({ MessageId }) => MessageId));
   }
 }
 
-/** The event that Lambda makes of messages. */
+/** Returns the event that Lambda makes of messages. */
 export function toEvent(messages: readonly Message[], queueArn: string): SQSEvent {
   return {
     Records: messages.map((message): SQSRecord => ({

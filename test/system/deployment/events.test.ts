@@ -14,7 +14,7 @@ import { intervalMsOf, scheduledEvent } from './schedule-rules.js';
 const fixture = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`../../support/fixtures/aws-events/${name}.json`, import.meta.url), 'utf8'));
 
-/** The event that becomes of a request, which is really sent. */
+/** Sends a real request, and returns the event that is made of it. */
 async function eventOf(path: string, headers: Record<string, string>, body: string): Promise<APIGatewayProxyEventV2> {
   const routed = { apiId: 'a1b2c3d4e5', stage: '$default', routeKey: 'ANY /runs', pathParameters: {} };
   const event = new Promise<APIGatewayProxyEventV2>((resolve) => {
@@ -34,7 +34,7 @@ async function eventOf(path: string, headers: Record<string, string>, body: stri
   return event;
 }
 
-/** Names, and kinds of values; of headers and of the query only that they are there. */
+/** Reduces a value to names and kinds of values; of headers and of the query only to their presence. */
 function formOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(formOf);
   if (typeof value !== 'object' || value === null) return typeof value;

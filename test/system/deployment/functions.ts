@@ -12,10 +12,10 @@ const functionProperties = z.strictObject({
   LoggingConfig: z.strictObject({ LogGroup: z.string() }),
   MemorySize: z.int(),
   Role: z.string(),
-  // The newest one, and on a processor of its own; here it is what the tests run on.
+  // The newest version, and a processor of its own; here functions run on that of the tests.
   Runtime: z.templateLiteral(['nodejs', z.string()]),
   Architectures: ignored,
-  // Nothing here counts how often a message has led to another one.
+  // Chains of messages that lead to one another are not counted here.
   RecursiveLoop: ignored,
   Timeout: z.int(),
 });
@@ -28,13 +28,13 @@ const aliasProperties = z.strictObject({
 });
 
 export interface FunctionSpec {
-  /** As the code calls it, such as `TurnFunction`. */
+  /** Name in the code, such as `TurnFunction`. */
   readonly name: string;
   readonly functionName: string;
   readonly arn: string;
-  /** What events are led to by: its name, its ARN, and those of its aliases. */
+  /** References by which events reach it: its name, its ARN, and those of its aliases. */
   readonly references: readonly string[];
-  /** A number where one is published, else `$LATEST`. */
+  /** The number of a published version, or `$LATEST`. */
   readonly version: string;
   readonly roleArn: string;
   readonly logGroup: string;
@@ -46,7 +46,7 @@ export interface FunctionSpec {
   readonly timeoutMs: number;
 }
 
-/** The functions of a template, each with the unpacked asset that is its code. */
+/** Returns the functions of a template, each with the unpacked asset that is its code. */
 export function functionsOf(
   resources: StackResources,
   identities: Identities,

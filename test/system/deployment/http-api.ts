@@ -17,7 +17,7 @@ const stageProperties = z.strictObject({
   ApiId: z.string(),
   StageName: z.literal('$default'),
   AutoDeploy: z.literal(true),
-  // There are fewer requests here, and nobody reads their log.
+  // There are fewer requests here, and their log is not read.
   DefaultRouteSettings: ignored,
   AccessLogSettings: ignored,
 });
@@ -54,10 +54,10 @@ interface Route {
   readonly target: string;
 }
 
-/** An HTTP API gives up on a function after this. */
+/** Timeout of an HTTP API for a function. */
 const integrationMaxMs = 30_000;
 
-/** The HTTP server of a stack: it knows the routes of the template and nothing else. */
+/** The HTTP server of a stack: it serves only the routes of the template. */
 export class HttpApi {
   readonly #server: Server;
   #api: Api | undefined;
@@ -81,7 +81,7 @@ export class HttpApi {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From now on the routes of the template are served. */
+  /** Serves the routes of the template from now on. */
   serve(resources: StackResources, parts: HttpApiParts): void {
     const { identities } = parts;
     const apis = resources.take('AWS::ApiGatewayV2::Api', apiProperties);
@@ -123,7 +123,7 @@ export class HttpApi {
     else answerWith(response, result.value as APIGatewayProxyStructuredResultV2);
   }
 
-  /** Undefined when it takes too long. */
+  /** Invokes a function; returns undefined if it takes too long. */
   async #invoke(
     { route, pathParameters }: Match,
     request: IncomingMessage,
@@ -151,7 +151,7 @@ function say(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
 }
 
-/** Undefined when it takes longer. */
+/** Returns undefined if the value takes longer. */
 async function within<Value>(maxMs: number, value: Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {
@@ -167,7 +167,7 @@ interface Match {
   readonly pathParameters: Readonly<Record<string, string>>;
 }
 
-/** The route whose first segments are most like the path; of two alike the one for this very method. */
+/** Returns the route whose first segments are most like the path, and of two equal ones that for the method. */
 function routeFor(routes: readonly Route[], method: string, path: string): Match | undefined {
   const segments = path.split('/');
   const rank = ({ route }: Match): string =>
@@ -181,7 +181,7 @@ function routeFor(routes: readonly Route[], method: string, path: string): Match
     .sort((one, other) => rank(one).localeCompare(rank(other)))[0];
 }
 
-/** Undefined when the path is not the route's. @throws Error for a route with a greedy parameter */
+/** Returns undefined if the path does not match the route. @throws Error for a route with a greedy parameter */
 function parametersOf(route: Route, segments: readonly string[]): Record<string, string> | undefined {
   if (route.key === '$default' || route.key.includes('+}')) throw new Error(`the route ${route.key} is not known here`);
   if (route.segments.length !== segments.length) return undefined;

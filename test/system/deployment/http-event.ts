@@ -10,7 +10,7 @@ export interface Routed {
   readonly pathParameters: Readonly<Record<string, string>>;
 }
 
-/** The event that an HTTP API makes of a request, in payload format 2.0. */
+/** Returns the event that an HTTP API makes of a request, in payload format 2.0. */
 export function toHttpEvent(request: IncomingMessage, body: Buffer, routed: Routed): APIGatewayProxyEventV2 {
   const { apiId, stage, routeKey, pathParameters } = routed;
   const { pathname, searchParams, search } = new URL(request.url ?? '/', 'http://localhost');
@@ -57,7 +57,7 @@ export function toHttpEvent(request: IncomingMessage, body: Buffer, routed: Rout
   };
 }
 
-/** Those that came more than once are one, with commas. */
+/** Joins repeated headers with commas. */
 function headersOf(request: IncomingMessage): Record<string, string> {
   const all = Object.entries(request.headersDistinct).map(([name, values]) => [
     name,
@@ -70,7 +70,7 @@ function joined(query: URLSearchParams): Record<string, string> {
   return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name).join(',')]));
 }
 
-/** As in the log of a web server. */
+/** Formats an instant as in the log of a web server. */
 function inWords(instant: Date): string {
   // Sun, 29 Nov 2026 17:41:00 GMT
   const [, day = '', month = '', year = '', time = ''] = instant.toUTCString().split(' ');

@@ -4,25 +4,25 @@ import { account, arnOf } from './account.js';
 import type { Template } from './cloud-assembly.js';
 import { type Names, resolveText } from './intrinsics.js';
 
-/** What CloudFormation gives for `Ref`, and for `Fn::GetAtt` by attribute. */
+/** Values that CloudFormation returns for `Ref`, and for `Fn::GetAtt` by attribute. */
 interface Identity {
   readonly ref: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 export interface Endpoints {
-  /** Of the services of AWS. */
+  /** Endpoint of the AWS services. */
   readonly aws: string;
-  /** Of the HTTP API. */
+  /** Endpoint of the HTTP API. */
   readonly api: string;
 }
 
-/** The name that CloudFormation makes for a resource that has none. */
+/** Returns a name like those that CloudFormation makes for resources without one. */
 function generatedName(logicalId: string, end = ''): string {
   return `Outwait-${logicalId.slice(0, 30)}-${randomBytes(6).toString('hex').toUpperCase()}${end}`;
 }
 
-/** `properties` are as the template has them; `resolved` gives one of them as text. */
+/** Identifies a resource. `properties` are as in the template; `resolved` returns one of them as text. */
 type Identify = (
   logicalId: string,
   properties: JsonObject,
@@ -31,7 +31,7 @@ type Identify = (
 
 const withoutAttributes: Identify = (logicalId) => ({ ref: generatedName(logicalId), attributes: {} });
 
-/** By the types of resources that a stack may have here. */
+/** Supported types of resources. */
 const identify: Readonly<Record<string, Identify>> = {
   'AWS::DynamoDB::GlobalTable': (logicalId) => {
     const name = generatedName(logicalId);
@@ -39,7 +39,7 @@ const identify: Readonly<Record<string, Identify>> = {
   },
   'AWS::SQS::Queue': (logicalId, { FifoQueue: isFifo }, { endpoints: { aws } }) => {
     const name = generatedName(logicalId, isFifo === true ? '.fifo' : '');
-    // The SDK sends what is for a queue to the host in its URL.
+    // The SDK sends requests for a queue to the host in its URL.
     return { ref: `${aws}/${account.id}/${name}`, attributes: { Arn: arnOf('sqs', name), QueueName: name } };
   },
   'AWS::SQS::QueuePolicy': withoutAttributes,
@@ -60,7 +60,7 @@ const identify: Readonly<Record<string, Identify>> = {
     const name = generatedName(logicalId);
     return { ref: name, attributes: { Arn: arnOf('lambda', `function:${name}`) } };
   },
-  // One of each function is deployed here, once.
+  // A single version of each function is deployed here, once.
   'AWS::Lambda::Version': (_, __, { resolved }) => ({
     ref: `${arnOf('lambda', `function:${resolved('FunctionName')}`)}:1`,
     attributes: { Version: '1' },
@@ -91,11 +91,11 @@ const identify: Readonly<Record<string, Identify>> = {
 };
 
 export interface Identities extends Names {
-  /** The text with each ARN or name of a resource of the stack replaced by what the resource is called in the code. */
+  /** Replaces each ARN or name of a resource of the stack in a text by the name of the resource in the code. */
   described(text: string): string;
 }
 
-/** Names every resource of a template. @throws Error that names a resource whose type is not known here */
+/** Names every resource of a template. @throws Error that names a resource whose type is not supported here */
 export function identitiesOf(template: Template, endpoints: Endpoints): Identities {
   const { Resources: resources, Parameters: parameters } = template;
   const known = new Map<string, Identity>();
@@ -130,7 +130,7 @@ export function identitiesOf(template: Template, endpoints: Endpoints): Identiti
   };
 }
 
-/** Without the name of the construct before it and the hash behind it. */
+/** Returns the logical id without the name of the construct before it and the hash after it. */
 export function plainName(logicalId: string): string {
   return logicalId.replace(/^Outwait/, '').replace(/[0-9A-F]{8}$/, '');
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/base/json.js';
 import { account } from './account.js';
 
-/** What a template may refer to. Each throws for a name that it does not know. */
+/** Names that a template may refer to. Each function throws for an unknown name. */
 export interface Names {
   ref(logicalId: string): string;
   attribute(logicalId: string, attribute: string): string;
@@ -15,8 +15,8 @@ const pseudoParameters: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * `value` as CloudFormation makes it of a part of a template.
- * @throws Error that names a function, a pseudo parameter or a form of it that is not known here
+ * Resolves a part of a template as CloudFormation does.
+ * @throws Error that names a function, a pseudo parameter or a form of it that is not supported here
  */
 export function resolve(value: JsonValue, names: Names): JsonValue {
   if (isList(value)) return value.map((inner) => resolve(inner, names));
@@ -26,7 +26,7 @@ export function resolve(value: JsonValue, names: Names): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, resolve(inner, names)]));
 }
 
-/** The same of what is a text in the end. */
+/** Resolves a part of a template that is a text. */
 export function resolveText(value: JsonValue, names: Names): string {
   return textOf('a text', resolve(value, names));
 }
@@ -74,7 +74,7 @@ function refer(name: string, names: Names): string {
   return value;
 }
 
-/** `${Name}`, `${Name.Attribute}`, and `${!Literal}` for what stays as it is. */
+/** Substitutes `${Name}` and `${Name.Attribute}`; `${!Literal}` stays as it is. */
 function substitute(text: string, own: JsonObject, names: Names): string {
   return text.replaceAll(/\$\{([^}]*)\}/g, (_, name: string) => {
     if (name.startsWith('!')) return `\${${name.slice(1)}}`;
@@ -98,7 +98,7 @@ function textsOf(name: string, value: JsonValue | undefined): readonly string[] 
   return listOf(name, value).map((inner) => textOf(name, inner));
 }
 
-/** `Array.isArray` would turn a readonly list into `any[]`. */
+/** Narrows the type; `Array.isArray` would turn a readonly list into `any[]`. */
 function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

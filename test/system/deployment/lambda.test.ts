@@ -74,7 +74,7 @@ describe('a function', () => {
   it('sees its variables and those of Lambda, the memory that it has, and the time that is left', async () => {
     const seen = await seenBy(await started(1));
     expect(seen.environment).toEqual({ OWN: 'variable', REPLICA: 'Function-1' });
-    // With some for young objects.
+    // Includes some memory for young objects.
     expect(seen.heap).toBeGreaterThanOrEqual(256 * 2 ** 20);
     expect(seen.heap).toBeLessThan(320 * 2 ** 20);
     expect(seen.left).toBeGreaterThan(30_000);
@@ -124,7 +124,7 @@ describe('a function', () => {
   });
 });
 
-/** `T` for a process that is stopped, empty for one that is gone. */
+/** Returns the state of a process: `T` if it is stopped, empty if it has ended. */
 function stateOf(pid: number): string {
   try {
     return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).slice(0, 1);

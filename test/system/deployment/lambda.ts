@@ -4,11 +4,11 @@ import { type InvocationResult, Replica } from './replica.js';
 
 export interface LambdaOptions {
   readonly functions: readonly FunctionSpec[];
-  /** Execution environments of each function; more invocations wait. */
+  /** Execution environments of each function; further invocations wait. */
   readonly replicas: number;
   /** `replica-process.ts` as JavaScript. */
   readonly program: string;
-  /** What a replica has beside the variables of its function. */
+  /** Returns the variables of a replica besides those of its function. */
   readonly environmentOf: (spec: FunctionSpec, replicaName: string) => Readonly<Record<string, string>>;
   readonly onOutput: (spec: FunctionSpec, replicaName: string, line: string) => void;
 }
@@ -24,7 +24,7 @@ export class Lambda {
     this.#pools = new Map(pools.flatMap((pool) => pool.spec.references.map((reference) => [reference, pool])));
   }
 
-  /** With all replicas loaded. */
+  /** Starts with all replicas loaded. */
   static async start(options: LambdaOptions): Promise<Lambda> {
     const lambda = new Lambda(options);
     try {
@@ -40,17 +40,17 @@ export class Lambda {
     return this.#options.replicas;
   }
 
-  /** @throws Error when there is no such function */
+  /** Returns the function with that reference. @throws Error if there is none */
   specOf(reference: string): FunctionSpec {
     return this.#poolOf(reference).spec;
   }
 
-  /** `reference`: name or ARN of the function, or of an alias. @throws Error when there is none */
+  /** Invokes a function by the name or ARN of it or of an alias. @throws Error if there is none */
   invoke(reference: string, event: unknown): Promise<InvocationResult> {
     return this.#poolOf(reference).invoke(event);
   }
 
-  /** Names of the replicas of a function that have been invoked. */
+  /** Returns the names of the replicas of a function that have been invoked. */
   servedBy(functionName: string): readonly string[] {
     return this.#all().flatMap(({ spec, served }) => (spec.name === functionName ? [...served] : []));
   }
@@ -75,15 +75,15 @@ export class Lambda {
   }
 }
 
-/** The replicas of one function. They take turns, so that what one of them remembers is seldom of use to it. */
+/** The replicas of one function. They take turns, so that what one of them keeps warm is rarely useful to it. */
 class Pool {
   readonly spec: FunctionSpec;
   readonly served = new Set<string>();
   readonly #options: LambdaOptions;
-  /** Frozen, the one that has rested longest first. */
+  /** Frozen replicas, the one that has rested longest first. */
   readonly #free: Replica[] = [];
   readonly #busy = new Set<Replica>();
-  /** Busy ones, and those that are being started for an invocation. */
+  /** Number of replicas that are busy or being started for an invocation. */
   #taken = 0;
   #started = 0;
   readonly #waiting: (() => void)[] = [];
@@ -141,7 +141,7 @@ class Pool {
     return result;
   }
 
-  /** The one that has rested longest, or a new one in its place if it has died. */
+  /** Returns the replica that has rested longest, or a new one in its place if it has died. */
   async #next(): Promise<Replica> {
     if (this.#isStopped) throw new Error(`${this.spec.name} is gone`);
     const replica = this.#free.shift();

@@ -3,10 +3,10 @@ import type { Identities } from './identities.js';
 import type { Need } from './rights.js';
 import { ignored, type StackResources } from './stack-resources.js';
 
-// Nothing is thrown away here.
+// Logs are never deleted here.
 const logGroupProperties = z.strictObject({ RetentionInDays: ignored });
 
-/** Gives what Lambda needs the right to when it writes the log of a function. */
+/** Returns the rights that Lambda needs to write the log of a function. */
 export function logGroupsOf(resources: StackResources, identities: Identities) {
   const arns = new Map(
     resources

@@ -1,4 +1,4 @@
-/** What has been opened, so that all of it is closed, the last first. */
+/** Resources that were opened; closes all of them, the last first. */
 export class Opened {
   readonly #closers: (() => unknown)[] = [];
 
@@ -12,7 +12,7 @@ export class Opened {
     this.#closers.push(close);
   }
 
-  /** @throws AggregateError when something does not close; the rest is closed all the same */
+  /** Closes everything, even if some of it fails. @throws AggregateError if something does not close */
   async close(): Promise<void> {
     const errors: unknown[] = [];
     for (const close of this.#closers.splice(0).reverse()) {

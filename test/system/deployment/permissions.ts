@@ -9,16 +9,16 @@ const permissionProperties = z.strictObject({
   SourceArn: z.string(),
 });
 
-/** Who asks a function by way of its own policy, and on behalf of what. */
+/** A caller that the policy of a function allows, and the resource on whose behalf it calls. */
 export interface Caller {
   readonly service: string;
   readonly sourceArn: string;
 }
 
-/** Of a function or an alias, by the ARN that the caller has for it. */
+/** Returns whether a caller may invoke a function or an alias, by the ARN that the caller uses. */
 export type MayInvoke = (caller: Caller, reference: string) => boolean;
 
-/** What the policies of the functions of a template say. */
+/** Reads the policies of the functions of a template. */
 export function permissionsOf(resources: StackResources): MayInvoke {
   const permissions = resources.take('AWS::Lambda::Permission', permissionProperties);
   return ({ service, sourceArn }, reference) =>

@@ -13,14 +13,14 @@ const queueProperties = z.strictObject({
 
 export interface Queue {
   readonly name: string;
-  /** Its URL for the deployment, and for the stand-in. */
+  /** URLs of the queue for the deployment, and for the stand-in. */
   readonly url: string;
   readonly standInUrl: string;
   readonly arn: string;
   readonly visibilityS: number;
 }
 
-/** SQS hides a message for so long where the queue does not say. */
+/** Visibility timeout of a queue that sets none. */
 const visibilityDefaultS = 30;
 
 /** Creates the queues of a template. */

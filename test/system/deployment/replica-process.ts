@@ -1,5 +1,5 @@
-// A program: what the runtime of Lambda does around a function. Arguments: the file and the name of the handler in it.
-// Invocations come as messages from the parent, and answers go to it.
+// A program: does what the runtime of Lambda does around a function. Arguments: the file and the name of the handler in
+// it. Receives invocations as messages from the parent, and sends answers to it.
 
 import { pathToFileURL } from 'node:url';
 import type { Invocation, ReplicaMessage } from './replica.js';

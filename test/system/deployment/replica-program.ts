@@ -8,7 +8,9 @@ export interface ReplicaProgram {
   remove(): Promise<void>;
 }
 
-/** The program around a function, as JavaScript: to load TypeScript takes longer than all the rest of a start. */
+/**
+ * Writes the program around a function as JavaScript, since loading TypeScript takes longer than the rest of a start.
+ */
 export async function writeReplicaProgram(): Promise<ReplicaProgram> {
   const source = await readFile(new URL('replica-process.ts', import.meta.url), 'utf8');
   const { code } = await transform(source, { loader: 'ts', format: 'esm', target: 'node20' });

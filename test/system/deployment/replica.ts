@@ -15,7 +15,7 @@ export interface FunctionError {
   readonly trace?: readonly string[];
 }
 
-/** What a replica tells its parent. */
+/** Messages of a replica to its parent. */
 export type ReplicaMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly id: string; readonly result: unknown }
@@ -41,13 +41,13 @@ process.once('exit', () => {
   for (const child of running) end(child);
 });
 
-/** Also one that is frozen. */
+/** Ends a process, even if it is frozen. */
 function end(child: ChildProcess): void {
   child.kill('SIGCONT');
   child.kill('SIGKILL');
 }
 
-/** One execution environment of a function: a process that runs one invocation at a time and is frozen in between. */
+/** An execution environment of a function: a process that runs one invocation at a time and is frozen in between. */
 export class Replica {
   readonly name: string;
   readonly #child: ChildProcess;
@@ -70,11 +70,11 @@ export class Replica {
     this.#child.on('message', (message: ReplicaMessage) => {
       this.#onMessage(message);
     });
-    // What is sent to a process that has died is lost, which its end says.
+    // Messages to a process that has died are lost; its exit reports that.
     this.#child.on('error', () => undefined);
   }
 
-  /** Loads the function and freezes it. @throws Error when it cannot be loaded */
+  /** Loads the function and freezes it. @throws Error if it cannot be loaded */
   static async start(options: ReplicaOptions): Promise<Replica> {
     const replica = new Replica(options);
     const message = await replica.#message();
@@ -87,7 +87,7 @@ export class Replica {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Fails when the process dies, or is killed because `timeoutMs` are over. */
+  /** Invokes the function. Fails if the process dies, or is killed after `timeoutMs`. */
   async invoke(invocation: Invocation, timeoutMs: number): Promise<InvocationResult> {
     const over = new AbortController();
     const timer = setTimeout(() => {
@@ -116,7 +116,7 @@ export class Replica {
     }
   }
 
-  /** Kills the process and returns when it is gone. */
+  /** Kills the process and returns when it has ended. */
   async kill(): Promise<void> {
     end(this.#child);
     await this.#ended;
@@ -126,7 +126,7 @@ export class Replica {
     this.#child.kill('SIGSTOP');
   }
 
-  /** The next message; undefined when the process ends before. */
+  /** Returns the next message; undefined if the process ends before. */
   #message(): Promise<ReplicaMessage | undefined> {
     return new Promise((resolve) => {
       this.#onMessage = resolve;

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Identities } from './identities.js';
 import type { StackResources } from './stack-resources.js';
 
-/** An action on a resource, by its ARN: what a request needs the right to. */
+/** An action on a resource, by its ARN: the right that a request needs. */
 export interface Need {
   readonly action: string;
   readonly resource: string;
 }
 
-/** Keys of conditions, with the values that a request has for them. */
+/** Condition keys, with their values for a request. */
 export type RequestContext = Readonly<Record<string, string>>;
 
 const oneOrMany = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
@@ -53,7 +53,7 @@ const queuePolicyProperties = z.strictObject({
   }),
 });
 
-/** One action of one statement of a role. */
+/** An action of a statement of a role. */
 interface GrantedAction {
   readonly role: string;
   readonly action: string;
@@ -62,15 +62,15 @@ interface GrantedAction {
 }
 
 export interface Grant {
-  /** Role, action, resource, in the words of the code. */
+  /** Role, action and resource, in the words of the code. */
   readonly text: string;
   readonly uses: number;
 }
 
-/** Whoever asks: a role of the template, or a service of AWS in its own name. */
+/** The caller: a role of the template, or a service of AWS in its own name. */
 export type Principal = { readonly role: string } | { readonly service: string };
 
-/** What the roles of a template may do, and what of it has been made use of. */
+/** Rights of the roles of a template, and which of them have been used. */
 export class Rights {
   readonly #grants: readonly GrantedAction[];
   readonly #roles: ReadonlyMap<string, { readonly name: string; readonly services: readonly string[] }>;
@@ -102,14 +102,14 @@ export class Rights {
       .flatMap(({ properties }) => properties.PolicyDocument.Statement);
   }
 
-  /** The name of a role that `service` may take on. @throws Error when there is none, or it may not */
+  /** Returns the name of a role that `service` may assume. @throws Error if there is none, or if it may not */
   assume(roleArn: string, service: string): string {
     const role = this.#roles.get(roleArn);
     if (role?.services.includes(service) !== true) throw new Error(`${service} may not take on ${roleArn}`);
     return role.name;
   }
 
-  /** Whether the request is allowed. What allows it counts as used. */
+  /** Returns whether the request is allowed. The grant that allows it counts as used. */
   allows(principal: Principal, need: Need, context: RequestContext): boolean {
     const asked = this.#ofResources.filter(
       (found) => isFor(found.Principal, principal) && concerns(found, need, context),
@@ -121,14 +121,14 @@ export class Rights {
         role === principal.role && isLike(action, need.action) && concerns(found, need, context),
     );
     if (grants.some(({ statement: { Effect: effect } }) => effect === 'Deny')) return false;
-    // What a second one grants as well is granted in vain.
+    // A second grant of the same right is superfluous.
     const [first] = grants;
     if (first === undefined) return false;
     first.uses += 1;
     return true;
   }
 
-  /** Everything that is granted to roles, with how often it was made use of. */
+  /** Returns everything that is granted to roles, with how often it was used. */
   grants(): readonly Grant[] {
     return this.#grants.map(({ role, action, statement: granted, uses }) => ({
       text: this.#identities.described(`${role} ${action} ${granted.Resource.join(',')}`),
@@ -171,7 +171,7 @@ function holds(operator: string, value: string, wanted: readonly string[]): bool
   }
 }
 
-/** `*` is any text, `?` any character. */
+/** Returns whether a text matches a pattern in which `*` is any text and `?` any character. */
 export function isLike(pattern: string, text: string): boolean {
   const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's').test(text);

@@ -2,7 +2,7 @@ import { account } from './account.js';
 import type { Credentials } from './aws-endpoint.js';
 import type { FunctionSpec } from './functions.js';
 
-/** The variables that Lambda sets beside those of a function, and the one that leads the SDK here. */
+/** Returns the variables that Lambda sets besides those of a function, and the one that leads the SDK here. */
 export function runtimeEnvironment(
   spec: FunctionSpec,
   { accessKeyId, secretAccessKey, sessionToken }: Credentials,

@@ -15,7 +15,7 @@ const ruleProperties = z.strictObject({
       Id: z.string(),
       Arn: z.string(),
       DeadLetterConfig: z.strictObject({ Arn: z.string() }),
-      // Lambda takes an event at once or, where it may not be asked, never.
+      // Lambda accepts an event at once or, if it may not be invoked, never.
       RetryPolicy: ignored,
     }),
   ),
@@ -26,11 +26,11 @@ export interface RuleParts {
   readonly identities: Identities;
   readonly mayInvoke: MayInvoke;
   readonly invocations: AsyncInvocations;
-  /** In the name of EventBridge. */
+  /** Sends an event to a queue in the name of EventBridge. */
   readonly putAside: (queueArn: string, ruleArn: string, event: object) => Promise<void>;
 }
 
-/** Lets the rules of a template tick, at once and then as often as they say. Gives what ends it. */
+/** Runs the rules of a template, at once and then at their rates. Returns a function that stops them. */
 export function startRules(resources: StackResources, parts: RuleParts): () => void {
   const timers = resources.take('AWS::Events::Rule', ruleProperties).flatMap(({ logicalId, properties }) => {
     if (properties.State === 'DISABLED') return [];
@@ -55,7 +55,7 @@ async function hand(target: Target, ruleArn: string, parts: RuleParts): Promise<
 
 const units: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 24 * 3_600_000 };
 
-/** @throws Error for an expression other than a rate */
+/** Returns the interval of a rate. @throws Error for any other expression */
 export function intervalMsOf(expression: string): number {
   const [, count, unit = ''] = /^rate\((\d+) (\w+?)s?\)$/.exec(expression) ?? [];
   const unitMs = units[unit];

@@ -8,7 +8,7 @@ const secretProperties = z.strictObject({
   GenerateSecretString: z.strictObject({ PasswordLength: z.int(), ExcludePunctuation: z.literal(true) }),
 });
 
-/** What somebody has put into Secrets Manager and into Systems Manager, by name, before the stack came. */
+/** Values in Secrets Manager and Systems Manager that exist before the stack, by name. */
 export interface Kept {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly parameters?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export class Secrets {
       this.#byArn.set(arn, lettersAndDigits(properties.GenerateSecretString.PasswordLength));
     }
     for (const [name, text] of Object.entries(secrets)) {
-      // Secrets Manager adds six characters of its own.
+      // Secrets Manager adds six characters to the name.
       const arn = arnOf('secretsmanager', `secret:${name}-a1B2c3`);
       this.#byArn.set(arn, text);
       this.#arns.set(name, arn);
@@ -34,7 +34,7 @@ export class Secrets {
     this.#parameters = new Map(Object.entries(parameters));
   }
 
-  /** By name or ARN; of a secret that is not there, the ARN that it could have. */
+  /** Returns an ARN by name or ARN; of a missing secret, the ARN that it could have. */
   arnOf(secretId: string): string {
     return (
       this.#arns.get(secretId) ??

@@ -16,7 +16,7 @@ interface OpenWait {
   readonly kind: string;
 }
 
-/** The API of a stack, as somebody uses it who has its outputs and may read the secret of the management token. */
+/** A client of the API of a stack that has its outputs and may read the secret of the management token. */
 export class StackClient {
   readonly #url: string;
   readonly #token: string;
@@ -36,13 +36,13 @@ export class StackClient {
     return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as JsonObject };
   }
 
-  /** Starts a run and gives its id. */
+  /** Starts a run and returns its id. */
   async start(workflow: string, input: object): Promise<string> {
     const body = await this.#get('POST', '/runs', { workflow, input });
     return body['runId'] as string;
   }
 
-  /** Id of the first open wait of this kind, once there is one. */
+  /** Waits until a wait of this kind is open, and returns the id of the first. */
   async waitOf(runId: string, kind: string): Promise<string> {
     for (let after = 0; ;) {
       const { waits } = (await this.#get('GET', `/runs/${runId}`)) as unknown as {
@@ -73,7 +73,7 @@ export class StackClient {
     return events as unknown as readonly JsonObject[];
   }
 
-  /** @throws Error for an answer that is none of success */
+  /** Sends a request and returns its body. @throws Error for an answer without success */
   async #get(method: 'GET' | 'POST', path: string, given?: object): Promise<JsonObject> {
     const { status, body } = await this.request(method, path, given);
     if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(body)}`);

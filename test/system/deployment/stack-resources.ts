@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../lib/base/json.js';
 import type { Template } from './cloud-assembly.js';
 import { type Names, resolve } from './intrinsics.js';
 
-/** Types that change nothing of what a deployment here does, and why. */
+/** Types without an effect on a deployment here, and why. */
 const withoutEffect: ReadonlyMap<string, string> = new Map([
   ['AWS::CloudWatch::Alarm', 'nothing keeps the metrics that it would watch'],
   ['AWS::CloudWatch::Dashboard', 'it shows metrics to people'],
@@ -14,7 +14,7 @@ export interface Resource<Properties> {
   readonly properties: Properties;
 }
 
-/** The resources of a template, each of which is to be taken by the part that stands for its type. */
+/** The resources of a template; the part that implements a type takes its resources. */
 export class StackResources {
   readonly #left = new Map<string, { readonly type: string; readonly properties: JsonObject }>();
 
@@ -26,7 +26,9 @@ export class StackResources {
     }
   }
 
-  /** All resources of a type. @throws Error that names the resource and the property that `schema` does not take */
+  /**
+   * Takes all resources of a type. @throws Error that names a resource and its property that `schema` does not accept
+   */
   take<Properties>(type: string, schema: z.ZodType<Properties>): readonly Resource<Properties>[] {
     const taken = [...this.#left].filter(([, resource]) => resource.type === type);
     return taken.map(([logicalId, { properties }]) => {
@@ -37,12 +39,12 @@ export class StackResources {
     });
   }
 
-  /** @throws Error that names what nobody has taken */
+  /** Checks that all resources were taken. @throws Error that names the others */
   expectAllTaken(): void {
     const left = [...this.#left].map(([logicalId, { type }]) => `${logicalId} (${type})`);
     if (left.length > 0) throw new Error(`nothing here stands for ${left.join(', ')}`);
   }
 }
 
-/** A property that changes nothing here. */
+/** A property without an effect here. */
 export const ignored = z.unknown().optional();

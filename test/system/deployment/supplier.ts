@@ -5,12 +5,12 @@ import { result, serve } from '../../unit/remote/loopback.js';
 export const supplierToken = 'token-of-the-supplier';
 export const supplierKey = 'key-of-the-supplier';
 
-/** Compressed it is still more than one item holds. */
+/** Even compressed it is more than one item holds. */
 const quote = createHash('shake256', { outputLength: 400_000 }).update('quote').digest('hex');
 
 /**
- * An A2A agent whose task `forever` never ends, and whose task `quote` has ended when it is read for the second time.
- * Whoever does not carry both secrets is turned away.
+ * Starts an A2A agent whose task `forever` never ends, and whose task `quote` has ended at its second read. It refuses
+ * requests without both secrets.
  */
 export async function startSupplier(): Promise<LoopbackServer> {
   let quotesRead = 0;

@@ -5,7 +5,10 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Writes the cloud assembly of the stack with these settings into `folder`, as `cdk synth` does: by what cdk.json says. */
+/**
+ * Writes the cloud assembly of the stack with these settings into `folder`, as `cdk synth` does, by the command in
+ * cdk.json.
+ */
 export async function synthesize(folder: string, settings: object): Promise<void> {
   const { app, context } = JSON.parse(await readFile(`${root}cdk.json`, 'utf8')) as {
     readonly app: string;
@@ -18,7 +21,7 @@ export async function synthesize(folder: string, settings: object): Promise<void
       ...process.env,
       CDK_OUTDIR: folder,
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, outwait: settings }),
-      // Templates are held against the schemas of CloudFormation in test/package/cdk; it takes seconds.
+      // Skipped, since it takes seconds and test/package/cdk checks templates against the schemas of CloudFormation.
       CDK_VALIDATION: 'false',
     },
   });

@@ -23,7 +23,7 @@ const tableProperties = z.strictObject({
       z.strictObject({
         Region: z.literal(account.region),
         GlobalSecondaryIndexes: z.array(z.strictObject({ IndexName: z.string() })),
-        // Nothing is restored or deleted here.
+        // Tables are never restored or deleted here.
         DeletionProtectionEnabled: ignored,
         PointInTimeRecoverySpecification: ignored,
       }),

@@ -1,7 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/base/json.js';
 import { changed, type CloudAssembly } from './cloud-assembly.js';
 
-/** The stack without the resources that one of the patterns is like. @throws Error for a pattern that is like none */
+/**
+ * Returns the stack without the resources that match one of the patterns. @throws Error for a pattern without a match
+ */
 export function without(assembly: CloudAssembly, ...patterns: readonly RegExp[]): CloudAssembly {
   const ids = Object.keys(assembly.template.Resources);
   for (const pattern of patterns)
@@ -11,7 +13,7 @@ export function without(assembly: CloudAssembly, ...patterns: readonly RegExp[])
   );
 }
 
-/** The stack with these environment variables in each function in place of those it has. */
+/** Returns the stack with these environment variables in each function in place of its own. */
 export function withEnvironment(assembly: CloudAssembly, variables: JsonObject): CloudAssembly {
   return changed(assembly, (_, resource) => {
     if (resource.Type !== 'AWS::Lambda::Function') return resource;
@@ -23,7 +25,7 @@ export function withEnvironment(assembly: CloudAssembly, variables: JsonObject):
   });
 }
 
-/** The stack without the first statement of a role that has `text` in it. @throws Error when there is none */
+/** Returns the stack without the first statement of a role that contains `text`. @throws Error if there is none */
 export function withoutGrant(assembly: CloudAssembly, role: string, text: string): CloudAssembly {
   let found = 0;
   const kept = changed(assembly, (logicalId, resource) => {

@@ -15,7 +15,9 @@ import { closeAll, result, serve } from '../../unit/remote/loopback.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { type FakeEventBridge, startFakeEventBridge } from '../../support/fake-eventbridge.js';
 
-/** Asks the bundled functions, in one process, for what a deployment would ask them for while one run goes to its end. */
+/**
+ * Requests from the bundled functions, in one process, what a deployment would request while one run goes to its end.
+ */
 const script = `
 const [files, token] = process.argv.slice(2);
 const load = async (name) => (await import(JSON.parse(files)[name])).handler;
@@ -51,7 +53,7 @@ process.stdout.write('\\n' + JSON.stringify({ failed, run, query: query.error.co
 process.exit(0);
 `;
 
-/** Does what an event of EventBridge asks for, and then ends by itself. */
+/** Does what an event of EventBridge requests, and then ends by itself. */
 const sweepScript = `
 const { handler } = await import(JSON.parse(process.argv[2]).schedule);
 await handler({ time: '2026-11-29T10:00:00Z' });
@@ -97,7 +99,7 @@ describeWithDynoxide('the bundled functions', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** What a program that asks the functions writes, line by line. */
+  /** Runs a program that calls the functions, and returns what it writes, line by line. */
   async function run(program: string, credentials: Record<string, string>): Promise<readonly unknown[]> {
     const file = join(folder, 'program.mjs');
     await writeFile(file, program);
@@ -177,7 +179,7 @@ function configWith(agentUrl: string): string {
     export default defineApp({ workflows: [report], servers: { supplier }, schedules });`;
 }
 
-/** Each function in a bundle of its own, as they are deployed; the URLs of the files by their names. */
+/** Bundles each function separately, as they are deployed; returns the URLs of the files by their names. */
 async function bundleFunctions(config: string, folder: string): Promise<Record<string, string>> {
   const configFile = join(folder, 'outwait.config.ts');
   await writeFile(configFile, config);

@@ -21,7 +21,7 @@ const messages = (name: string, body: object | string): SQSEvent => {
 };
 const plenty = { getRemainingTimeInMillis: () => 900_000 };
 
-/** A deployment whose functions are their third versions. */
+/** Creates a deployment whose functions are their third versions. */
 async function aVersion() {
   const lines: string[] = [];
   const world = aWorld();
@@ -53,7 +53,7 @@ const failure = {
   HandlerFailures: 1,
 };
 
-// Lambda counts none of these as errors: the handler answers.
+// Lambda counts none of these as errors, since the handler answers.
 describe('what a version of a function could not do is counted for that version', () => {
   it.each([
     ['a turn', 'sqs-fifo', turnHandler, (runId: string) => ({ runId })],

@@ -23,7 +23,7 @@ const standard = fixture('sqs-standard') as SQSEvent;
 const scheduled = fixture('scheduled') as ScheduledEvent;
 const plenty = { getRemainingTimeInMillis: () => 60_000 };
 
-/** The fixture's record with another body, as often as there are bodies. */
+/** Returns an event with the fixture's record once for each body. */
 function batch(event: SQSEvent, bodies: readonly { id: string; body: string; group?: string }[]): SQSEvent {
   const [record] = event.Records;
   return {
@@ -166,7 +166,7 @@ describe('the turn function', () => {
     ]);
     const { batchItemFailures } = await turnHandler(() => world.deps)(event, plenty);
     expect(batchItemFailures).toEqual([{ itemIdentifier: 'm1' }, { itemIdentifier: 'm3' }]);
-    // Two messages for one run, sent before its turn: one turn.
+    // Two messages for one run, sent before its turn, need only one turn.
     expect(turns).toBe(1);
     expect(world.lines).toContainEqual(expect.objectContaining({ level: 'error', event: 'turn failed' }));
   });
@@ -193,7 +193,7 @@ describe('the turn function', () => {
         })),
       };
     };
-    // The invocation never comes back, as if its process had died.
+    // The invocation never returns, as if its process had died.
     for (let count = 1; count <= 4; count++) {
       void turnHandler(() => deps)(delivered(count), plenty);
       for (let turn = 0; turn < 200 && ran < count; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -309,7 +309,7 @@ describe('the poll function', () => {
       plenty,
     );
     for (let turn = 0; turn < 200 && started.length < 9; turn++) await new Promise((resolve) => setImmediate(resolve));
-    // Eight of the one that hangs, and the one of the other behind its ninth.
+    // Eight messages of the server that hangs, and the message of the other server behind its ninth.
     expect(started).toHaveLength(9);
     for (const answer of held) answer();
     expect(await handled).toEqual({ batchItemFailures: [] });
@@ -429,7 +429,7 @@ describe('the schedule function', () => {
     const listDue = world.deps.store.lists.due.bind(world.deps.store.lists);
     world.deps.store.lists.due = async (shard, ...rest) => {
       if (shard === unreadable) throw new EngineError('STORE_UNAVAILABLE', 'throttled');
-      // Later than the one that fails.
+      // Answers later than the shard that fails.
       await new Promise((resolve) => setImmediate(resolve));
       return listDue(shard, ...rest);
     };

@@ -8,7 +8,7 @@ import { bundle } from '../../../lib/bundle/bundle.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** As the runtime of Lambda does: a rejection that nobody handles ends the process. */
+/** Ends the process on an unhandled rejection, as the runtime of Lambda does. */
 const asLambda = `process.on('unhandledRejection', () => process.exit(129));`;
 
 let folder: string;

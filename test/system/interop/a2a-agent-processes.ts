@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 export interface AgentProcess {
   readonly origin: string;
-  /** Lets the tasks that are held end. */
+  /** Lets the held tasks end. */
   readonly release: () => Promise<void>;
   tasksStarted(): Promise<number>;
   end(): Promise<void>;
 }
 
-/** Runs an agent of these tests as a process of its own. Throws with its last words when it does not start. */
+/** Runs an agent of these tests as a separate process. Throws with its last output if it does not start. */
 export async function startAgentProcess(name: 'a2a-1.0-process' | 'a2a-0.3-process'): Promise<AgentProcess> {
   const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -1,4 +1,4 @@
-// What the agents of these tests do with a message, whatever SDK serves them. The first text of the message decides.
+// Behaviour of the agents of these tests, whatever SDK serves them. The first text of the message decides.
 
 import type { Express } from 'express';
 import type { AddressInfo } from 'node:net';
@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 /** States as 0.3 names them. */
 export type State = 'submitted' | 'working' | 'input-required' | 'completed' | 'failed' | 'canceled';
 
-/** One message to the agent, and how it answers. */
+/** A message to the agent, and the ways to answer it. */
 export interface Turn {
   readonly taskId: string;
   readonly isFollowUp: boolean;
   readonly text: string | undefined;
   readonly data: unknown;
   reply(text: string): void;
-  /** The first event about a task. */
+  /** Sends the first event about a task. */
   task(state: State): void;
   status(state: State, text?: string): void;
   artifact(data: object): void;
@@ -75,7 +75,7 @@ export class ScriptedAgent {
   }
 }
 
-/** Serves on a free port of this machine and says which; ends with its parent, whose pipe closes. */
+/** Serves on a free port of this machine and prints it; ends with its parent, whose pipe closes. */
 export function runAgent(agent: ScriptedAgent, app: Express, mount: (origin: string) => void): void {
   app.post('/release', (_request, response) => {
     agent.release();

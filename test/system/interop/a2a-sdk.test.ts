@@ -14,7 +14,7 @@ import { closeAll, httpClient, transportDeps } from '../../unit/remote/loopback.
 import { createEngineDeps } from '../engine-deps.js';
 import { type AgentProcess, startAgentProcess } from './a2a-agent-processes.js';
 
-// Agents on the official SDKs, each a process of its own.
+// Agents on the official SDKs, each in a process of its own.
 
 afterEach(closeAll);
 
@@ -31,7 +31,7 @@ describe.each(peers)('an agent on $name', ({ program, binding, wire }) => {
   });
   afterAll(() => peer.end());
 
-  /** The card as it is, or with nothing in it but the one interface. */
+  /** Returns a configuration with the agent's own card, or with a card of only the one interface. */
   function config(options: { readonly probeByContext?: boolean } = {}): A2aAgentConfig {
     if (binding === 'JSONRPC') return a2aAgent({ card: peer.origin, ...options });
     const only = { url: `${peer.origin}/rest`, protocolBinding: binding, protocolVersion: wire };
@@ -54,7 +54,10 @@ describe.each(peers)('an agent on $name', ({ program, binding, wire }) => {
     return reply.handle;
   }
 
-  /** Watches until the task has ended or waits for somebody, then reads it. `meanwhile`: once the first event has come. */
+  /**
+   * Watches until the task has ended or waits for input, then reads it. `meanwhile`: called once the first event has
+   * come.
+   */
   async function readAtRest(transport: A2aTransport, handle: RemoteTaskHandle, meanwhile?: () => Promise<unknown>) {
     const rest = new AbortController();
     const events: WatchEvent[] = [];

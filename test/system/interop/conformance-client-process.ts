@@ -1,5 +1,5 @@
-// The client that the MCP conformance suite runs, once for each scenario: our transport, told which tools to call. The
-// suite gives the URL of its server as the last argument and the scenario in the environment.
+// The client that the MCP conformance suite runs, once for each scenario: our transport, with the tools to call. The
+// suite passes the URL of its server as the last argument and the scenario in the environment.
 
 import type { JsonObject } from '../../../lib/base/json.js';
 import { silentLog } from '../../../lib/base/log.js';
@@ -20,8 +20,8 @@ const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
 };
 
 /**
- * We learn which arguments are headers when a server asks for them with -32020, as the revision has it. The servers of the
- * suite do not ask, so this says it in their place.
+ * Adds the request for headers. We learn which arguments are headers when a server requests them with -32020, as the
+ * revision says; the servers of the suite do not, so this does it in their place.
  */
 function askingForHeaders(http: HttpClient): HttpClient {
   let listed = false;
@@ -41,7 +41,7 @@ function askingForHeaders(http: HttpClient): HttpClient {
   };
 }
 
-/** The credentials that the suite gives, if any. */
+/** Returns the credentials that the suite passes, if any. */
 function auth(): ServerAuth | undefined {
   const { client_id: clientId, client_secret: clientSecret, private_key_pem: key } = context;
   if (clientId === undefined) return undefined;
@@ -72,7 +72,7 @@ async function call(
   return by.start({ request, idempotencyKey: `call-${++calls}`, ...more });
 }
 
-/** Calls a tool and answers what it asks. */
+/** Calls a tool and answers its questions. */
 async function callAndConfirm(tool: string): Promise<void> {
   const asked = await call(transport, tool, {}, { answersQuestions: true });
   if (asked.kind !== 'asked') throw new Error(`${tool} did not ask: ${JSON.stringify(asked)}`);

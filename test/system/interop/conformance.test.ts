@@ -8,11 +8,15 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleProgram, type Program } from '../processes.js';
 
-// The MCP conformance suite against our transport: the suite serves a scenario, runs our client and judges what it sent.
+// The MCP conformance suite against our transport: the suite serves a scenario, runs our client and checks what it
+// sent.
 
 const run = promisify(execFile);
 
-/** By revision: what must be printed at the end of each scenario. The suite skips and ends with 0 when it is asked amiss. */
+/**
+ * Scenarios by revision, with the number of checks at the end of each. The suite skips unknown scenarios and exits with
+ * 0.
+ */
 const scenarios = [
   ['2026-07-28', 'tools_call', 2],
   ['2026-07-28', 'request-metadata', 6],
@@ -27,7 +31,7 @@ const scenarios = [
   ['2025-11-25', 'tools_call', 2],
 ] as const;
 
-/** Those that are left out, with the reason. */
+/** Scenarios that are left out, with the reason. */
 const notApplicable = [
   [
     ['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'pre-registration']
@@ -57,7 +61,7 @@ const notApplicable = [
   ],
 ] as const;
 
-// The suite imports `globSync`, which Node 20 has not, for a command that is not used here.
+// The suite imports `globSync`, which Node 20 lacks, for a command that is not used here.
 const fsWithGlob = `export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = undefined;`;
 const hook = `export const resolve = (specifier, context, next) =>
   specifier === 'fs' ? { url: ${JSON.stringify(moduleOf(fsWithGlob))}, shortCircuit: true } : next(specifier, context);`;
@@ -84,7 +88,7 @@ afterAll(async () => {
 
 async function conformance(...args: readonly string[]): Promise<string> {
   const options = { timeout: 60_000, env: { ...process.env, NO_COLOR: '1' } };
-  // A scenario that fails ends with 1 and says why.
+  // A failed scenario exits with 1 and prints why.
   const { stdout, stderr } = await run(process.execPath, [...nodeOptions, suite, ...args], options).catch(
     (error: unknown) => error as { readonly stdout: string; readonly stderr: string },
   );

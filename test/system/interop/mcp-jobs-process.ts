@@ -1,5 +1,5 @@
-// A server without tasks on the official SDK, with three plain tools for a job, as many servers have them. The SDK does all
-// that is MCP: discovery, lists, checks of arguments, results and errors of tools, 2026-07-28 and 2025-11-25.
+// A server without tasks on the official SDK, with three plain tools for a job, as many servers have them. The SDK
+// implements MCP: discovery, lists, checks of arguments, results and errors of tools, 2026-07-28 and 2025-11-25.
 
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { openWebServer } from '../../../examples/servers/web-server.js';
 
 interface ExportJob {
-  /** How it ends, after it was asked for once. */
+  /** The end of the job, after its first status read. */
   readonly how: 'well' | 'badly' | 'never';
   reads: number;
   isCancelled: boolean;

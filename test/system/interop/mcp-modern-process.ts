@@ -1,5 +1,5 @@
 // An MCP 2026-07-28 server on the official SDK. The SDK does the transport, header checks, discovery and the questions
-// before a start; the tasks extension is not part of it and is written here.
+// before a start; the tasks extension is not part of it and is implemented here.
 
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { createMcpHandler, inputRequired, McpServer, ProtocolError } from '@modelcontextprotocol/server';
@@ -77,7 +77,7 @@ function mcp(): McpServer {
   });
   server.setRequestHandler('tasks/update', { params: taskParams }, ({ taskId }, { mcpReq }) => {
     const task = find(taskId);
-    // The SDK takes the answers out of the params.
+    // The SDK removes the answers from the params.
     const answer = mcpReq.inputResponses?.['approve'] as { readonly content?: { readonly ok?: boolean } } | undefined;
     if (answer !== undefined && task.status === 'input_required') {
       task.status = 'completed';

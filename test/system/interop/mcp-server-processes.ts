@@ -13,19 +13,19 @@ export interface ServerProcess {
 const require = createRequire(import.meta.url);
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The server on the official SDK of this folder. */
+/** Starts the server on the official SDK that is in this folder. */
 export async function startModernServer(): Promise<ServerProcess> {
   const child = spawn(process.execPath, ['--import', 'tsx', at('mcp-modern-process.ts')], { stdio: 'pipe' });
   return { url: await firstLine(child, child.stdout), end: () => end(child) };
 }
 
-/** A server without tasks, with tools for a job, on the official SDK. */
+/** Starts a server without tasks on the official SDK, with tools for a job. */
 export async function startJobServer(): Promise<ServerProcess> {
   const child = spawn(process.execPath, ['--import', 'tsx', at('mcp-jobs-process.ts')], { stdio: 'pipe' });
   return { url: await firstLine(child, child.stdout), end: () => end(child) };
 }
 
-/** The reference server of the protocol: MCP 2025-11-25 with sessions and tasks, on the first SDK. */
+/** Starts the reference server of the protocol: MCP 2025-11-25 with sessions and tasks, on the first SDK. */
 export async function startEverythingServer(): Promise<ServerProcess> {
   const port = await closedPort();
   const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -33,7 +33,7 @@ export async function startEverythingServer(): Promise<ServerProcess> {
     stdio: 'pipe',
     env: { ...process.env, PORT: String(port) },
   });
-  // It writes this line once it listens, and what happens to it to the other stream.
+  // The server writes this line to stderr once it listens, and everything else to stdout.
   await firstLine(child, child.stderr);
   child.stdout.resume();
   return { url: `http://127.0.0.1:${port}/mcp`, end: () => end(child) };

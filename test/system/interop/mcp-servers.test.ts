@@ -21,7 +21,7 @@ import {
   startModernServer,
 } from './mcp-server-processes.js';
 
-// MCP servers that others wrote, each a process of its own.
+// MCP servers that others wrote, each in a process of its own.
 
 afterEach(closeAll);
 
@@ -38,7 +38,7 @@ function handleIn(reply: StartReply): RemoteTaskHandle {
   return reply.handle;
 }
 
-/** A run of a workflow with one call, up to its end. `meanwhile`: between the start of the task and the first read. */
+/** Runs a workflow with one call to its end. `meanwhile`: called between the start of the task and the first read. */
 async function runToEnd(tool: string, args: JsonObject, meanwhile: (handle: RemoteTaskHandle) => Promise<void>) {
   const workflow = defineWorkflow({
     name: 'calls',
@@ -84,7 +84,7 @@ describe('@modelcontextprotocol/server 2.4.0, MCP 2026-07-28', () => {
     const asking = await client.get(handle);
     if (asking.kind !== 'working' || asking.questions === undefined) throw new Error(asking.kind);
     expect(asking.questions).toMatchObject([{ key: 'approve', kind: 'form', message: 'Approve?' }]);
-    // The second is a repeat, and harmless.
+    // The second answer is a repeat, and harmless.
     const answer = () => client.answer!(handle, asking.questions![0]!, accept, 'a-1');
     expect([await answer(), await answer()]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
     expect(await client.get(handle)).toMatchObject({
@@ -137,7 +137,7 @@ describe('@modelcontextprotocol/server-everything 2026.8.31, MCP 2025-11-25', ()
 
   const research = 'simulate-research-query';
 
-  /** `tasks/result` of the server answers when the task has ended. */
+  /** Waits for the end of a task: the server answers `tasks/result` only then. */
   async function ended({ taskId, session }: RemoteTaskHandle): Promise<void> {
     const response = await fetch(server.url, {
       method: 'POST',
@@ -203,13 +203,13 @@ describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain
     readonly deps: ReturnType<typeof createEngineDeps>;
     readonly runId: string;
     readonly turn: () => Promise<unknown>;
-    /** The read that is due, at its instant. */
+    /** Makes the read that is due, at its instant. */
     readonly read: () => Promise<unknown>;
     readonly outcome: () => Promise<unknown>;
     readonly taskId: string;
   }
 
-  /** A run with one call of `start_export`, after the turn that starts the job. */
+  /** Starts a run with one call of `start_export`, up to the turn that starts the job. */
   async function startedJob(how: string, protocolVersion: '2026-07-28' | '2025-11-25'): Promise<JobRun> {
     const workflow = defineWorkflow({
       name: 'exports',
@@ -240,7 +240,7 @@ describe('@modelcontextprotocol/server 2.4.0 without tasks: a job as three plain
     };
   }
 
-  /** What the server itself says, by a plain call. */
+  /** Returns what the server itself says, by a plain call. */
   async function asked(tool: string, args: JsonObject = {}): Promise<unknown> {
     const reply = await start(transport(), tool, args);
     if (reply.kind !== 'ended' || reply.end.kind !== 'completed') throw new Error(reply.kind);

@@ -12,7 +12,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the command line as a process of its own, to its end. */
+/** Runs the command line as a separate process, to its end. */
 export async function runCli(
   args: readonly string[],
   options: { cwd?: string; env?: Record<string, string> } = {},
@@ -27,11 +27,11 @@ export interface DevProcess {
   readonly ready: string;
   readonly url: string;
   readonly output: { stdout: string; stderr: string };
-  /** Sends the signal and waits for the end; null stands for an end by the signal. */
+  /** Sends the signal and waits for the end; returns null if the signal ended it. */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts `outwait dev` and waits for its ready line; rejects with its stderr when it ends before. */
+/** Starts `outwait dev` and waits for its ready line; rejects with its stderr if it ends before. */
 export async function startDevProcess(
   folder: string,
   args: readonly string[] = [],
@@ -76,7 +76,7 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.once('close', resolve));
 }
 
-/** A folder with an app of two workflows; `recorded` notes in a file that its step ran, then sleeps. */
+/** Creates a folder with an app of two workflows; `recorded` notes in a file that its step ran, then sleeps. */
 export async function anAppFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-dev-'));
   await writeFile(

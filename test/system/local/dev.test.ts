@@ -42,7 +42,7 @@ async function start(dev: DevProcess, workflow: string, input: object): Promise<
   return ((await (await fetch(`${dev.url}/runs`, init)).json()) as { runId: string }).runId;
 }
 
-/** Asks again and again; the test's own timeout bounds it. */
+/** Polls the run; the test's own timeout limits it. */
 async function runWhen(dev: DevProcess, runId: string, holds: (run: Run) => boolean): Promise<Run> {
   for (;;) {
     const response = await fetch(`${dev.url}/runs/${runId}`);

@@ -28,7 +28,7 @@ const options = () => ({
 const recorded = async (): Promise<{ pid: number; start: string }> =>
   JSON.parse(await readFile(join(folder, 'database.json'), 'utf8')) as { pid: number; start: string };
 
-/** A process of somebody else that was given the path of the database. */
+/** Starts an unrelated process with the path of the database among its arguments. */
 async function another(): Promise<ChildProcess> {
   const child = spawn(process.execPath, [
     '-e',

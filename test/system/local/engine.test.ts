@@ -59,7 +59,7 @@ async function start(engine: LocalEngine, workflow: string): Promise<string> {
   return ((await response.json()) as { runId: string }).runId;
 }
 
-/** Asks until the run has ended; the test's own timeout bounds it. */
+/** Polls until the run has ended; the test's own timeout limits it. */
 async function outcomeOf(engine: LocalEngine, runId: string): Promise<unknown> {
   for (;;) {
     const run = (await (await fetch(`${engine.url}/runs/${runId}`)).json()) as { status: string; outcome?: unknown };

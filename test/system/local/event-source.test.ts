@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A source whose invocations end when the test says how. */
+/** Creates a source whose invocations end as the test says. */
 function aSource(options: { kind?: 'fifo' | 'standard'; batchSize?: number; maxConcurrency?: number } = {}) {
   const { kind = 'standard', batchSize = 10, maxConcurrency = 4 } = options;
   const invocations: {

@@ -18,7 +18,7 @@ async function aFolder(): Promise<string> {
   return folder;
 }
 
-/** Another process that takes the lock, says "held" or what refused it, and stays until it is ended. */
+/** Starts another process that takes the lock, prints "held" or the refusal, and stays until it is ended. */
 async function aTaker(folder: string): Promise<{ says: string; pid: number; kill(): Promise<void> }> {
   const script = `
     const { lockFolder } = await import(${JSON.stringify(new URL('../../../lib/local/folder-lock.ts', import.meta.url).href)});

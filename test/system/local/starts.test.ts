@@ -9,7 +9,7 @@ import { closeAll, serve } from '../../unit/remote/loopback.js';
 
 afterEach(closeAll);
 
-it('F62: starts that nobody answers, 200 of them, hold up no start at another server', async () => {
+it('F62: 200 starts without an answer hold up no start at another server', async () => {
   let whenCalled = (): void => undefined;
   const called = async (): Promise<void> => new Promise((resolve) => (whenCalled = resolve));
   const neverAnswered = (): void => {
@@ -37,11 +37,11 @@ it('F62: starts that nobody answers, 200 of them, hold up no start at another se
     const headers = { 'content-type': 'application/json' };
     expect((await fetch(`${engine.url}/runs`, { method: 'POST', headers, body })).ok).toBe(true);
   };
-  // One after the other, so that no batch has two of them.
+  // Starts follow one another, so that no batch contains two of them.
   for (let at = 0; at < 200; at++) await Promise.all([called(), start('patient')]);
   await Promise.all([called(), start('other')]);
   expect([patient.received.length, other.received.length]).toEqual([200, 1]);
-  // What is under way ends with its connections, and the engine with that.
+  // Work in progress ends with its connections, and the engine with that.
   await closeAll();
   await engine.stop();
 });

@@ -9,7 +9,7 @@ import { functions } from '../../../lib/topology/topology.js';
 /** The files of a deployment's functions, by name. */
 export type Bundles = Readonly<Record<string, string>>;
 
-/** The functions with the app of `app/<name>.config.ts`, of the code that is here. */
+/** Bundles the functions of the current code with the app of `app/<name>.config.ts`. */
 export async function makeBundles(name: 'kept' | 'changed'): Promise<Bundles> {
   const outDir = await mkdtemp(join(tmpdir(), 'outwait-upgrade-'));
   try {
@@ -41,7 +41,7 @@ export async function writeBundles(bundles: Bundles, folder: string): Promise<vo
   await Promise.all(Object.entries(bundles).map(([file, code]) => writeFile(join(folder, file), code)));
 }
 
-/** One file of about a fifth of their size. */
+/** Packs them into one file of about a fifth of their size. */
 export function packBundles(bundles: Bundles): Buffer {
   return brotliCompressSync(JSON.stringify(bundles), { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } });
 }

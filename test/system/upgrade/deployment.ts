@@ -16,7 +16,7 @@ interface Result {
 
 const managementToken = 'management-token-of-the-upgrade-test';
 
-/** Environment of every deployment: its keys and tokens stay over upgrades. */
+/** Environment of every deployment: its keys and tokens stay the same across upgrades. */
 export const secretsOfAll = {
   OUTWAIT_TOKEN_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64url')}`,
   OUTWAIT_MANAGEMENT_TOKEN: managementToken,
@@ -48,7 +48,7 @@ export class Deployment {
     });
   }
 
-  /** Starts one whose bundles are written into `folder`. */
+  /** Starts a deployment whose bundles are written into `folder`. */
   static async start(options: {
     readonly program: string;
     readonly bundles: Bundles;
@@ -64,7 +64,7 @@ export class Deployment {
     return new Deployment(child);
   }
 
-  /** All that it has printed: its log. */
+  /** Everything that it has printed: its log. */
   get said(): string {
     return this.#said;
   }
@@ -90,12 +90,12 @@ export class Deployment {
     return { status: statusCode, body: JSON.parse(text) as JsonValue };
   }
 
-  /** Lets time pass, all at once, and sweeps. */
+  /** Advances the clock in one step, and sweeps. */
   async pass(advanceMs: number): Promise<void> {
     await this.#ask({ advanceMs });
   }
 
-  /** In the middle of whatever it does. */
+  /** Kills it in the middle of whatever it does. */
   async kill(): Promise<void> {
     const ended = new Promise((resolve) => this.#child.once('close', resolve));
     if (this.#child.exitCode === null && this.#child.signalCode === null) {

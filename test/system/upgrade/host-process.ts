@@ -1,5 +1,5 @@
-// A program: the functions of a deployment whose bundles are in a folder, as Lambda would run them, on a clock that can be
-// put forward. Argument: the folder, as JSON. Lines on standard input ask for something, lines on standard output answer.
+// A program: runs the functions of a deployment whose bundles are in a folder, as Lambda would, on a clock that can be
+// advanced. Argument: the folder, as JSON. Lines on standard input are requests, lines on standard output answers.
 
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,7 @@ import type { APIGatewayProxyEventV2, SQSBatchResponse, SQSEvent } from 'aws-lam
 
 type Handler = (event: unknown, context: unknown) => Promise<unknown>;
 
-/** `advanceMs`: puts the clock forward and sweeps. */
+/** `advanceMs`: advances the clock and sweeps. */
 type Request =
   { readonly id: number; readonly event: APIGatewayProxyEventV2 } | { readonly id: number; readonly advanceMs: number };
 
@@ -18,7 +18,7 @@ const { folder } = JSON.parse(process.argv[2] ?? '{}') as { readonly folder: str
 
 let aheadMs = 0;
 const realNow = Date.now.bind(Date);
-// Before any bundle is loaded.
+// Replaced before any bundle is loaded.
 Date.now = () => realNow() + aheadMs;
 
 async function load(name: string): Promise<Handler> {
@@ -26,7 +26,7 @@ async function load(name: string): Promise<Handler> {
   return module.handler;
 }
 
-/** As much as the longest of them may take. */
+/** The longest time that any of them may take. */
 const context = { getRemainingTimeInMillis: () => 900_000 };
 const sqs = new SQSClient({ endpoint: process.env['AWS_ENDPOINT_URL_SQS'] ?? '' });
 

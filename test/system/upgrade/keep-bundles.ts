@@ -9,7 +9,7 @@ const { version } = JSON.parse(await readFile(new URL('../../../package.json', i
 };
 const file = new URL(`fixtures/${version}.json.br`, import.meta.url);
 if (existsSync(file)) {
-  // Runs that a released version has started must go on, whatever today's code would start.
+  // Runs that a released version has started must continue, whatever the current code would start.
   process.stderr.write(`there are bundles of ${version}; they are never made again\n`);
   process.exit(1);
 }

@@ -15,7 +15,7 @@ import { bundleProgram, type Program } from '../processes.js';
 import { type Bundles, makeBundles, unpackBundles } from './bundles.js';
 import { Deployment, secretsOfAll } from './deployment.js';
 
-// Runs that the bundles of a release have started end under whatever is deployed after it. Each release has its own.
+// Runs that the bundles of a release have started end under any later deployment. Each release has its own bundles.
 
 const fixtures = new URL('fixtures/', import.meta.url);
 const versions = readdirSync(fixtures).map((file) => file.replace(/\.json\.br$/, ''));
@@ -122,7 +122,7 @@ async function view(deployment: Deployment, runId: string): Promise<RunView> {
   return (await deployment.request('GET', `/runs/${runId}`)).body as unknown as RunView;
 }
 
-/** One run of each workflow, each in its wait, and the process that brought them there killed. */
+/** Starts one run of each workflow, brings each to its wait, and kills the process. */
 async function startedBy(world: World, bundles: Bundles): Promise<Readonly<Record<WorkflowName, string>>> {
   const deployment = await world.deploy(bundles, { UPGRADE_HOLD: '1' });
   const runIds = {} as Record<WorkflowName, string>;
@@ -156,7 +156,7 @@ async function goOn(world: World, deployment: Deployment, runs: Readonly<Record<
   world.finishWork();
   const accepted = await deployment.request('POST', `/runs/${runs.signal}/signals/go`, { payload: 'now' });
   expect(accepted.body).toMatchObject({ accepted: true });
-  // The timer and the lease of the worker that died are over.
+  // The timer and the lease of the dead worker have run out.
   await deployment.pass(2 * 3_600_000);
 }
 
@@ -231,7 +231,8 @@ describeWithDynoxide('runs of kept bundles', () => {
         expect(await Promise.all(newer.map(([pk, sk]) => world.table.get({ pk, sk })))).toEqual(marked);
         await rolledBack.kill();
 
-        // The newer version is back, and reads what it has written; it is today's here, with a form that this one knows.
+        // The newer version is back, and reads what it has written; here it is the current one, with a format that it
+        // knows.
         await Promise.all(newer.map(([pk, sk]) => markAs(world.table, { pk, sk }, 1)));
         const deployment = await world.deploy(today);
         await deployment.pass(4 * 3_600_000);
@@ -243,7 +244,7 @@ describeWithDynoxide('runs of kept bundles', () => {
   }
 });
 
-/** Gives an item a form, and the item as it is then. */
+/** Sets the format of an item, and returns the item. */
 async function markAs(table: Table, key: { readonly pk: string; readonly sk: string }, format: number): Promise<Item> {
   const result = await table.write({ kind: 'update', key, set: { format }, conditions: [{ kind: 'itemExists' }] });
   if (!result.ok) throw new Error(`there is no item ${key.sk}`);

@@ -4,7 +4,7 @@ import type { ServerConfig } from '../../../lib/workflow/app.js';
 import type { Recording } from './recording.js';
 import { serveRecording, type ZooServer } from './serve-recording.js';
 
-/** How a scene ends for a caller. */
+/** The end of a scene as a caller sees it. */
 export type SceneEnd =
   | { readonly kind: 'completed'; readonly text: string; readonly isError?: true }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -12,24 +12,24 @@ export type SceneEnd =
   | { readonly kind: 'refused'; readonly reason: string }
   /** The task never ends. */
   | { readonly kind: 'working' }
-  /** The start is answered only at the end of the work, which is longer than a request may take. */
+  /** The start is answered only at the end of the work, which takes longer than a request may. */
   | { readonly kind: 'silent' };
 
-/** A foreign server, of which we have a recording. */
+/** A foreign server of which there is a recording. */
 export interface ZooAnimal {
-  /** Also that of the recording. */
+  /** Name, also of the recording. */
   readonly name: string;
-  /** In the table of docs/reference.md. */
+  /** Title in the table of docs/reference.md. */
   readonly title: string;
   readonly version: string;
   readonly recordedOn: string;
-  /** What a configuration has to say of it, without any option that is not needed. */
+  /** Returns the required configuration, without any optional setting. */
   readonly entry: (origin: string) => ServerConfig;
-  /** Options that help, as `outwait try` says and the table of docs/reference.md names them. */
+  /** Options that help, as `outwait try` prints them and the table of docs/reference.md names them. */
   readonly options: readonly string[];
-  /** By scene, after a plain start. */
+  /** Ends by scene, after a plain start. */
   readonly ends: Readonly<Record<string, SceneEnd>>;
-  /** Of scenes that end otherwise after a start over a stream. */
+  /** Ends of the scenes that end differently after a start over a stream. */
   readonly endsOverStream?: Readonly<Record<string, SceneEnd>>;
 }
 

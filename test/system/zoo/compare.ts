@@ -1,8 +1,8 @@
-// Plays the scenes of the zoo against a real server, and compares what it answers with what was recorded; or records it
-// anew. Not part of CI, which has no foreign code.
+// Plays the scenes of the zoo against a real server, and compares its answers with the recording; or records them
+// again. Not part of CI, which has no foreign code.
 //
 //   npm run zoo -- <name> <url> [--record <version> [scene,scene…]]
-//   npm run zoo -- <name> <url> --record-streams <version> [scene,scene…]    starts over a stream alone; the rest stays
+//   npm run zoo -- <name> <url> --record-streams <version> [scene,scene…]    only starts over a stream; the rest stays
 //
 // The README beside this file says how the real server has to behave.
 
@@ -93,7 +93,7 @@ async function main([name = '', url = '', flag, version = '', chosen]: readonly 
       version,
       recordedOn,
       origin: new URL(url).origin,
-      // Scenes that were not chosen stay, of the same version.
+      // Scenes that were not chosen stay, if they are of the same version.
       scenes: before?.version === version ? { ...before.scenes, ...recorded } : recorded,
       look: flag === '--record' ? look : (before?.look ?? look),
       ...(streams === undefined ? {} : { streams }),
@@ -148,7 +148,7 @@ async function recordLook(entry: ServerConfig): Promise<readonly RecordedExchang
   return exchanges;
 }
 
-/** Starts `slow` over a stream and reads it to its end. Undefined where the agent says that it has no streams. */
+/** Starts `slow` over a stream and reads it to its end. Returns undefined if the agent says that it has no streams. */
 async function recordStream(look: readonly RecordedExchange[]): Promise<readonly RecordedExchange[] | undefined> {
   const card = readAgentCard(parsed(look[0]?.reply?.body ?? ''), { hosts: 'any', httpsOnly: false });
   const to = preferredInterface(card?.interfaces ?? []);
@@ -174,7 +174,7 @@ async function recordStream(look: readonly RecordedExchange[]): Promise<readonly
   return exchanges;
 }
 
-/** What the client goes by: the card says that the agent streams. */
+/** Returns whether the card says that the agent streams, as the client decides it. */
 function startsOverStream(look: readonly RecordedExchange[]): boolean {
   return (
     readAgentCard(parsed(look[0]?.reply?.body ?? ''), { hosts: 'any', httpsOnly: false })?.startsOverStream === true
@@ -190,7 +190,7 @@ async function recordAll(
   for (const [name, { request, cancels, finds, answers }] of Object.entries(scenes)) {
     const exchanges: RecordedExchange[] = [];
     const http = new GuardedHttpClient({ allowLoopback: true });
-    // A client of its own for each scene, so that each has the questions that come before a start.
+    // Each scene has its own client, so that each includes the requests that come before a start.
     const recorder = recordingClient(http, exchanges, clock.nowMs);
     const deps = depsWith(starts === 'plain' ? withoutStreams(recorder) : recorder);
     const transport = createTransports(
@@ -216,7 +216,7 @@ async function recordAll(
       ...(cancels === undefined ? {} : { cancels }),
       ...(finds === undefined ? {} : { finds, key }),
       ...(answers === undefined ? {} : { answers }),
-      // Before an answer the task is read once more, which says the same.
+      // Before an answer the task is read once more, with the same reply.
       exchanges:
         answers === undefined
           ? exchanges.filter((exchange, index) => !saysTheSame(exchange, exchanges[index - 1]))
@@ -226,7 +226,7 @@ async function recordAll(
   return recorded;
 }
 
-/** Reads in a row that were answered alike: one of them is enough, since the last one repeats. */
+/** Returns whether two reads in a row were answered alike: one of them is enough, since the last one repeats. */
 function saysTheSame(exchange: RecordedExchange, before: RecordedExchange | undefined): boolean {
   const said = ({ request, reply }: RecordedExchange): string =>
     clientIds(request.body).reduce(
@@ -236,7 +236,7 @@ function saysTheSame(exchange: RecordedExchange, before: RecordedExchange | unde
   return before !== undefined && said(exchange) === said(before);
 }
 
-/** How one scene went otherwise than recorded: order, status, media type, keys. */
+/** Returns how one scene differs from its recording: order, status, media type, keys. */
 function differencesOf(recorded: readonly RecordedExchange[], fresh: readonly RecordedExchange[]): readonly string[] {
   const [before, now] = [stepsOf(recorded), stepsOf(fresh)];
   const order = [before, now].map((steps) => [...steps.keys()].join(', '));
@@ -247,7 +247,7 @@ function differencesOf(recorded: readonly RecordedExchange[], fresh: readonly Re
   });
 }
 
-/** How each operation was answered, in the order of the first request of each; of reads that say the same one. */
+/** Returns how each operation was answered, in the order of the first request of each; of equal reads only one. */
 function stepsOf(exchanges: readonly RecordedExchange[]): ReadonlyMap<string, string> {
   const steps = new Map<string, string>();
   for (const { request, reply } of exchanges) {
@@ -260,7 +260,7 @@ function stepsOf(exchanges: readonly RecordedExchange[]): ReadonlyMap<string, st
   return steps;
 }
 
-/** Keys and states of a body, without its values. */
+/** Reduces a body to keys and states, without its values. */
 function shapeOf(body: string): string {
   const json = /^(?:event|id|data|retry|:)/m.test(body) ? (/^data: ?(\{.*)$/m.exec(body)?.[1] ?? '') : body;
   try {

@@ -23,8 +23,8 @@ interface PlayOptions {
 }
 
 /**
- * Starts a task and reads it to its end, with `pauseMs` before each read; or cancels it after the first. `finds`: looks for
- * the task of a start without an answer. `answers`: what each of its questions is answered.
+ * Starts a task and reads it to its end, with `pauseMs` before each read; or cancels it after the first. `finds`: looks
+ * for the task of a start without an answer. `answers`: the answer to each of its questions.
  */
 export async function play(
   transport: RemoteTaskTransport,

@@ -1,26 +1,29 @@
-// What a foreign server was sent and what it answered, as files keep it.
+// Requests to a foreign server and its replies, as files keep them.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/base/json.js';
 import type { HttpClient, HttpReply, HttpRequest } from '../../../lib/remote/http/http.js';
 import type { RemoteRequest } from '../../../lib/remote/transport.js';
 
 export interface RecordedExchange {
-  /** `path` with its query; `body` byte for byte. */
+  /** `path` includes the query; `body` is kept byte for byte. */
   readonly request: {
     readonly method: string;
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
-  /** Only headers that say something. `body` byte for byte, as far as it was read. Missing: no answer came in time, or the connection broke. */
+  /**
+   * Headers are only those that matter. `body` is kept byte for byte, as far as it was read. Missing: no answer came in
+   * time, or the connection broke.
+   */
   readonly reply?: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
-  /** More may have come: the client had read enough, and hung up. */
+  /** There may have been more: the client had read enough, and hung up. */
   readonly cut?: true;
-  /** From the request to the end of the reply. */
+  /** Milliseconds from the request to the end of the reply. */
   readonly ms: number;
 }
 
@@ -40,20 +43,20 @@ export interface RecordedScene {
 export interface Recording {
   readonly server: string;
   readonly version: string;
-  /** `2026-11-30` */
+  /** Date such as `2026-11-30`. */
   readonly recordedOn: string;
-  /** Where it listened, which its bodies may name. */
+  /** Origin at which it listened, which its bodies may contain. */
   readonly origin: string;
   readonly scenes: Readonly<Record<string, RecordedScene>>;
-  /** What was asked and answered when a person looked at it with `outwait try`. */
+  /** Exchanges of `outwait try` with the server. */
   readonly look: readonly RecordedExchange[];
-  /** A start over a stream, read to its end. Agents that say that they stream. */
+  /** A start over a stream, read to its end; only of agents that say that they stream. */
   readonly streams?: readonly RecordedExchange[];
-  /** The scenes with starts over a stream, as far as the client read it. Agents that say that they stream. */
+  /** The scenes with starts over a stream, as far as the client read it; only of agents that say that they stream. */
   readonly overStream?: Readonly<Record<string, RecordedScene>>;
 }
 
-/** Headers of a reply that a client goes by. */
+/** Headers of a reply that a client uses. */
 const telling = [
   'content-type',
   'mcp-session-id',
@@ -66,7 +69,7 @@ const telling = [
   'www-authenticate',
 ];
 
-/** Sends with `http`, and adds each exchange to `into`. */
+/** Returns a client that sends with `http`, and adds each exchange to `into`. */
 export function recordingClient(http: HttpClient, into: RecordedExchange[], nowMs: () => number): HttpClient {
   return {
     async send(request: HttpRequest): Promise<HttpReply> {
@@ -97,7 +100,10 @@ export function recordingClient(http: HttpClient, into: RecordedExchange[], nowM
   };
 }
 
-/** Sends with `http`, and has every agent card say that its agent does not stream: starts are plain ones then. */
+/**
+ * Returns a client that sends with `http`, and makes every agent card say that its agent does not stream, so that
+ * starts are plain.
+ */
 export function withoutStreams(http: HttpClient): HttpClient {
   return {
     async send(request: HttpRequest): Promise<HttpReply> {
@@ -119,24 +125,24 @@ const overStream: Readonly<Record<string, string>> = {
   'message/stream': 'message/send',
 };
 
-/** A start whose answer is a stream of events. */
+/** Returns whether an exchange is a start whose answer is a stream of events. */
 export function isOverStream({ path, body }: { readonly path: string; readonly body: string }): boolean {
   const { method } = parsed(body);
   return path.endsWith('/message:stream') || (typeof method === 'string' && Object.hasOwn(overStream, method));
 }
 
-/** What a request asks for, the same for each read of a task: its JSON-RPC method, or its method and path. */
+/** Returns what a request does, the same for each read of a task: its JSON-RPC method, or its method and path. */
 export function operationOf({ method, path, body }: { method: string; path: string; body: string }): string {
   const { method: rpc, params } = parsed(body);
   if (typeof rpc !== 'string')
     return `${method} ${path.replace(uuids, '{id}').replace(/message:stream$/, 'message:send')}`;
   const rpcMethod = overStream[rpc] ?? rpc;
-  // A read with history is another one than a read without.
+  // A read with history differs from a read without.
   const length = isJsonObject(params) ? params['historyLength'] : undefined;
   return length === undefined || length === 0 ? rpcMethod : `${rpcMethod} historyLength=${JSON.stringify(length)}`;
 }
 
-/** The ids that a client makes, which a server gives back. */
+/** Returns the ids that a client makes, which a server returns. */
 export function clientIds(body: string): readonly string[] {
   const { id, params, message } = parsed(body);
   const sent = isJsonObject(params) ? params['message'] : message;
@@ -144,7 +150,7 @@ export function clientIds(body: string): readonly string[] {
   return [id, messageId].map((value) => (typeof value === 'string' ? value : ''));
 }
 
-/** The body as a JSON object, or one without fields. */
+/** Returns the body as a JSON object, or an empty object. */
 export function parsed(body: string): JsonObject {
   try {
     const value = JSON.parse(body) as JsonValue;

@@ -12,9 +12,9 @@ import {
 export interface ZooServer {
   readonly origin: string;
   readonly received: LoopbackServer['received'];
-  /** How many tasks, or calls, were started here. */
+  /** Returns how many tasks, or calls, were started here. */
   readonly starts: () => number;
-  /** Operations that the foreign server was never asked, and that this one therefore cannot answer. */
+  /** Operations that the foreign server never received, so that this one cannot answer them. */
   readonly unknown: readonly string[];
 }
 
@@ -22,10 +22,10 @@ export interface ZooServer {
 const starting = ['SendMessage', 'message/send', 'tools/call', 'POST /message:send'];
 
 /**
- * A server of ours that answers as the foreign one did: the same replies in the same order, scene by scene. The request
- * that starts a task chooses the scene, plain or over a stream; the last reply to a read repeats. Ids of the client and the
- * origin are put in place. A reply that was cut stays open until the client hangs up. `pace`: by what the recorded times are
- * multiplied; default 0, none.
+ * Starts our own server that answers as the foreign one did: the same replies in the same order, scene by scene. The
+ * request that starts a task chooses the scene, plain or over a stream; the last reply to a read repeats. Ids of the
+ * client and the origin are replaced. A reply that was cut stays open until the client hangs up. `pace`: factor of the
+ * recorded times; default: 0, no delay.
  */
 export async function serveRecording(recording: Recording, pace = 0): Promise<ZooServer> {
   const unknown: string[] = [];
@@ -34,7 +34,7 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
   let answered = new Map<string, number>();
   const server = await serve(({ httpMethod: method, path, text: body }, response) => {
     const operation = operationOf({ method, path, body });
-    // A message to a task that is there starts nothing.
+    // A message to an existing task starts nothing.
     if (starting.includes(operation) && !body.includes('"taskId":')) {
       starts++;
       const scenes = isOverStream({ path, body }) ? (recording.overStream ?? {}) : recording.scenes;
@@ -62,7 +62,7 @@ export async function serveRecording(recording: Recording, pace = 0): Promise<Zo
   return { origin, received: server.received, starts: () => starts, unknown };
 }
 
-/** What is in the body of the start of this scene alone. */
+/** Returns the text in the body of the start that belongs only to this scene. */
 function markOf(request: RecordedScene['request']): string {
   switch (request.kind) {
     case 'tool':

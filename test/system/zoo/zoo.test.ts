@@ -48,7 +48,7 @@ describe('servers of others, as they were recorded', () => {
     (animal) => {
       const { scenes: plain, overStream = {}, streams = [] } = recordingOf(animal);
       expect(streams).toHaveLength(1);
-      // A start that is lost is looked for; one over a stream is not lost.
+      // A lost start is looked for; a start over a stream is not lost.
       expect(Object.keys(overStream).sort()).toEqual(
         Object.keys(plain)
           .filter((name) => name !== 'find')
@@ -73,7 +73,7 @@ describe('servers of others, as they were recorded', () => {
       expect(server.unknown).toEqual([]);
       const received = server.received.map(({ httpMethod: method, path, text: body }) => ({ method, path, body }));
       expect(received.some(isOverStream)).toBe(starts === 'over a stream');
-      // The same requests in the same order; reads may be fewer.
+      // The same requests in the same order; there may be fewer reads.
       const asked = received.map(operationOf);
       const recorded = scene.exchanges.map(({ request }) => operationOf(request));
       expect([...new Set(asked)]).toEqual([...new Set(recorded)]);
@@ -216,12 +216,12 @@ const said = (text: string): unknown =>
 
 const isWrite = (operation: string): boolean => /send|call$|cancel/i.test(operation);
 
-/** The start had no answer for as long as the client waited. */
+/** Returns whether the start had no answer for as long as the client waited. */
 function isSilent({ exchanges }: RecordedScene): boolean {
   return exchanges.some(({ reply }) => reply === undefined);
 }
 
-/** What a caller makes of it. A start of unknown fate is a `silent` one. */
+/** Returns the end as a caller sees it. A start of unknown fate is `silent`. */
 function endOf({ start, reads }: Played): SceneEnd | string {
   const last = reads.at(-1);
   if (last?.kind === 'ended') return endSaid(last.end);

@@ -49,7 +49,7 @@ describe('the environment of a function', () => {
     );
   });
 
-  it('says who may use the management routes: nobody, the holder of a token, or whom an authorizer lets through', () => {
+  it('says who may use the management routes: no caller, the holder of a token, or callers that an authorizer admits', () => {
     expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: '' })).toEqual({ kind: 'token', tokens: [] });
     expect(readManagementAccess({ OUTWAIT_MANAGEMENT_TOKEN: managementToken })).toEqual({
       kind: 'token',
@@ -130,7 +130,7 @@ describe('the environment of a function', () => {
     expect(of('$LATEST')).toBeUndefined();
   });
 
-  it('refuses a log level that is none', () => {
+  it('refuses an unknown log level', () => {
     expect(() => readEnv({ ...complete, OUTWAIT_LOG_LEVEL: 'loud' })).toThrow(
       'OUTWAIT_LOG_LEVEL must be one of debug, info, warn, error',
     );
@@ -152,11 +152,11 @@ describe('keys of payloads', () => {
     expect(createPayloadCipher(empty, clock)).toBeUndefined();
   });
 
-  it('of the configuration seal and open where there is no key of KMS', async () => {
+  it('of the configuration seal and open without a KMS key', async () => {
     const cipher = createPayloadCipher({ payloadKeys, payloadKmsKey: undefined }, clock);
     const sealed = (await cipher?.seal('text', 'run 1')) ?? '';
     expect(sealed).toMatch(/^2e:k1:/);
-    // The key of KMS seals from then on; nobody asks for it to read what is older.
+    // The KMS key seals from then on, and is not needed to read older payloads.
     const both = createPayloadCipher({ payloadKeys, payloadKmsKey: 'alias/a' }, clock);
     expect(await both?.open(sealed, 'run 1')).toBe('text');
   });

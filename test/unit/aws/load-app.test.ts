@@ -49,7 +49,7 @@ describe('the app of a configuration', () => {
       'old.cjs': "const os = require('node:os'); exports.os = os.platform();",
     });
     const { app } = await bundle({ configFile: join(folder, 'outwait.config.ts'), outDir: join(folder, 'build') });
-    // In a process of its own: the loader of the tests lends every module a require.
+    // Runs in a separate process, since the test loader gives every module a require.
     expect(execFileSync(process.execPath, [app!], { encoding: 'utf8' })).toBe(`${process.platform}\n`);
   });
 

@@ -32,7 +32,7 @@ describe('the log', () => {
     );
   });
 
-  it('says of fields that throw when they are looked at only that they do', () => {
+  it('reports of fields that throw when they are read only that they do', () => {
     const { log, last } = aLog();
     const hostile = new Proxy(new Error('never read'), {
       get: () => {

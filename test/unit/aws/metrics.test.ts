@@ -97,7 +97,7 @@ describe('metrics', () => {
       ['SweepLagMs', 0],
     ]);
 
-    // Two runs whose wakes nobody takes: the guard of a start is due at once.
+    // Two runs whose wakes are not received: the guard of a start is due at once.
     await startRun(world.deps, { workflow: 'waits', input: {} });
     world.clock.atMs += 200_000;
     await startRun(world.deps, { workflow: 'waits', input: {} });
@@ -124,7 +124,7 @@ describe('metrics', () => {
       await runTurn(deps, { runId }, { remainingMs: () => 60_000, deliveryCount: 1 });
     expect(put).toEqual([
       ['BlockedRuns', 1],
-      // Only the first look has blocked it.
+      // The first turn alone has blocked it.
       ['NewlyBlockedRuns', 1],
       ['BlockedRuns', 1],
     ]);

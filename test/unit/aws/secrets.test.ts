@@ -13,7 +13,7 @@ import { aWorld } from '../http/world.js';
 const [first, second] = ['A'.repeat(64), 'B'.repeat(64)];
 const target = { runId: '0'.repeat(32), waitId: '1' };
 
-/** Secrets Manager with one secret, under every name that is in no `others`, and a clock. */
+/** Creates a Secrets Manager with one secret, under every name that is not in `others`, and a clock. */
 function aSecret(text: string | undefined, others: Readonly<Record<string, string>> = {}) {
   const secret = { text, isAway: false, reads: 0 };
   const clock = { atMs: 0, nowMs: () => clock.atMs };
@@ -58,7 +58,7 @@ describe('token keys in a secret (B136)', () => {
     const after = await read();
     expect(after.settleToken(target)).toContain('.k2.');
     expect(after.parseSettleToken(before.settleToken(target))).toEqual(target);
-    // Read again, and the same.
+    // Read again, with the same value.
     clock.atMs = 120_000;
     expect(await read()).toBe(after);
     expect(secret.reads).toBe(3);
@@ -150,7 +150,7 @@ describe('management requests', () => {
     expect(await Promise.all(statuses)).toEqual([200, 401, 401, 401]);
   });
 
-  it('F92 are served to nobody while a secret holds a token that is too short, and say so', async () => {
+  it('F92 are refused with the reason while a secret holds a token that is too short', async () => {
     const { secret, clock, aws } = aSecret('short', { 'outwait/spare': other });
     const world = aWorld();
     const api = apiHandler(

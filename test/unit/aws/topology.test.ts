@@ -6,7 +6,7 @@ import { longStepTimeoutMaxMs } from '../../../lib/replay/context/step-policy.js
 describe('the topology', () => {
   it('hides a message for longer than its function can run', () => {
     expect(queues.turn.visibilityMs).toBeGreaterThan(functions.turn.timeoutMs);
-    // AWS: six times the timeout, and the window on top.
+    // The rule of AWS: six times the timeout, plus the window.
     expect(queues.work.visibilityMs).toBeGreaterThanOrEqual(
       6 * functions.poll.timeoutMs + queues.work.eventSource.batchingWindowMs,
     );

@@ -82,7 +82,7 @@ it.each([
   Object.assign(new Error('no'), { code: 'UNAUTHORIZED' }),
   { code: 'RUN_NOT_FOUND' },
   undefined,
-])('an error of another library is none of ours, whatever its code: %o', (thrown) => {
+])('an error of another library is not one of ours, whatever its code: %o', (thrown) => {
   expect(isEngineError(thrown)).toBe(false);
   expect(hasCode(thrown, 'UNAUTHORIZED')).toBe(false);
 });

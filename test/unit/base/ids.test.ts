@@ -30,7 +30,7 @@ describe('an idempotency key (S0-12)', () => {
   });
 
   it('of a remote call is fixed by run and wait, and does not give the run id away', () => {
-    // Sent with every attempt: another release must send the same.
+    // Sent with every attempt, so another release must send the same key.
     expect(remoteKeyOf(runId, '7', digest)).toBe('d79be5b89fbbb06d0aa24317d3b1914bbe96793f');
     expect(remoteKeyOf(runId, '8', digest)).not.toBe(remoteKeyOf(runId, '7', digest));
   });

@@ -7,7 +7,7 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ b: [{ d: 1, c: 2 }, 1], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1},1]}');
   });
 
-  // Digests of these texts are stored: none of them may ever change.
+  // Digests of these texts are stored, so none of them may ever change.
   it.each([
     [{ '10': 1, '9': 2, b: 3, B: 4, '': 5 }, '{"":5,"10":1,"9":2,"B":4,"b":3}'],
     [{ '\u{1F600}': 1, '\uFFFF': 2, é: 3, z: 4 }, '{"z":4,"é":3,"\u{1F600}":1,"\uFFFF":2}'],

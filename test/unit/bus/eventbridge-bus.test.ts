@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const clock = { atMs: 0, nowMs: () => clock.atMs };
 
-/** A bus whose requests are not repeated by the SDK, unless it says so. */
+/** Creates a bus whose requests the SDK does not repeat unless a test says so. */
 function aBus({ maxAttempts = 1, requestTimeoutMs = 2_000, answerTimeoutMs = 8_000 } = {}): {
   bus: EventBridgeBus;
   delaysMs: number[];
@@ -135,7 +135,7 @@ describe('a bus of EventBridge', () => {
     });
   });
 
-  it('gets no request that there is no time for, and is not to blame for it', async () => {
+  it('gets no request for which there is no time left, and is not blamed for it', async () => {
     const answers = [true, true, false];
     const { bus } = aBus();
     await expect(bus.publish(events(23), () => answers.shift() ?? false)).rejects.toMatchObject({

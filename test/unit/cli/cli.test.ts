@@ -152,7 +152,7 @@ describe('an engine that cannot be asked', () => {
     expect((await run('list')).err).toContain('http://127.0.0.1:2');
   });
 
-  it('is told apart from another server', async () => {
+  it('is distinguished from another server', async () => {
     server = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n<p>x')).listen(
       0,
       '127.0.0.1',
@@ -244,7 +244,7 @@ describe('bad arguments end with 2 and say what was expected', () => {
     expect(await run('list')).toMatchObject({ code: 2, err: expect.stringContaining('OUTWAIT_URL') as unknown });
   });
 
-  it('and asking for help or the version is none', async () => {
+  it('but help and the version are no error', async () => {
     expect(await run('--help')).toMatchObject({
       code: 0,
       out: expect.stringContaining('Commands:') as unknown,

@@ -8,7 +8,7 @@ import { run } from './in-process.js';
 
 const idOf = (n: number): string => String(n).padStart(32, '0');
 
-/** A run that waits for the signal "say". */
+/** Returns the history of a run that waits for the signal "say". */
 const historyOf = (runId: string, version = '1') => ({
   format: 1,
   runId,
@@ -21,7 +21,7 @@ const historyOf = (runId: string, version = '1') => ({
   ],
 });
 
-/** An engine that answers as told and remembers what it was asked. */
+/** An engine that answers as the test says and records its requests. */
 let server: Server;
 let url: string;
 let folder: string;
@@ -69,7 +69,7 @@ describe('outwait export', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('takes no more than it is told to, of the status that it is told', async () => {
+  it('exports at most the given number of runs, of the given status', async () => {
     answers['/runs?status=completed&limit=2'] = [200, { runs: [{ runId: idOf(1) }, { runId: idOf(2) }], cursor: 'c1' }];
     answers['/runs?status=completed&limit=2&cursor=c1'] = [200, { runs: [{ runId: idOf(3) }] }];
     give(1, 2, 3);
@@ -193,7 +193,7 @@ describe('outwait replay --from', () => {
     expect(text).toMatch(/^talks {5}2 {8}1 {10}0 {4}1$/m);
   });
 
-  it('says that there are none in an empty folder', async () => {
+  it('reports that an empty folder contains none', async () => {
     expect(await replay(config(says), '--from', await histories())).toEqual({
       code: 0,
       out: 'no histories\n',

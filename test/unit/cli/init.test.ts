@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function runNode(args: readonly string[], cwd: string): Promise<{ code: number | null; output: string }> {
-  // The variables of this test run are not for a test run inside.
+  // The variables of this test run are not meant for a test run inside it.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')));
   const child = spawn(process.execPath, [...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -26,14 +26,14 @@ async function runNode(args: readonly string[], cwd: string): Promise<{ code: nu
   return { code, output };
 }
 
-/** This package as it would be installed: what package.json lists, built, with its dependencies beside it. */
+/** Installs this package as npm would: what package.json lists, built, with its dependencies beside it. */
 async function installOutwait(project: string): Promise<string> {
   const home = join(folder, 'package');
   await mkdir(home);
   await cp(join(root, 'package.json'), join(home, 'package.json'));
   await cp(join(root, 'bin'), join(home, 'bin'), { recursive: true });
   await symlink(installed(''), join(home, 'node_modules'));
-  // It writes what it can; mistakes in the types of the package are for its own check to find.
+  // The compiler writes what it can; the type check of the package finds mistakes in its types.
   const built = await runNode(
     [
       installed('typescript/bin/tsc'),

@@ -51,7 +51,7 @@ describe('outwait inputs and answer', () => {
     expect((await ask('inputs', '--json')).out).not.toContain(inputId);
   });
 
-  it('are told of by why, with the deadline once', async () => {
+  it('are shown by why, with the deadline once', async () => {
     const inputId = await anInput();
     const [runId = ''] = inputId.split('.');
     expect((await ask('why', runId)).out).toMatch(
@@ -69,7 +69,7 @@ describe('outwait inputs and answer', () => {
     expect(result.code).toBe(2);
   });
 
-  it('end with 1 for a question that nobody asked', async () => {
+  it('end with 1 for a question that does not exist', async () => {
     const result = await ask('answer', `${'0'.repeat(32)}.1`, '--decline');
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(result.err).toContain('no question has this id');

@@ -28,7 +28,7 @@ const noisy = defineWorkflow({
   run: () => Promise.reject(new Error('red \u001b[31m, title \u009d0;x\u0007,\nleft \u202e')),
 });
 
-/** A long step that fails once and then goes on until it is told to end. */
+/** A long step that fails once and then continues until it is told to end. */
 let finish: () => void = () => undefined;
 const works = defineWorkflow({
   name: 'works',
@@ -178,7 +178,7 @@ describe('text of others on the terminal', () => {
     expect(outcome.outcome.error.message).toContain('title \u009d0;x');
   });
 
-  it('holds none either when it is the error of whoever answers', async () => {
+  it('contains none either if it is the error of the server that answers', async () => {
     const server = createServer((_request, response) =>
       response.writeHead(404).end(JSON.stringify({ error: { code: 'X\u001b[2J', message: 'no\u009b31m' } })),
     ).listen(0, '127.0.0.1');

@@ -61,7 +61,7 @@ async function bodiesIn(url: string): Promise<readonly string[]> {
   }
 }
 
-/** Hidden from receivers or not. */
+/** Counts the messages, hidden or not. */
 async function countIn(url: string): Promise<number> {
   const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }));
   return (
@@ -131,7 +131,7 @@ describe('outwait redrive', () => {
         VisibilityTimeout: 30,
       }),
     );
-    // The group is locked by the first message: what was moved is in the queue behind it.
+    // The first message locks the group, so the moved messages are in the queue behind it.
     expect(Messages).toEqual([]);
     const { Attributes } = await client.send(
       new GetQueueAttributesCommand({ QueueUrl: turn.url, AttributeNames: ['All'] }),
@@ -140,7 +140,7 @@ describe('outwait redrive', () => {
     expect(counts).toEqual(['1', '1']);
   });
 
-  it('moves nothing on a dry run, and no more than it is told to', async () => {
+  it('moves nothing on a dry run, and at most the given number', async () => {
     await die(step, 'a', 'b', 'c');
     const dry = await redrive('--queue', 'step', '--dry-run', '--json');
     expect(JSON.parse(dry.out)).toEqual({ queues: [{ queue: 'step', deadLetters: 3, moved: 0 }] });

@@ -5,7 +5,7 @@ import { run } from './in-process.js';
 
 const runId = 'ab'.repeat(16);
 
-/** An engine that answers as told and remembers what it was asked. */
+/** An engine that answers as the test says and records its requests. */
 let server: Server;
 let url: string;
 let asked: string[] = [];
@@ -75,7 +75,7 @@ describe('outwait remote cancel and poll', () => {
     expect(await ask('cancel', runId, '2')).toMatchObject({ code: 1, out });
   });
 
-  it('end with 1 when nobody waits, or there is no such task', async () => {
+  it('end with 1 if the task is not waited for or does not exist', async () => {
     answers[`/runs/${runId}/waits/2/poll`] = [202, { accepted: false }];
     const none = { code: 'REMOTE_TASK_NOT_FOUND', message: 'no remote task is known for this wait of this run' };
     answers[`/runs/${runId}/waits/3/poll`] = [404, { error: none }];

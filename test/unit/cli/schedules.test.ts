@@ -15,7 +15,7 @@ beforeAll(async () => {
   engine = await startLocalEngine({
     app: defineApp({
       workflows: [report],
-      // 29 February: it does not start while the test runs, but on one day in four years.
+      // 29 February: it does not start while the test runs, except on one day in four years.
       schedules: [{ name: 'leap-day', workflow: report, cron: '0 2 29 2 *' }],
     }),
     table: new MemoryTable(),

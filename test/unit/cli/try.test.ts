@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-/** A configuration with these servers. */
+/** Writes a configuration with these servers. */
 async function configWith(servers: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'outwait-try-test-'));
   folders.push(folder);
@@ -30,11 +30,11 @@ async function configWith(servers: string): Promise<string> {
   return file;
 }
 
-/** What a person would type. */
+/** Returns the argument that a person would type. */
 const placeOf = ({ url, ...more }: ServerConfig): string =>
   url ?? ('card' in more && typeof more.card === 'string' ? more.card : '');
 
-/** The options that it says are to be set. */
+/** Returns the options that the output tells the reader to set. */
 const optionsIn = (out: string): readonly string[] =>
   [...out.matchAll(/^set +(.*?) {2}\(/gm)].map(([, line]) => line ?? '');
 
@@ -46,7 +46,7 @@ interface Row {
   readonly options: readonly string[];
 }
 
-/** The table of servers that were tried. */
+/** Reads the table of servers that were tried. */
 async function tableRows(): Promise<readonly Row[]> {
   const docs = await readFile(new URL('../../../docs/reference.md', import.meta.url), 'utf8');
   const [, table = ''] = /^\| server \| version \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/m.exec(docs) ?? [];
@@ -60,7 +60,7 @@ async function tableRows(): Promise<readonly Row[]> {
         title,
         version,
         triedOn,
-        // What is in brackets is for the reader.
+        // The text in brackets is meant for the reader.
         speaks: speaks.replace(/ \(.*\)$/, ''),
         options: [...options.matchAll(/`([^`]+)`/g)].map(([, option]) => option ?? ''),
       };
@@ -73,14 +73,14 @@ async function rowOf(title: string, version: string): Promise<Row> {
   return row;
 }
 
-/** `A2A 1.0`, or `MCP 2025-11-25 with tasks`. */
+/** Returns `A2A 1.0`, or `MCP 2025-11-25 with tasks`. */
 function spokenIn(out: string): string {
   const [, spoken = '', protocol = ''] = /^speaks +((A2A|MCP) [\d.-]+)/m.exec(out) ?? [];
   const [, tasks] = /^tasks +(yes|no)\b/m.exec(out) ?? [];
   return protocol === 'A2A' ? spoken : `${spoken} ${tasks === 'yes' ? 'with' : 'without'} tasks`;
 }
 
-/** What is said of how the call has ended: the kind, and the text of the result or of the error. */
+/** Returns how the call has ended according to the output: the kind, and the text of the result or of the error. */
 function outcomeIn(out: string): { readonly kind: string; readonly text: string } {
   const [, kind = '', rest = ''] = /^outcome +(failed|completed with an error|completed): (.*)$/m.exec(out) ?? [];
   if (kind === 'failed' || kind === '') return { kind, text: rest.replace(/ \(REMOTE_[A-Z_]+\)$/, '') };
@@ -88,7 +88,7 @@ function outcomeIn(out: string): { readonly kind: string; readonly text: string 
   return { kind, text: textOf(outcome) };
 }
 
-/** The skills of the recorded card, or the tools that were listed. */
+/** Returns the skills of the recorded card, or the tools that were listed. */
 function offeredBy(animal: ZooAnimal): string {
   const bodies = recordingOf(animal).look.map(
     ({ reply }) => JSON.parse(/\{.*\}/s.exec(reply?.body ?? '')?.[0] ?? '{}') as Offer,
@@ -110,7 +110,7 @@ interface Offer {
   };
 }
 
-/** What a person is shown for how a scene ends. */
+/** Returns what a person sees of how a scene ends. */
 function shownOf(end: SceneEnd | undefined): { readonly kind: string; readonly text: string } {
   switch (end?.kind) {
     case 'completed':
@@ -126,7 +126,7 @@ function shownOf(end: SceneEnd | undefined): { readonly kind: string; readonly t
   }
 }
 
-/** An agent of 1.0 whose card is `more`, and whose tasks are answered by `task`. */
+/** Answers as an A2A 1.0 agent whose card includes `more`, and whose requests about tasks `task` answers. */
 const agent =
   (more: object = {}, task: (method: string) => object = () => ({})): Answer =>
   (request, response) => {
@@ -212,7 +212,7 @@ describe('outwait try: a look at a server', () => {
     expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
   });
 
-  it('says that a card leads to what is no agent', async () => {
+  it('reports that a card leads to something other than an agent', async () => {
     const { url } = await serve((request, response) => {
       if (request.httpMethod === 'GET') agent()(request, response);
       else json(response, '<h1>Not Found</h1>', 404, { 'content-type': 'text/html' });
@@ -310,7 +310,7 @@ describe('outwait try: one real call', () => {
     const { code, out } = await run('try', placeOf(entry), ...call);
     const { fail: end } = { ...animal.ends, ...animal.endsOverStream };
     expect(outcomeIn(out)).toEqual(shownOf(end));
-    // BeeAI tells of a failure in a message like any other.
+    // BeeAI reports a failure in a message like any other.
     expect({ code, starts: server.starts() }).toEqual({ code: animal.name === 'a2a-beeai' ? 0 : 1, starts: 1 });
   });
 

@@ -34,6 +34,6 @@ it('outwait watch prints the events of a run until it ends', async () => {
   expect(watched.out).toMatch(/RunStarted[^]*SignalReceived[^]*RunEnded/);
 });
 
-it('outwait watch ends with 1 for a run that there is none of', async () => {
+it('outwait watch ends with 1 for a run that does not exist', async () => {
   expect(await run('watch', '0'.repeat(32), '--url', engine.url)).toMatchObject({ code: 1, out: '' });
 });

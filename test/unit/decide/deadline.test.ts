@@ -48,7 +48,7 @@ describe('a wait is due', () => {
   });
 });
 
-describe('a blocked run is looked at again', () => {
+describe('a blocked run is retried', () => {
   it.each([
     [0, 60_000],
     [59_000, 60_000],

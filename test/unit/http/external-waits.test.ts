@@ -87,7 +87,7 @@ describe('GET /activities/external without a run (EN-5, S0-66)', () => {
     ]);
   });
 
-  it('gives tokens only to whoever may manage runs (S0-62)', async () => {
+  it('gives tokens only to callers that may manage runs (S0-62)', async () => {
     const client = aClient(undefined, { managementTokens: () => ['s3cret'] });
     const answer = await client.ask('GET', '/activities/external');
     expect([answer.status, errorOf(answer).code]).toEqual([401, 'UNAUTHORIZED']);

@@ -100,7 +100,7 @@ describe('POST /inputs/{id}', () => {
     },
   );
 
-  it('answers 404 for a wait that asks nobody', async () => {
+  it('answers 404 for a wait that is not a question', async () => {
     const client = aClient();
     const runId = await startedRun(client);
     const refused = await client.ask('POST', `/inputs/${runId}.1`, { body: { action: 'decline' } });

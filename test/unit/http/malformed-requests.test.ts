@@ -122,7 +122,7 @@ const headers = fc.dictionary(
   ),
   { maxKeys: 4 },
 );
-/** Of the form of JSON, so that the check of the content is reached. */
+/** Declares JSON, so that the check of the content is reached. */
 const json = fc.constant({ 'content-type': 'application/json' });
 
 interface Malformed {
@@ -238,7 +238,7 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
       expect(answered.length).toBeLessThan(20_000);
       expect(world.dump()).toBe(before);
     }),
-    // One world for all: after a failure a smaller case would meet a changed store.
+    // The world is shared by all cases, so after a failure a smaller case would meet a changed store.
     { numRuns: 1_000, endOnFailure: true },
   );
   expect(world.queues.turn.size).toBe(0);

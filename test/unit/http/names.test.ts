@@ -11,7 +11,7 @@ import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { aClient, errorOf, startedRun } from './client.js';
 import { aWorld, type World } from './world.js';
 
-// Names that look like another one, like nothing, or like the end of a line. Each with what the answer calls it.
+// Names that look like another one, like nothing, or like the end of a line, each with its description in the answer.
 const bad = [
   ['a space', ' ', 'U+0020'],
   ['spaces of three kinds', ' \u00a0\u3000', 'U+0020 U+00A0 U+3000'],
@@ -48,7 +48,7 @@ const good = [
 
 type Call = (world: World, name: string, runId: string) => Promise<unknown>;
 
-/** Where a name enters the engine from a program. */
+/** Operations by which a name enters the engine from a program. */
 const operations: Readonly<Record<string, Call>> = {
   'the key of a start': ({ deps }, key) => startRun(deps, { workflow: 'talks', key }),
   'the id of a start': ({ deps }, id) => startNamedRun(deps, { workflow: 'talks', id }),
@@ -71,7 +71,7 @@ type Route = (
 
 const start = (more: object): [string, { body: unknown }] => ['/runs', { body: { workflow: 'talks', ...more } }];
 
-/** Where a name enters by HTTP. */
+/** Routes by which a name enters over HTTP. */
 const routes: Readonly<Record<string, Route>> = {
   'key of POST /runs': (key) => start({ key }),
   'id of POST /runs': (id) => start({ id }),

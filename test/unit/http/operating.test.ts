@@ -163,7 +163,7 @@ describe('POST /runs/{id}/pause, /resume and /retry-now', () => {
 });
 
 describe('GET /runs/{id}/why (EN-12)', () => {
-  it('names each open wait, since when, and when it is looked at next', async () => {
+  it('names each open wait, since when it is open, and when it is next handled', async () => {
     const client = aClient();
     const runId = await startedRun(client);
     const { status, body } = await client.ask('GET', `/runs/${runId}/why`);
@@ -272,7 +272,7 @@ describe('POST /runs/{id}/waits/{waitId}/settle', () => {
     '/runs/{}/waits/9/settle',
     '/runs/{}/waits/x/settle',
     '/runs/{}/waits/1/settle',
-  ])('answers 404 where there is nothing to settle: %s', async (path) => {
+  ])('answers 404 if there is nothing to settle: %s', async (path) => {
     // Wait 1 is for a signal, which has no token.
     const { client, runId } = await talking();
     const answer = await client.ask('POST', path.replace('{}', runId), { body: { output: { result: 1 } } });
@@ -313,7 +313,7 @@ describe('GET /runs, filtered', () => {
     }
     let pages = 0;
     const listRuns = client.world.deps.store.lists.runs.bind(client.world.deps.store.lists);
-    // Of one row each.
+    // Pages have one row each.
     client.world.deps.store.lists.runs = (status, _limit, before) => {
       pages += 1;
       return listRuns(status, 1, before);

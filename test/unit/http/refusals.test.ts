@@ -4,7 +4,7 @@ import type { RouteOptions } from '../../../lib/http/routes.js';
 import { aClient, startedRun } from './client.js';
 import { aWorld } from './world.js';
 
-/** A client of an API whose metrics are kept as the lines that they are written in. */
+/** Creates a client of an API whose metrics are kept as the lines that they are written in. */
 function aCountedClient(options: RouteOptions = {}) {
   const lines: string[] = [];
   const world = aWorld();
@@ -80,7 +80,7 @@ describe('a request that is refused for its token', () => {
     expect(lines).toEqual([]);
   });
 
-  it('on a path that is none, or with a method that is none, is nobody who tries a token', async () => {
+  it('on an unknown path or with an unknown method is not an attempt to use a token', async () => {
     const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
     const statuses = [
       (await client.ask('GET', '/admin')).status,

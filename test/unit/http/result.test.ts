@@ -37,7 +37,7 @@ describe('GET /runs/{id}/result (S0-189)', () => {
     expect(looks).toBe(3);
   });
 
-  it('answers 404 for no run, and 400 for a wait that is none', async () => {
+  it('answers 404 for an unknown run, and 400 for an invalid wait', async () => {
     const { ask } = aClient();
     expect((await ask('GET', `/runs/${'0'.repeat(32)}/result`)).status).toBe(404);
     const refused = await ask('GET', `/runs/${'0'.repeat(32)}/result?wait=21`);

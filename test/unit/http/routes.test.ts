@@ -170,7 +170,7 @@ describe('reading runs', () => {
     expect(errorOf(answer)).toMatchObject({ code: 'INPUT_INVALID', details: { issues: [{ path: name }] } });
   });
 
-  it('refuses a parameter that is given twice and a cursor that is none', async () => {
+  it('refuses a parameter that is given twice and an invalid cursor', async () => {
     const { ask } = aClient();
     for (const path of [
       '/runs?limit=1&limit=2',
@@ -439,7 +439,7 @@ describe('access', () => {
     expect((await client.ask('GET', '/runs', bearer(header))).status).toBe(401);
   });
 
-  it('refuses everybody when a token is asked for and none is set', async () => {
+  it('refuses every caller if a token is required and none is set', async () => {
     const client = aClient(aWorld(), { managementTokens: () => [] });
     expect((await client.ask('GET', '/runs')).status).toBe(401);
     expect((await client.ask('GET', '/runs', bearer('Bearer undefined'))).status).toBe(401);
@@ -537,7 +537,7 @@ describe('access', () => {
   });
 });
 
-describe('a store in trouble', () => {
+describe('a store that fails', () => {
   it.each(['STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'] as const)('is a 503 that may be repeated: %s', async (code) => {
     const client = aClient();
     client.world.fault = new EngineError(code, 'canary-text of the store');

@@ -27,9 +27,9 @@ export interface World {
   readonly clock: { atMs: number };
   readonly lines: Line[];
   readonly reports: ScriptedServer;
-  /** Every store call fails with this while it is set. */
+  /** Error with which every store call fails while it is set. */
   fault: EngineError | undefined;
-  /** All items, in a form that shows any change. */
+  /** Returns all items, in a form that shows any change. */
   dump(): string;
   /** Runs turns until no message is available. */
   runTurns(): Promise<void>;
@@ -46,7 +46,7 @@ const waits = defineWorkflow({
   run: (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } }),
 });
 
-/** Waits for a signal, then for somebody to settle a promise, and answers queries all the while. */
+/** Waits for a signal, then for the settlement of a promise, and answers queries all the while. */
 const talks = defineWorkflow({
   name: 'talks',
   run: async (ctx) => {

@@ -34,7 +34,7 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-/** Runs the command and gives the exit code that it sets. */
+/** Runs the command and returns the exit code that it sets. */
 async function lint(...args: string[]): Promise<NodeJS.Process['exitCode']> {
   process.exitCode = undefined;
   const program = new Command('outwait').exitOverride().configureOutput({ writeErr: () => undefined });
@@ -53,7 +53,7 @@ ${folder}/flows/bad.ts:2:85  no-random  Math.random differs on replay; use ctx.r
   );
 });
 
-it('ends with 0 when there is nothing', async () => {
+it('ends with 0 without findings', async () => {
   expect(await lint(join(folder, 'flows/good.ts'))).toBeUndefined();
   expect(printed).toBe('0 findings in 1 file\n');
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { lintSource } from '../../../lib/lint/lint-source.js';
 
-/** What is found in a file, as `line:column rule`. */
+/** Returns the findings in a file, as `line:column rule`. */
 const found = (text: string): readonly string[] =>
   lintSource('flow.ts', text).map(({ line, column, rule }) => `${line}:${column} ${rule}`);
 
-/** The same in the body of a workflow, whose first line is 1. Names of imports stand in front. */
+/** Returns the findings in the body of a workflow, whose first line is 1. Imports stand in front of it. */
 function foundInRun(body: string, imports = ''): readonly string[] {
   const text = `${imports} import { defineWorkflow } from 'outwait'; export default defineWorkflow({ name: 'a', run: async (ctx, input) => {\n${body}\n} });`;
   return lintSource('flow.ts', text).map(({ line, column, rule }) => `${line - 1}:${column} ${rule}`);

@@ -17,7 +17,7 @@ afterEach(() => {
   for (const other of others) process.on('unhandledRejection', other);
 });
 
-/** Rejects an async function that nobody awaits. */
+/** Rejects an async function that is never awaited. */
 const rejectLater = (): void => {
   const fails = async (): Promise<void> => {
     await Promise.resolve();

@@ -105,7 +105,7 @@ describe('a send that SQS refuses', () => {
   });
 });
 
-/** A stand-in for SQS that says what the test wants it to. */
+/** Starts a stand-in for SQS that answers as the test says. */
 async function aServer(answer: (request: SqsRequest) => object | undefined) {
   const requests: SqsRequest[] = [];
   const http = createServer((incoming, response) => {
@@ -118,7 +118,7 @@ async function aServer(answer: (request: SqsRequest) => object | undefined) {
       };
       requests.push(request);
       const body = answer(request);
-      // None: it hangs.
+      // Without an answer it hangs.
       if (body !== undefined)
         response.setHeader('content-type', 'application/x-amz-json-1.0').end(JSON.stringify(body));
     });
@@ -179,7 +179,7 @@ describe('messages that are sent side by side', () => {
     expect(results[1]).toMatchObject({
       reason: { code: 'INTERNAL', message: 'the turn queue did not take a message (InternalError)' },
     });
-    // The answer says nothing of the third.
+    // The answer does not mention the third message.
     expect(results[2]).toMatchObject({ reason: { message: 'the turn queue did not take a message (NotAnswered)' } });
   });
 

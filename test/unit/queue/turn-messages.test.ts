@@ -19,7 +19,7 @@ describe('a turn message', () => {
   );
 });
 
-/** `message` with one field after the other replaced by what it must not be; undefined leaves it out. */
+/** Returns `message` with one field after the other replaced by an invalid value; undefined leaves it out. */
 function spoilt(message: object, wrong: Readonly<Record<string, readonly unknown[]>>): readonly string[] {
   return Object.entries(wrong).flatMap(([name, values]) =>
     values.map((value) => JSON.stringify({ ...message, [name]: value })),
@@ -53,7 +53,7 @@ describe('the body of a message', () => {
   });
 
   it.each(['', '{', 'null', '3', '"text"', '[]', '{}', ...spoilt({}, { runId: noIds })])(
-    'is no turn message: %s',
+    'is not a turn message: %s',
     (body) => {
       expect(parseTurnMessage(body)).toBeUndefined();
     },
@@ -65,7 +65,7 @@ describe('the body of a message', () => {
     '[]',
     '{}',
     ...spoilt(step, { runId: noIds, waitId: noIds, dueAtMs: [undefined, ...noInstants] }),
-  ])('is no step message: %s', (body) => {
+  ])('is not a step message: %s', (body) => {
     expect(parseStepMessage(body)).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe('the body of a message', () => {
     ...spoilt(poll, { kind: [undefined, 'later'] }),
     ...spoilt(poll, { hop: noCounts.map((count) => ({ ...hop, count })) }),
     ...spoilt(poll, { hop: [undefined, ...noInstants].map((claimedDueAtMs) => ({ ...hop, claimedDueAtMs })) }),
-  ])('is no work message: %s', (body) => {
+  ])('is not a work message: %s', (body) => {
     expect(parseWorkMessage(body)).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-// An A2A agent on this machine that answers as a test tells it, and a transport for it.
+// An A2A agent on this machine that answers as a test says, and a transport for it.
 
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../../lib/base/json.js';
@@ -13,12 +13,12 @@ export const cardPath = '/.well-known/agent-card.json';
 export interface Agent {
   readonly origin: string;
   readonly received: readonly Received[];
-  /** Requests that were not for the card. */
+  /** Requests other than those for the card. */
   calls(): readonly Received[];
-  /** Methods of JSON-RPC, or method and path, of all requests; the card is `card`. */
+  /** JSON-RPC methods, or methods and paths, of all requests; the card is `card`. */
   trail(): readonly string[];
   card: (request: Received, response: ServerResponse) => void;
-  /** Every other request. */
+  /** Answers every other request. */
   answer: (request: Received, response: ServerResponse) => void;
   /** Moves the clock of the transports. */
   advance(byMs: number): void;
@@ -27,7 +27,7 @@ export interface Agent {
   ): A2aTransport;
 }
 
-/** Its card has the interfaces that `interfaces` makes of its origin. */
+/** Starts an agent whose card has the interfaces that `interfaces` makes of its origin. */
 export async function agent(
   interfaces: (origin: string) => readonly object[],
   more: object = {},
@@ -66,7 +66,7 @@ export async function agent(
   return self;
 }
 
-/** An agent with JSON-RPC 1.0 at `/rpc`. */
+/** Interfaces of an agent with JSON-RPC 1.0 at `/rpc`. */
 export const jsonRpc = (origin: string): readonly object[] => [
   { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
 ];

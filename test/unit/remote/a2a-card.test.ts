@@ -98,7 +98,7 @@ describe('discovery', () => {
     expect(supplier.calls()).toHaveLength(2);
   });
 
-  it('does not send back an ETag that is none', async () => {
+  it('does not send back an invalid ETag', async () => {
     const supplier = await agent(jsonRpc);
     const { card } = supplier;
     supplier.card = (request, response) => {
@@ -209,7 +209,7 @@ describe('discovery', () => {
   });
 });
 
-describe('the card for those whom the agent knows', () => {
+describe('the card for authenticated callers', () => {
   const both = (origin: string) => [...jsonRpc(origin), ...rest(origin)];
   const extended = (origin: string) => ({
     supportedInterfaces: [{ ...(rest(origin)[0] as object), tenant: 'acme' }],

@@ -1,4 +1,4 @@
-// The task of a start without an answer is looked for among those that the agent lists, with no option set.
+// Looking for the task of a start without an answer in the list of the agent's tasks, with no option set.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { messageIdOf } from '../../../lib/remote/a2a/message-id.js';
@@ -31,7 +31,7 @@ const found = { kind: 'found', handle };
 
 type Pages = (params: Readonly<Record<string, unknown>>, asked: number) => object;
 
-/** An agent that lists what `pages` says. */
+/** Starts an agent that lists what `pages` returns. */
 async function listing(pages: Pages): Promise<Agent> {
   const supplier = await agent(jsonRpc);
   let asked = 0;
@@ -45,7 +45,7 @@ const onePage = (...tasks: readonly unknown[]): Pages => {
   return () => ({ tasks, nextPageToken: '' });
 };
 
-/** Pages for ever, each of tasks that no page had before. */
+/** Endless pages, each of tasks that no page had before. */
 const endless: Pages = (_params, asked) => ({ tasks: foreign(25, asked * 25), nextPageToken: `p${asked}` });
 
 describe('the task of a start without an answer', () => {
@@ -121,7 +121,7 @@ describe('the task of a start without an answer', () => {
       pageToken === undefined ? { tasks: [ours], nextPageToken: 'p' } : { tasks: [twin], nextPageToken: '' },
     );
     expect(await apart.transport().find(start)).toEqual({ kind: 'none', note });
-    // One that moved to the next page meanwhile is still one.
+    // A task that moved to the next page meanwhile counts once.
     const moved = await listing(({ pageToken }) => ({ tasks: [ours], nextPageToken: pageToken === 'p' ? '' : 'p' }));
     expect(await moved.transport().find(start)).toEqual(found);
   });

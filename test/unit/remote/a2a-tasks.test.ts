@@ -259,7 +259,7 @@ describe('answers to a question', () => {
   it.each([
     ['it cannot be read', 500],
     ['it is missing', 404],
-  ])('is kept for later while nobody knows if the question stands: %s', async (_name, status) => {
+  ])('is kept for later while it is unknown whether the question is still open: %s', async (_name, status) => {
     const supplier = await agent(jsonRpc);
     supplier.answer = (request, response) => {
       if (status === 404) rpcError(response, request, -32001);
@@ -344,7 +344,7 @@ describe('a start whose answer was lost', () => {
   it.each([
     [-32601, 'unsupported'],
     [-32004, 'unsupported'],
-    // A context that is not known yet, and trouble that may pass.
+    // A context that is not known yet, and failures that may pass.
     [-32602, 'unknown'],
     [-32603, 'unknown'],
   ])('F62: an agent that answers the list of a context with error %i: %s', async (code, kind) => {
@@ -413,10 +413,10 @@ describe('starts', () => {
   });
 });
 
-describe('answers that are written otherwise', () => {
+describe('answers in other forms', () => {
   const answer = { messageId: 'a', role: 'ROLE_AGENT', taskId: 't1', contextId: 'c1', parts: [{ text: '42' }] };
 
-  /** Answers a start with a message that speaks of a task, and a read as `read` says. */
+  /** Starts an agent that answers a start with a message that names a task, and a read as `read` says. */
   async function answering(read: (request: Received, response: Parameters<typeof rpcError>[0]) => void) {
     const supplier = await agent(jsonRpc);
     supplier.answer = (request, response) => {
@@ -559,7 +559,7 @@ describe('starts over a stream', () => {
   const streaming = { capabilities: { streaming: true } };
   const old = (origin: string) => [{ url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }];
 
-  /** Sends events as the binding of the request wants them, and keeps the stream open. */
+  /** Sends events in the format of the request's binding, and keeps the stream open. */
   function events(response: ServerResponse, request: Received, all: readonly unknown[]): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const isRpc = (request.body.method as string | undefined) !== undefined;

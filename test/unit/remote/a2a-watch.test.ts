@@ -10,7 +10,7 @@ const rest = (origin: string) => [{ url: `${origin}/rest`, protocolBinding: 'HTT
 const old = (origin: string) => [{ url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' }];
 const streaming = { capabilities: { streaming: true } };
 
-/** Sends events of a stream, each wrapped as the binding of the request wants it. */
+/** Sends events of a stream, each in the format of the request's binding. */
 function stream(
   response: ServerResponse,
   request: Received,
@@ -69,7 +69,7 @@ describe('watching a task', () => {
     expect(supplier.calls()[0]!.headers.accept).toBe('text/event-stream');
   });
 
-  it('S2-20: a chunk to append to an artifact that nobody has seen is the first of it', async () => {
+  it('S2-20: a chunk to append to an unknown artifact is the first of it', async () => {
     const supplier = await agent(jsonRpc, streaming);
     supplier.answer = (request, response) => {
       stream(response, request, [

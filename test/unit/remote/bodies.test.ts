@@ -16,7 +16,7 @@ afterEach(closeAll);
 const pinned = { protocolVersion: '2026-07-28' } as const;
 const old = { protocolVersion: '2025-11-25' } as const;
 
-/** A response whose result is that JSON text, which `JSON.stringify` could not have written. */
+/** Answers with a result of that JSON text, which `JSON.stringify` could not have written. */
 const raw = (result: string) => (request: Received, response: ServerResponse) => {
   json(response, `{"jsonrpc":"2.0","id":"${request.body.id}","result":${result}}`);
 };
@@ -56,7 +56,7 @@ describe('F84 an event stream', () => {
       const { search } = counting();
       const before = process.cpuUsage();
       search.push(filled(line));
-      // An error object for each line took minutes.
+      // An error object for each line would take minutes.
       expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
     },
   );

@@ -45,7 +45,7 @@ const a2a: Protocol = {
   handle: { server: 'remote', protocol: 'a2a', wire: '1.0', taskId: 't1' },
 };
 
-/** A transport with credentials, and everything that it logs. */
+/** Creates a transport with credentials, and collects everything that it logs. */
 function transportTo(protocol: Protocol, url: string, totalMs = 10_000) {
   const logged: unknown[] = [];
   const note = (event: string, fields?: object): void => void logged.push({ event, ...fields });
@@ -221,7 +221,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
   const serving = (answer: (request: Received, response: ServerResponse) => void) => serve(answer);
 
   it.each(rejectedReplies)(
-    '%s: the task is left alone and the start is told apart',
+    '%s: the task is left alone, and the start is classified',
     async (_name, answer, kind, code) => {
       const server = await serving((request, response) => {
         answer(protocol, request, response);
@@ -229,7 +229,7 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
       const { transport } = transportTo(protocol, server.url);
       expect(await transport.start(start(protocol))).toMatchObject({ kind, error: { code } });
       expect((await transport.get(protocol.handle)).kind).toMatch(/^(unreadable|missing)$/);
-      // One request each: nothing is repeated behind the back of the engine.
+      // Each made one request: nothing is repeated without the engine's knowledge.
       expect(server.received).toHaveLength(2);
     },
   );
@@ -389,7 +389,7 @@ describe('an MCP server that answers with an event stream', () => {
     expect(await transport.start(start(mcp))).toEqual(started);
   });
 
-  it('MCP-05: a stream that ends without a response is no answer', async () => {
+  it('MCP-05: a stream that ends without a response is not an answer', async () => {
     const transport = await stream((_, response) => {
       response.end(event({ jsonrpc: '2.0', method: 'notifications/progress' }));
     });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { guessedJobs, namedTools, type NamedTool } from '../../../lib/remote/try/guess-jobs.js';
 import { problemWithJobs } from '../../../lib/workflow/server-jobs.js';
 
-/** Tools as `export_status(job_id)`. */
+/** Returns tools with signatures such as `export_status(job_id)`. */
 const tools = (...signatures: readonly string[]): readonly NamedTool[] =>
   signatures.map((signature) => {
     const [, name = '', list = ''] = /^([^(]+)\((.*)\)$/.exec(signature) ?? [];
@@ -29,22 +29,22 @@ it.each([
   const guess = guessedJobs(tools(...signatures));
   expect(guess?.line).toBe(line);
   expect(guess?.why).toMatch(/^a guess /);
-  // The line is one for a configuration.
+  // The line is valid in a configuration.
   const { jobs } = runInNewContext(`({ ${line} })`) as { readonly jobs: unknown };
   expect(problemWithJobs(jobs)).toBeUndefined();
 });
 
 it.each([
   [['quick()', 'slow()', 'fail()']],
-  // Nothing that tells of it, or of something else.
+  // No tool reports on it, or the tool reports on something else.
   [['start_export(month)', 'cancel_export(job_id)']],
   [['start_export(month)', 'import_status(job_id)']],
-  // No argument that names a job, or one that is given from the start.
+  // No argument names a job, or the name is given from the start.
   [['start_server()', 'server_status()']],
   [['start_instance(instance_id)', 'instance_status(instance_id)']],
-  // What tells of runs starts none.
+  // A tool that reports on runs starts none.
   [['run_status(run_id)', 'cancel_run(run_id)']],
-])('%j are none', (signatures) => {
+])('%j are no job tools', (signatures) => {
   expect(guessedJobs(tools(...signatures))).toBeUndefined();
 });
 
@@ -58,7 +58,7 @@ it('a name that a server has made up stays inside of its quotes', () => {
   expect(jobs).toEqual({ [start]: { id: "id', status: evil('", status: `'x"\\ status` } });
 });
 
-it('what is no list of tools has none', () => {
+it('a value that is not a list of tools has no job tools', () => {
   expect([null, {}, { tools: 1 }, { tools: [1, {}, { name: 1 }] }].map(namedTools)).toEqual([[], [], [], []]);
   expect(namedTools({ tools: [{ name: 'a', inputSchema: { properties: { x: {} } } }, { name: 'b' }] })).toEqual(
     tools('a(x)', 'b()'),

@@ -14,7 +14,7 @@ const request = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => (
   ...more,
 });
 
-/** A TCP server that does with each connection what it is told. */
+/** Starts a TCP server that handles each connection as the test says. */
 async function rawServer(onConnection: (socket: Socket) => void): Promise<{ port: number; close: () => void }> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -260,7 +260,7 @@ describe('GuardedHttpClient', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('keeps a connection for later, but makes a fresh one where that is asked for', async () => {
+  it('keeps a connection for later, but opens a fresh one on request', async () => {
     const server = await serve((_, response) => {
       json(response, {});
     });

@@ -7,11 +7,11 @@ import { GuardedHttpClient, type HttpClientOptions } from '../../../lib/remote/h
 
 export interface Received {
   readonly httpMethod: string;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; of an empty one, or one that is no JSON, an object without fields. */
+  /** The body as JSON; an object without fields if the body is empty or not JSON. */
   readonly body: { readonly id: string; readonly method: string; readonly params: JsonObject };
 }
 
@@ -25,7 +25,7 @@ export interface LoopbackServer {
 
 const open: (() => Promise<void>)[] = [];
 
-/** A real HTTP server on a free port of this machine; ended by `closeAll`. */
+/** Starts a real HTTP server on a free port of this machine; `closeAll` closes it. */
 export async function serve(answer: Answer): Promise<LoopbackServer> {
   const received: Received[] = [];
   let connections = 0;
@@ -54,7 +54,7 @@ export async function serve(answer: Answer): Promise<LoopbackServer> {
   };
 }
 
-/** A port that nobody listens on. */
+/** Returns a port without a listener. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -75,7 +75,7 @@ export async function closeAll(): Promise<void> {
 
 export const nowMs = Date.UTC(2026, 10, 29, 10, 0, 0);
 
-/** Ids count up, so that a golden request can name them. */
+/** Creates dependencies whose ids count up, so that a golden request can name them. */
 export function transportDeps(http: TransportDeps['http'], overrides: Partial<TransportDeps> = {}): TransportDeps {
   let count = 0;
   return {

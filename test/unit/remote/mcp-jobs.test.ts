@@ -41,7 +41,7 @@ function toolsOf(scripts: Scripts): Script {
   };
 }
 
-/** The calls of tools so far. */
+/** Returns the calls of tools so far. */
 const callsOf = ({ server }: Peer) =>
   server.received
     .filter(({ body }) => body.method === 'tools/call')
@@ -186,7 +186,7 @@ describe.each(dialects)('a job over $name', ({ hello, config, handle }) => {
   });
 
   it.each(['start', 'status', 'cancel'])(
-    'is refused with the tools that there are where its %s is none',
+    'is refused with the names of the existing tools if its %s is none of them',
     async (which) => {
       const missing = { start: 'start_export', status: 'export_status', cancel: 'cancel_export' }[which]!;
       const names = tools.tools.map(({ name }) => name).filter((name) => name !== missing);
@@ -293,7 +293,7 @@ describe.each(dialects)('a job over $name', ({ hello, config, handle }) => {
   });
 });
 
-it('a tool of a server with jobs that starts none is called as ever', async () => {
+it('a tool that starts no job is called as usual at a server with jobs', async () => {
   const plain = { 'server/discover': modern, 'tools/call': text('412 rows') };
   const { transport, methods } = await aPeer(plain, { protocolVersion: '2026-07-28', jobs });
   expect((await transport.start(startOf('count'))).kind).toBe('ended');

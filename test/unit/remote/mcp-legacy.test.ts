@@ -28,7 +28,7 @@ const old = { protocolVersion: '2025-11-25' } as const;
 const legacyPeer = (scripts: Readonly<Record<string, Script | readonly Script[]>>) =>
   aPeer({ ...hello, ...scripts }, old);
 
-/** A server that keeps sessions: it knows the last one that it gave, and refuses every other. */
+/** Answers as a server with sessions: it knows the last one that it created, and refuses every other. */
 function keepingSessions(lost: (request: Received, response: ServerResponse) => void, answers: Record<string, object>) {
   let count = 0;
   const known = () => `s-${count}`;
@@ -164,7 +164,7 @@ describe('a start over 2025-11-25', () => {
   it.each([
     ['the handshake', { initialize: httpStatus(503) }],
     ['the list of tools', { 'tools/list': httpStatus(503) }],
-  ])('a server in trouble at %s is tried again', async (_name, scripts) => {
+  ])('a server that fails at %s is tried again', async (_name, scripts) => {
     const { transport } = await legacyPeer(scripts);
     expect((await transport.start(startOf('simulate'))).kind).toBe('retry');
   });
@@ -193,7 +193,7 @@ describe('a start over 2025-11-25', () => {
       },
     });
     expect((await transport.start(startOf('simulate'))).kind).toBe('started');
-    // Not answered: a response of ours to it would be another request.
+    // There is no answer, since a response of ours would be another request.
     expect(server.received).toHaveLength(4);
   });
 
@@ -338,7 +338,7 @@ describe('a lost session', () => {
     const handle = { ...legacyHandle, session: 'gone' };
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toEqual(['tasks/get', 'initialize', 'notifications/initialized', 'tasks/get']);
-    // It is not asked under the lost session again.
+    // The transport does not ask again under the lost session.
     expect((await transport.get(handle)).kind).toBe('working');
     expect(methods()).toHaveLength(5);
   });
@@ -406,7 +406,7 @@ describe('a lost session', () => {
     'Bad Request: No valid session ID provided',
     'Bad Request: Mcp-Session-Id header is required',
     'Bad Request: Server not initialized',
-  ])('F94 a start is sent again where nobody has read it: %s', async (message) => {
+  ])('F94 a start is sent again if it was never read: %s', async (message) => {
     const lost = rpcError(-32000, message, { status: 400, id: null });
     const { transport, methods } = await legacyPeer({ 'tools/call': [lost, { task: legacyTask }] });
     expect((await transport.start(startOf('simulate'))).kind).toBe('started');

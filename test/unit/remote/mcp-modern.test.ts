@@ -88,7 +88,7 @@ describe('a start over 2026-07-28', () => {
       { content: [], structuredContent: { task: { taskId: 't9', status: 'input_required' } } },
     ],
     ['as a text', { content: [{ type: 'text', text: '{"taskId":"t9","status":"working"}' }] }],
-  ])('GB-15: a result that is the handle of a task, %s, is no result', async (_name, result) => {
+  ])('GB-15: a result that is the handle of a task, %s, is not a result', async (_name, result) => {
     const { transport } = await aPeer({ 'tools/call': { resultType: 'complete', ...result } }, pinned);
     expect(await transport.start(startOf('x'))).toEqual({
       kind: 'unknown',
@@ -120,7 +120,7 @@ describe('a start over 2026-07-28', () => {
     expect(methods()).toEqual(['server/discover', 'tools/call']);
   });
 
-  it('MCP-59: a request of the server in place of our response is none', async () => {
+  it('MCP-59: a request of the server in place of our response is not a response', async () => {
     const { transport } = await aPeer(
       {
         'tools/call': (request: Received, response: ServerResponse) => {
@@ -552,7 +552,7 @@ describe('reads and cancels over 2026-07-28', () => {
     });
   });
 
-  it('MCP-44: a cancel is asked for once; of a task that is unknown it is told so', async () => {
+  it('MCP-44: a cancel is sent once; an unknown task is reported as such', async () => {
     const { transport, methods } = await aPeer(
       { 'tasks/cancel': [{}, rpcError(-32602, 'unknown'), httpStatus(503)] },
       pinned,

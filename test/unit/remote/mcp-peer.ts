@@ -15,25 +15,28 @@ import {
   transportDeps,
 } from './loopback.js';
 
-/** What a server answers to a method: a result, or a function that answers. Of a list, each once and the last for ever. */
+/**
+ * Answer of a server to a method: a result, or a function that answers. A list gives each once, and its last one from
+ * then on.
+ */
 export type Script = object | ((request: Received, response: ServerResponse) => void);
 
 export interface Peer {
   readonly server: LoopbackServer;
   readonly transport: RemoteTaskTransport;
-  /** A transport to it as another process has it. */
+  /** Creates another transport to it, as another process has it. */
   readonly another: (config?: Partial<McpServerConfig>) => RemoteTaskTransport;
-  /** The methods of the requests so far. */
+  /** Returns the methods of the requests so far. */
   readonly methods: () => readonly string[];
-  /** Everything that was logged at `warn`, without what replies with an error log by themselves. */
+  /** Returns everything that was logged at `warn`, except the lines that error replies log by themselves. */
   readonly warnings: () => readonly object[];
   /** Moves the clock of the transport. */
   readonly advance: (ms: number) => void;
-  /** Changes what is answered from now on. */
+  /** Changes the answers from now on. */
   readonly becomes: (scripts: Readonly<Record<string, Script | readonly Script[]>>) => void;
 }
 
-/** A server that answers by script, and a transport to it. A method without a script is unknown to it. */
+/** Starts a server that answers by script, and a transport to it. A method without a script is unknown to it. */
 export async function aPeer(
   scripts: Readonly<Record<string, Script | readonly Script[]>>,
   config: Partial<McpServerConfig> = {},
@@ -92,7 +95,7 @@ export function httpStatus(status: number, text = '') {
   };
 }
 
-/** The result with a header that gives a session. */
+/** Answers with the result and a header that creates a session. */
 export function inSession(session: string, value: object) {
   return (request: Received, response: ServerResponse): void => {
     json(response, { jsonrpc: '2.0', id: request.body.id, result: value }, 200, { 'mcp-session-id': session });
@@ -116,7 +119,7 @@ export const started = {
   lastUpdatedAt: '2026-11-29T10:00:00.000Z',
   ttlMs: 21_600_000,
 };
-/** Of a task that was taken over. */
+/** Handle of a task that was taken over. */
 export const bareHandle = { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 't1' } as const;
 export const modernHandle = { ...bareHandle, ttlMs: 21_600_000 } as const;
 
@@ -134,7 +137,7 @@ export const legacyTools = {
     { name: 'plain', inputSchema: {} },
   ],
 };
-/** Of a server that keeps no sessions. */
+/** Handle of a task at a server without sessions. */
 export const statelessHandle = { ...bareHandle, wire: '2025-11-25', ttlMs: 300_000 } as const;
 export const legacyHandle = { ...statelessHandle, session: 's-1' } as const;
 

@@ -307,7 +307,7 @@ describe('what a server says of itself', () => {
   });
 });
 
-describe('taking over a task that somebody else started', () => {
+describe('taking over a task that another party started', () => {
   const task = { resultType: 'complete', taskId: 't1' };
 
   it('takes a working one with one read', async () => {

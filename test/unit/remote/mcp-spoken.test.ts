@@ -22,7 +22,8 @@ import {
 } from './mcp-peer.js';
 import { aPythonPeer, type PythonPeer } from './python-peer.js';
 
-// What the workers tell each other of the revision that a server speaks, and what servers of the first SDK for Python bear.
+// Facts that workers share about the revision that a server speaks, and what servers of the first SDK for Python
+// tolerate.
 
 afterEach(closeAll);
 
@@ -36,7 +37,7 @@ const legacy = {
 const newer = { 'server/discover': modern, 'tools/call': started };
 const dayMs = 24 * 3_600_000;
 
-/** The words of a table, and how often each was read and written. */
+/** The shared knowledge of a table, and how often it was read and written. */
 function words() {
   const states = new ServerStates(new MemoryTable());
   const counts = { reads: 0, writes: 0 };
@@ -103,7 +104,7 @@ describe('what the workers tell each other of the revision', () => {
     ['is not JSON', 'legacy'],
     ['is no object', '7'],
     ['names a revision that nobody knows', '{"revision":"2031-01-01"}'],
-  ])('F68 a word that %s is none', async (_name, word) => {
+  ])('F68 a record that %s is ignored', async (_name, word) => {
     await shared.states.noteWord('reports', word);
     const peer = await aPeer(legacy, {}, shared);
     expect(await wireOf(peer.transport)).toBe('2025-11-25');
@@ -229,7 +230,7 @@ describe('servers of the first SDK for Python', () => {
   let python: PythonPeer;
   let deps: TransportDeps;
   let atMs: number;
-  /** A transport as a process of its own has it, which knows what the others told. */
+  /** Creates a transport as a separate process has it, which knows what the others shared. */
   const aProcess = (): RemoteTaskTransport =>
     createTransports({ reports: mcpServer({ url: python.url }) }, deps).get('reports');
   const start = async (by: RemoteTaskTransport, tool = 'work'): Promise<RemoteTaskHandle> => {
@@ -254,7 +255,7 @@ describe('servers of the first SDK for Python', () => {
     expect(python.sent().filter((sent) => sent === 'server/discover')).toHaveLength(2);
     expect(python.strays()).toBe(0);
     expect((await start(first)).taskId).toBe('t2');
-    // Each start has one, and each process one for its lists.
+    // Each start has one session, and each process has one for its lists.
     expect(python.open()).toBe(4);
   });
 
@@ -335,7 +336,7 @@ describe('servers of the first SDK for Python', () => {
     const racing: TransportDeps['http'] = {
       ...deps.http,
       send: async (request) => {
-        // Ends the session of somebody else between the handshake and the call.
+        // Ends the session of another client between the handshake and the call.
         if (String(request.body).includes('"tools/call"')) python.ends('1'.padStart(32, '0'));
         return sent(request);
       },

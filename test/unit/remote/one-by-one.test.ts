@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { OneByOne } from '../../../lib/remote/mcp/one-by-one.js';
 
-/** What has begun once all that can go on has gone on. */
+/** Resolves when everything that can continue has continued. */
 async function drained(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }

@@ -17,11 +17,11 @@ import {
   startOf,
 } from './mcp-peer.js';
 
-// How long a client waits for the answer to a start, and what it knows of a server's pace.
+// The time for which a client waits for the answer to a start, and what it knows of a server's pace.
 
 afterEach(closeAll);
 
-/** A transport, and the limits of each request that it sends, by method. */
+/** Creates a transport, and records the limits of each request that it sends, by method. */
 async function watched(
   answer: Answer,
   transportOf: (url: string, http: HttpClient) => RemoteTaskTransport,

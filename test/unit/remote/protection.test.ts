@@ -23,7 +23,7 @@ const failing = (status?: number, retryAfterMs?: number): PollReply => ({
 
 let holders = 0;
 
-/** A server, and workers that share a table. */
+/** Creates a server, and workers that share a table. */
 function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
   const clock = new VirtualClock(1_000_000);
   const memory = new MemoryTable();
@@ -92,7 +92,7 @@ function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
   return server;
 }
 
-/** A read as the engine makes one: the reply, or for how long it was held. */
+/** Reads as the engine does: returns the kind of reply, or how long the read was held back. */
 async function read(worker: RemoteTaskTransport, clock: VirtualClock): Promise<PollReply['kind'] | number> {
   const admission = await worker.admit!('read');
   if (admission.kind === 'held') return admission.untilMs - clock.nowMs();
@@ -152,7 +152,7 @@ describe('the breaker of a server', () => {
     await many(5, async () => {
       for (const worker of workers) expect(await read(worker, server.clock)).toBe('unreadable');
     });
-    // The other worker looks again after 5 s.
+    // The other worker reads again after 5 s.
     server.pass(5_000);
     expect(await read(workers[0], server.clock)).toBe(25_000);
     expect(await read(workers[1], server.clock)).toBe(25_000);
@@ -364,7 +364,7 @@ describe('starts of one worker', () => {
     expect(await waiting[1]).toMatchObject({ kind: 'held', untilMs: 1_007_000 });
     expect((await worker.admit!('start')).kind).toBe('held');
     expect(await read(worker, server.clock)).toBe('working');
-    // Whoever was turned away keeps no place.
+    // A caller that was refused keeps no slot.
     const [, second] = inside;
     if (second?.kind === 'admitted') await second.leave();
     expect((await worker.admit!('start')).kind).toBe('admitted');

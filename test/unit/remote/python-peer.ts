@@ -11,26 +11,27 @@ interface PythonTask {
   readonly session: Session;
   readonly worksIn: Session;
   status: 'working' | 'completed' | 'cancelled';
-  /** The work was ended with what it works in, and its status is never changed. */
+  /** The work ended together with its session, and its status is never changed. */
   isStopped: boolean;
 }
 
 export interface PythonPeer extends LoopbackServer {
-  /** The code of the task returns. */
+  /** Lets the code of the task return. */
   readonly returns: (taskId: string) => void;
-  /** A session ends, as an idle one does. */
+  /** Ends a session, as an idle one ends. */
   readonly ends: (session: string) => void;
   readonly open: () => number;
-  /** Sessions that were opened and ended by a request that was no handshake. */
+  /** Returns the number of sessions that were opened and ended by a request other than a handshake. */
   readonly strays: () => number;
-  /** Methods of the requests so far, each with its session as a number: the first that was opened is 1. */
+  /** Returns the methods of the requests so far, each with its session as a number: the first that was opened is 1. */
   readonly sent: () => readonly string[];
 }
 
 /**
- * A server as the first SDK for Python makes them (seen with 1.30.0): every request without a session opens one, which is
- * ended when that was no handshake. A task works in what the session opened last has; the end of any session leaves
- * new tasks without one; and code that returns after its task was cancelled ends the session that it works in, with all work.
+ * Starts a server as the first SDK for Python makes them (seen with 1.30.0): every request without a session opens one,
+ * which ends if the request was no handshake. A task works in the resources of the session that was opened last; the
+ * end of any session leaves new tasks without them; and code that returns after its task was cancelled ends the session
+ * that it works in, with all work.
  */
 export async function aPythonPeer(): Promise<PythonPeer> {
   const sessions: Session[] = [];

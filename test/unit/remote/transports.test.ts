@@ -10,7 +10,7 @@ const handle = { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId:
 const transportsFor = (servers: Record<string, ServerConfig>, readSecret?: (name: string) => string | undefined) =>
   createTransports(servers, transportDeps(httpClient(), readSecret === undefined ? {} : { readSecret }));
 
-/** A server that lets every task work on. */
+/** Starts a server on which every task continues to work. */
 const working = () =>
   serve((request, response) => {
     result(response, request, { taskId: 't1', status: 'working' });
@@ -125,7 +125,7 @@ describe('credentials', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('S0-46: a secret that is no header value is refused without being shown', async () => {
+  it('S0-46: a secret that is not a header value is refused without being shown', async () => {
     const server = await working();
     const transport = transportsFor({ reports: mcpServer({ url: server.url, auth: { bearer: 'canary\n' } }) }).get(
       'reports',

@@ -29,8 +29,8 @@ interface Tried {
 }
 
 /**
- * A call with ten minutes, whose pauses take no time and move the clock. `onPause` is told of those
- * between the coming of the start and its answer, and may let one last until that.
+ * Makes a call with a limit of ten minutes, whose pauses take no time and move the clock. `onPause` is called for the
+ * pauses between the arrival of the start and its answer, and may let one last until the answer.
  */
 async function tried(
   answer: Answer,

@@ -193,7 +193,7 @@ describeWithDynoxide('a DynamoDB table with faults', () => {
       }
     });
 
-    it('because nobody listens, has surely applied nothing', async () => {
+    it('because the port is closed, has surely applied nothing', async () => {
       const ended = await startDynoxide();
       await ended.stop();
       const { table } = faulty(() => undefined, { endpoint: ended.endpoint });
@@ -373,7 +373,7 @@ describe('the reasons of a cancelled transaction (B113)', () => {
     [['None', 'TransactionConflict']],
     [['ThrottlingError']],
     [['ProvisionedThroughputExceeded', 'None']],
-    // Whose condition held is not known yet.
+    // Nothing shows yet whose condition held.
     [['ConditionalCheckFailed', 'TransactionConflict']],
   ])('%j pass: the transaction is tried again', (codes) => {
     expect(cancelledResult(cancelled(...codes))).toBe('conflict');

@@ -21,11 +21,13 @@ import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
 import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
 const limits: Readonly<Record<ItemKind, Readonly<Record<string, Room>>>> = itemLimits;
-/** Of the two parts of a key: run ids and wait ids are shorter, and ids of requests are the longest. */
+/** Bytes of the two parts of a key: run ids and wait ids are shorter, and ids of requests are the longest. */
 const keyBytes = 2 * 2 + 40 + 1_024;
 const numberBytes = 21;
 
-/** What the attributes of a kind take at most, names and all, but for the payloads that are left out. */
+/**
+ * Returns the maximum size of the attributes of a kind, including their names, without the payloads that are left out.
+ */
 function mostBytes(kind: ItemKind, leftOut: readonly string[] = []): number {
   return Object.entries(limits[kind])
     .filter(([name]) => !leftOut.includes(name))
@@ -47,7 +49,7 @@ describe('F01 the room of attributes', () => {
     expect(mostBytes(kind)).toBeLessThan(itemMaxBytes - 32 * 1_024);
   });
 
-  // Earlier versions gave each payload 300 KiB. Those that a later write may add to such an item:
+  // Earlier versions allowed each payload 300 KiB. A later write may add these attributes to such an item:
   it.each<[ItemKind, old: string, added: readonly string[]]>([
     ['head', 'input', ['blocked']],
     ['token', 'questions', ['handle', 'outcome']],
@@ -61,7 +63,7 @@ describe('F01 the room of attributes', () => {
   });
 });
 
-test('F01 room: each write is held to it: a text that has none, and an attribute that nobody counted, are refused', async () => {
+test('F01 room: each write is checked against it: a text without room and an attribute that was not counted are refused', async () => {
   const table = new SealedTable(new MemoryTable());
   const key = { pk: 'run#1', sk: 't#1' };
   const update = (set: Record<string, string | number>) => table.write({ kind: 'update', key, set, conditions: [] });
@@ -101,13 +103,13 @@ const writerId = `${'e'.repeat(32)}/${waitId}/99`;
 const wide = (chars: number): string => '€'.repeat(chars);
 const atMs = 1_795_000_000_000.5;
 
-/** Printable, and as random as that can be: compression makes it no shorter. */
+/** Printable, and so random that compression does not make it shorter. */
 const noise = Buffer.from(randomBytes(payloadMaxBytes).map((byte) => 35 + (byte % 57))).toString('latin1');
 
-/** A text for a payload of which validation lets so many bytes be. */
+/** Returns a text for a payload for which validation allows that many bytes. */
 type Filling = (name: string, limitBytes: number) => string;
 
-/** Around it are names, the other fields of its object, and what sealing adds. */
+/** Leaves room for names, the other fields of the payload's object, and what sealing adds. */
 const inline =
   (isEncrypted: boolean): Filling =>
   (name, limitBytes) => {
@@ -261,7 +263,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.headMarkers.set(runId, { seq: 0, dueAtMs: atMs, publishedSeq: 3, blocks: 1 })).toBe(true);
   expect(await store.headMarkers.block(runId, blocked)).toBe(true);
 
-  // Tokens: all that there is, on one item.
+  // Tokens: everything that one item can hold.
   const text = filling('questions', questionsMax * questionMaxBytes);
   const asked: readonly RemoteQuestion[] = Array.from({ length: Math.ceil(text.length / questionMaxBytes) }, (_, n) => {
     const title = text.slice(n * questionMaxBytes, (n + 1) * questionMaxBytes);
@@ -384,7 +386,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await store.headMarkers.markEnded(runId, atMs);
   await store.headMarkers.clear(runId, atMs, 4);
 
-  // What belongs to no run.
+  // Items that belong to no run.
   await store.schedules.save('s'.repeat(64), {
     revision: 0,
     fromMs: atMs,
@@ -408,7 +410,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await servers.noteSuccess(server);
   expect(seenHealth.failures).toBe(1);
 
-  // Nothing is left out: every method that writes, and every attribute.
+  // Checks that nothing is left out: every method that writes, and every attribute.
   const writes = Object.entries(plain)
     .filter(([part, of]) => typeof of === 'object' && part !== 'servers' && part !== 'lists')
     .flatMap(([part, of]) => Object.getOwnPropertyNames(Object.getPrototypeOf(of)).map((method) => `${part}.${method}`))
@@ -420,7 +422,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   }
   expect(largest).toBeLessThan(itemMaxBytes);
 
-  // All of it is read back as it was given.
+  // Everything is read back as it was written.
   const records = await plain.runs.read(runId);
   expect(records?.head.input === undefined).toBe(false);
   const read = records?.tokens.find((one) => one.waitId === waitId);
@@ -429,5 +431,5 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(read?.questions?.list).toEqual(asked);
 }
 
-/** Written by no method of this version. */
+/** Attributes that no method of this version writes. */
 const unused = new Set(['format', 'sentDigest']);

@@ -150,7 +150,7 @@ describe('a journaled table', () => {
   });
 
   it.each(['hello', 'hello\n', '{"name":"outwait"}\n', '[]\n', 'null\n', '\n'])(
-    'refuses %j, which is no journal, and leaves it as it is',
+    'refuses %j, which is not a journal, and leaves it as it is',
     async (content) => {
       await writeFile(file, content);
       await expect(open()).rejects.toMatchObject({
@@ -219,7 +219,7 @@ describe('a journaled table', () => {
   });
 });
 
-/** A file whose writes wait until they are let through, or fail. */
+/** Creates a file whose writes wait until the test lets them finish or fail. */
 function slowFile() {
   const flushes: { text: string; finish: () => void; fail: (error: Error) => void }[] = [];
   const datasync = () =>

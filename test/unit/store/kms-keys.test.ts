@@ -29,7 +29,7 @@ const clock = {
   nowMs: () => clock.atMs,
 };
 
-/** A process of its own: nothing is remembered from another. */
+/** Creates the keyring of a separate process, which remembers nothing of another. */
 function keyring(keyId = 'alias/payloads'): PayloadKeyring {
   return wrappingKeyring(kmsKeyService({ keyId, endpoint: kms.endpoint }), clock);
 }
@@ -160,7 +160,7 @@ describe('KMS that does not answer', () => {
     expect(await other.open(sealed, 'run 1')).toBe('text');
   });
 
-  it('is an outage for whoever would write, also when it refuses', async () => {
+  it('is an outage for every writer, also when it refuses', async () => {
     kms.fault = { refuse: 'AccessDeniedException', status: 400 };
     await expect(createCipher(keyring()).seal('text', 'run 1')).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',

@@ -26,7 +26,7 @@ it('stores up to 1 KiB of JSON plain and more of it compressed', () => {
 });
 
 it('stores what does not get shorter as plain JSON', () => {
-  // A linear congruence: text without patterns, the same in each run.
+  // A linear congruential generator: text without patterns, the same in each run.
   let state = 1;
   const noise = Array.from({ length: 3_000 }, () =>
     String.fromCharCode(33 + ((state = (state * 48_271) % 2_147_483_647) % 94)),

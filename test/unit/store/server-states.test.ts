@@ -90,7 +90,7 @@ describe('the slots of a server', () => {
     expect(await take('d')).toBeUndefined();
   });
 
-  it('are free again when their holder leaves, and nobody else can free them', async () => {
+  it('are free again when their holder leaves, and no other process can free them', async () => {
     await take('a');
     await take('b');
     await states.freeSlot('reports', 0, 'x');

@@ -6,7 +6,7 @@ import type { Table } from '../../../lib/store/table.js';
 import { openDynamoDbTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, startDynoxide } from '../../support/dynoxide.js';
 
-/** A run whose hash is the number. */
+/** Returns a run whose hash is the number. */
 const runOf = (hash: number): string => hash.toString(16).padStart(4, '0').padEnd(32, 'a');
 const head = (runId: string, dueAtMs = 5) => ({
   runId,
@@ -27,12 +27,12 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** `open` gives an empty table. */
+/** Runs the tests on a store; `open` returns an empty table. */
 function describeShards(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {
     let opened: Opened;
     let asked: string[];
-    /** The table, which writes down what it is asked for beside queries. */
+    /** The table, which records its requests other than queries. */
     let table: Table;
     beforeEach(async () => {
       opened = await open();
@@ -80,7 +80,7 @@ function describeShards(name: string, open: () => Promise<Opened>): void {
       expect(asked).toEqual(['get due', 'write a']);
     });
 
-    it('never has fewer remembered, whoever comes last', async () => {
+    it('never stores a smaller number, whichever process writes last', async () => {
       await Promise.all([24, 256, 64].map((shards) => storeOf(shards).heads.create(head(runOf(23)), `w${shards}`)));
       await storeOf(32).heads.create(head(runOf(31)), 'w4');
       expect(await table.get(remembered)).toMatchObject({ shards: 256 });

@@ -103,7 +103,10 @@ describe('a set of keys', () => {
   });
 });
 
-/** The last of 43 base64url characters carries 4 bits of 6, so its neighbour decodes to the same byte. */
+/**
+ * Returns the next character. The last of 43 base64url characters carries 4 bits of 6, so its neighbour decodes to the
+ * same byte.
+ */
 function nextInAlphabet(character: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return alphabet.charAt(alphabet.indexOf(character) ^ 1);

@@ -72,7 +72,7 @@ describe('requests of A2A 0.3', () => {
     expect(callFor03({ kind: 'extended_card' }, []).method).toBe('agent/getAuthenticatedExtendedCard');
   });
 
-  it('there is no list of tasks', () => {
+  it('do not list tasks', () => {
     expect(() => callFor03({ kind: 'list', contextId: 'c' }, [])).toThrow(TypeError);
   });
 });

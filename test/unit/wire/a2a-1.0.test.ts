@@ -432,7 +432,7 @@ describe('the result of ListTasks for the context of a start', () => {
     expect(readTaskList({ tasks, nextPageToken: '' } as never, ids, origin)).toEqual(expected);
   });
 
-  it('A2A-C16: a reply that is no list says nothing', () => {
+  it('A2A-C16: a reply that is not a list proves nothing', () => {
     expect(readTaskList({}, ids, origin)).toEqual({
       kind: 'unknown',
       error: violation('the result of ListTasks has no tasks'),
@@ -468,7 +468,7 @@ describe('what came in place of a result', () => {
   it.each([
     [error(200, -32001), 'missing'],
     [error(404, -32001), 'missing'],
-    // As gateways say it: of a credential, a limit, a failure of their own, not of the task.
+    // Errors as gateways send them: of a credential, a limit or a failure of their own, not of the task.
     [error(401, -32001), 'unreadable'],
     [error(403, -32001), 'unreadable'],
     [error(429, -32001), 'unreadable'],

@@ -83,7 +83,7 @@ describe('the interface of a card', () => {
     expect(chosen(card)).toEqual(expected);
   });
 
-  it.each([[null], ['card'], [[]], [{}], [{ name: 'x' }]])('%j is no card', (card) => {
+  it.each([[null], ['card'], [[]], [{}], [{ name: 'x' }]])('%j is not a card', (card) => {
     expect(readAgentCard(card as never, rule)).toBeUndefined();
   });
 });

@@ -93,7 +93,7 @@ describe('answers of A2A 1.0 over HTTP+JSON', () => {
     ['HTML', 200, '<html>', { 'content-type': 'text/html' }],
     ['nothing', 204, '', {}],
     ['JSON that is cut', 200, '{"task":{', {}],
-  ])('A2A-C43: %s under a good status is no result', (_name, status, body, headers) => {
+  ])('A2A-C43: %s with a success status is not a result', (_name, status, body, headers) => {
     expect(reply(status, body, headers as never).kind).toBe('unusable');
   });
 
@@ -117,7 +117,7 @@ describe('answers of A2A 1.0 over HTTP+JSON', () => {
     ['the type of problem JSON', 404, { type: 'https://a2a-protocol.org/errors/task-not-found', title: 'no' }, -32001],
     ['the code', 400, { error: { code: -32004, message: 'no' } }, -32004],
     ['the status word', 404, { error: { code: 404, status: 'NOT_FOUND', message: 'no' } }, -32001],
-  ])('an error is told by %s', (_name, status, body, code) => {
+  ])('an error is recognised by %s', (_name, status, body, code) => {
     expect(reply(status, body)).toMatchObject({ kind: 'rpc_error', status, code });
   });
 

@@ -116,7 +116,7 @@ describe('EventStreamSearch for the request "7"', () => {
     ['nothing', '', undefined],
   ])('reads a stream with %s', (_name, stream, expected) => {
     const search = new EventStreamSearch('7');
-    // One character at a time: every boundary is met.
+    // Pushes one character at a time, so that every boundary is tested.
     for (const character of stream) search.push(character);
     expect(search.finish()).toEqual(expected === undefined ? undefined : readRpcReply(expected, '7'));
   });

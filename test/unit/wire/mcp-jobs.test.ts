@@ -38,7 +38,7 @@ describe('the reply to the start of a job', () => {
     ['in the JSON of the first text', text({ job_id: 'j-1' }), {}],
     ['below a path', data({ data: { job: { id: 'j-1' } } }), { id: 'data.job.id' }],
     ['in a list', data({ jobs: [{ id: 'j-1' }] }), { id: 'jobs.0.id' }],
-    // Of a tool that returns a text, some servers put the text into the structured content.
+    // Some servers put the text of a tool that returns a text into the structured content.
     [
       'in a text that stands in the structured content',
       text({ job_id: 'j-1' }, { structuredContent: { result: '{"job_id":"j-1"}' } }),
@@ -132,7 +132,7 @@ describe('the reply to the start of a job', () => {
     expect(submitted(data({ job_id: 'j-1', status: 'done', rows: 1 }), { result: 'rows', resultTool: 'get' })).toEqual(
       atOnce,
     );
-    // Many servers say so of every start.
+    // Many servers report this for every start.
     expect(submitted(data({ job_id: 'j-1', status: 'success' }))).toEqual({ kind: 'started', handle });
   });
 
@@ -320,7 +320,7 @@ describe('the status of a job', () => {
     ['a state', answered(data({ status: 'Not Found' }))],
     ['a JSON-RPC error', { kind: 'rpc_error', status: 200, code: -32000, message: 'job not found' } as const],
     ['a code', { kind: 'rpc_error', status: 200, code: -32004, message: 'gone' } as const],
-  ])('says in %s that there is no such job, where the configuration names that', (_what, exchange) => {
+  ])('reports in %s that there is no such job, if the configuration names that', (_what, exchange) => {
     expect(readStatus(exchange, jobOf({ missing: ['not found', -32004] }), handle).kind).toBe('missing');
     expect(readStatus(exchange, jobOf(), handle).kind).not.toBe('missing');
   });

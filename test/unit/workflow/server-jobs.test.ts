@@ -78,7 +78,7 @@ describe('jobs of a server', () => {
     }).toThrow(message);
   });
 
-  it('have words for their ends, and a word that is listed for one end is no default of another', () => {
+  it('have words for their ends, and a word that is listed for one end is not a default of another', () => {
     const words = (more: object) => {
       const { done, failed, cancelled } = effectiveJob({ a: { ...job, ...more } }, 'a')!;
       return { done, failed, cancelled };

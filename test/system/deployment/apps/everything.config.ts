@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { a2aAgent, defineApp, defineWorkflow, secretsManager, ssmParameter } from 'outwait';
 
-// Whatever a function needs a right for, at least once.
+// Uses each right of a function at least once.
 
-/** As hex it compresses to half of it, which is still more than one item holds. */
+/** Hex that compresses to half of its size, which is still more than one item holds. */
 const large = createHash('shake256', { outputLength: 400_000 }).update('large').digest('hex');
 
 const patient = defineWorkflow({ name: 'patient', run: (ctx) => ctx.signal('never') });
@@ -23,7 +23,7 @@ const everything = defineWorkflow({
   },
 });
 
-/** Something of each kind that a sweep finds. */
+/** Has something of each kind that a sweep finds. */
 const waiting = defineWorkflow({
   name: 'waiting',
   async run(ctx) {

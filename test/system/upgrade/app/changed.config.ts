@@ -1,10 +1,10 @@
 import { defineApp, defineWorkflow, mcpServer, type WorkflowContext } from 'outwait';
 
-// The workflows of kept.config.ts, changed as one changes workflows that have runs under way.
+// The workflows of kept.config.ts, changed as workflows with open runs are changed.
 
 const step = (ctx: WorkflowContext, name: string): Promise<string> => ctx.step(name, () => `${name} 2`);
 
-/** A step more at its beginning and one after its wait, each only for runs that have not been past it. */
+/** Adds a step at the beginning and one after the wait, each only for runs that have not passed that point. */
 const changed = (name: string, wait: (ctx: WorkflowContext) => Promise<unknown>) =>
   defineWorkflow({
     name,

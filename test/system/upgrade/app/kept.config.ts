@@ -1,10 +1,11 @@
 import { defineApp, defineWorkflow, mcpServer, type WorkflowContext } from 'outwait';
 
-// What the kept bundles of a release run. A change here does not change them: add, and keep what is there.
+// The app of the kept bundles of a release. A change here does not change those, so add workflows and keep the existing
+// ones.
 
 const step = (ctx: WorkflowContext, name: string): Promise<string> => ctx.step(name, () => `${name} 1`);
 
-/** Goes on for ever where the environment says so, and must then be ended by the death of its process. */
+/** Runs for ever if the environment says so; only the death of its process ends it then. */
 async function indexAll({ signal }: { readonly signal: AbortSignal }): Promise<string> {
   if (process.env['UPGRADE_HOLD'] === undefined) return 'indexed 1';
   return new Promise((_, reject) => {

@@ -1,6 +1,6 @@
 // Google ADK 2.13.0 (`to_a2a`) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// Its card offers 1.0 alone.
+// Its card offers only 1.0.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

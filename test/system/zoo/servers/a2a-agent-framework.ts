@@ -1,6 +1,6 @@
 // Microsoft Agent Framework (agent-framework-a2a 1.0.0b261022) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// Its answer is in the history only.
+// Its answer is only in the history.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,7 +1,7 @@
 // BeeAI Framework 0.1.85 (`A2AServer`) over JSON-RPC 0.3, recorded on 2026-11-30.
 //
-// Answers a start with a message that names a task which cannot be read, and only when the work is done. A
-// failure is a message like any other.
+// Answers a start only when the work is done, with a message that names a task which cannot be read. A failure is a
+// message like any other.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

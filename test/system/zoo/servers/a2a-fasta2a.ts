@@ -1,6 +1,7 @@
 // Fasta2a 2.1.1 with Pydantic AI 2.68.0 over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// Has one worker: a cancel is answered when the work before it is done, and that work ends well. No reason of a failure.
+// Has one worker: a cancel is answered when the work before it is done, and that work completes. A failure has no
+// reason.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,7 +1,7 @@
 // A2a-go 0.3.3 over JSON-RPC 0.3, recorded on 2026-11-30.
 //
-// Says `text/plain` of JSON; its card has an empty `protocolVersion` where the author sets none. Tasks that end at
-// once are in the answer to the start. An agent that breaks after its task was made leaves it working for ever.
+// Sends JSON as `text/plain`; its card has an empty `protocolVersion` if the author sets none. Tasks that end at once
+// are in the answer to the start. An agent that fails after its task was made leaves it working for ever.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

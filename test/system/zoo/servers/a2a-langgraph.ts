@@ -1,10 +1,10 @@
 // LangGraph API 0.16.7 (`langgraph dev`) over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// A start over a stream names its task at once. A read of a task has no artifacts: the server's own word stands where an
-// answer would, and what the agent said is in the history.
+// A start over a stream names its task at once. A read of a task has no artifacts: the server's own text stands in
+// place of an answer, and the agent's messages are in the history.
 //
-// An agent for each assistant, whose id is in the query of the card. Answers a start only when the work is done;
-// a task whose caller has hung up goes on, is listed by its context and can be cancelled.
+// There is an agent for each assistant, whose id is in the query of the card. Answers a start only when the work is
+// done; a task whose caller has hung up continues, is listed by its context and can be cancelled.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,7 +1,8 @@
 // The A2A SDK for Python, 0.3.26, over JSON-RPC 0.3, recorded on 2026-11-30.
 //
-// An agent that breaks before there is a task breaks off the stream, so nobody knows what a start over a stream has come to.
-// An agent that breaks after its task was made leaves it working for ever. History comes with each read, asked for or not.
+// An agent that fails before its task exists breaks off the stream, so the result of a start over a stream is unknown.
+// An agent that fails after its task was made leaves it working for ever. Each read includes the history, requested or
+// not.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

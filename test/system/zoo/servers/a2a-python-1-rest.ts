@@ -1,6 +1,6 @@
 // The A2A SDK for Python, 1.3.0, over HTTP+JSON 1.0, recorded on 2026-11-30.
 //
-// Says `application/a2a+json`. Agent code that raises is answered 500 with an error of the application.
+// Sends `application/a2a+json`. Agent code that raises is answered with 500 and an error of the application.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

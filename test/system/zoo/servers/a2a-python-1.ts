@@ -1,7 +1,7 @@
 // The A2A SDK for Python, 1.3.0, over JSON-RPC 1.0, recorded on 2026-11-30.
 //
-// Answers a start at once and works on. A message with a task id stands for no task that can be read. An agent that
-// keeps its answer in a status message leaves it in the history only.
+// Answers a start at once and continues to work. A message with a task id stands for no task that can be read. An agent
+// that puts its answer into a status message leaves it only in the history.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,6 +1,6 @@
 // Strands Agents 1.62.0 (`A2AServer`) over JSON-RPC 0.3, recorded on 2026-11-30.
 //
-// Each piece of text that the model streamed is a part of its own, the last one empty.
+// Each piece of text that the model streamed is a separate part, and the last one is empty.
 
 import { a2aAgent } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,6 +1,6 @@
 // FastMCP 3.4.11, revision 2025-11-25 with its tasks, recorded on 2026-11-30.
 //
-// Each read says the same `ttl`, however old the task is.
+// Each read returns the same `ttl`, however old the task is.
 
 import { mcpServer } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,6 +1,6 @@
 // FastMCP 4.1.4 with fastmcp-tasks 4.1.4, revision 2026-07-28 with the tasks extension, recorded on 2026-11-30.
 //
-// A tool decides by itself to run as a task.
+// A tool decides by itself whether it runs as a task.
 
 import { mcpServer } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,6 +1,6 @@
 // The MCP SDK for Python, 1.30.0, revision 2025-11-25 with its tasks, recorded on 2026-11-30.
 //
-// `tasks/result` of a failed task holds nothing but `_meta`. Event streams throughout.
+// `tasks/result` of a failed task contains only `_meta`. All replies are event streams.
 
 import { mcpServer } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,6 +1,6 @@
 // The MCP SDK for Python, 2.3.0, revision 2026-07-28 without tasks, recorded on 2026-11-30.
 //
-// A tool answers when its work is done. The reason of a failure stays at the server.
+// A tool answers when its work is done. The reason of a failure is not sent.
 
 import { mcpServer } from '../../../../lib/workflow/app.js';
 import type { ZooAnimal } from '../animal.js';

@@ -1,26 +1,29 @@
 import type { ServerResponse } from 'node:http';
 import { json, type LoopbackServer, type Received, result, serve } from '../loopback.js';
 
-/** How the stand-in deviates from a server that protects itself as it should. `{as}` and `{mcp}` stand for the two origins. */
+/**
+ * Deviations of the stand-in from a server that protects itself correctly. `{as}` and `{mcp}` stand for the two
+ * origins.
+ */
 export interface ProtectedOptions {
   /** The challenge of a 401; default: with `resource_metadata`. `''`: none. */
   readonly challenge?: string;
   readonly resourceMetadata?: Readonly<Record<string, unknown>>;
   readonly serverMetadata?: Readonly<Record<string, unknown>>;
-  /** Whether a token lets a request in; default: the newest. `403`: it lacks a scope. */
+  /** Returns whether a token lets a request in; default: only the newest does. `403`: it lacks a scope. */
   readonly accepts?: (token: string, count: number) => boolean | 403;
-  /** Answers a token request in place of the stand-in, when it gives true. */
+  /** Answers a token request in place of the stand-in, if it returns true. */
   readonly token?: (form: URLSearchParams, response: ServerResponse, count: number) => boolean;
   readonly expiresIn?: number;
 }
 
 export interface ProtectedServer {
-  /** An MCP server that lets nobody in without a token. */
+  /** An MCP server that requires a token. */
   readonly server: LoopbackServer;
   /** Its authorization server. */
   readonly authority: LoopbackServer;
   readonly issuer: string;
-  /** The forms of the token requests. */
+  /** Forms of the token requests. */
   readonly forms: URLSearchParams[];
   /** `Authorization` headers of the token requests. */
   readonly proofs: (string | undefined)[];

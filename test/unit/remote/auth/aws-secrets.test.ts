@@ -4,7 +4,7 @@ import { closeAll, json, serve } from '../loopback.js';
 
 afterEach(closeAll);
 
-/** The JSON protocol of AWS, for the two calls that are made. */
+/** Starts a stand-in of the AWS JSON protocol, for the two calls that are made. */
 async function aws(status = 200, fault?: string) {
   const server = await serve((request, response) => {
     const { Name, SecretId } = request.body as unknown as { Name?: string; SecretId?: string };
@@ -26,7 +26,7 @@ it('reads a parameter, decrypted, and a secret', async () => {
   ]);
 });
 
-it('says undefined of what is not there', async () => {
+it('returns undefined for what does not exist', async () => {
   const { secrets } = await aws();
   expect([await secrets.readParameter('/other'), await secrets.readSecret('other')]).toEqual([undefined, undefined]);
 });

@@ -353,7 +353,7 @@ describe('an OAuth client', () => {
     },
   );
 
-  it('a private key that is none is refused without being shown', async () => {
+  it('an invalid private key is refused without being shown', async () => {
     const world = await protectedServer();
     const { transport, logged } = caller(world, { privateKey: { key: 'canary-key', algorithm: 'ES256' } });
     const said = problem(await transport.get(handle));

@@ -20,7 +20,7 @@ describe('Secret', () => {
   });
 });
 
-/** AWS that answers with what it is told, and counts. */
+/** A stand-in of AWS that answers as the test says, and counts. */
 class Aws implements AwsSecrets {
   value: string | undefined = 'first';
   isAway = false;
@@ -105,7 +105,7 @@ describe('SecretReader', () => {
     expect(await read(secretsManager('api', { field }))).toBe(expected);
   });
 
-  it('an empty value is none', async () => {
+  it('an empty value counts as missing', async () => {
     const { aws, read } = aReader();
     aws.value = '';
     expect(await read(ssmParameter('/a'))).toBeUndefined();

@@ -23,7 +23,7 @@ function callerOf(url: string, awsIdentity: () => Promise<AwsIdentity>) {
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** The signature as AWS computes it from what arrived (Signature Version 4). */
+/** Returns the signature as AWS computes it from what arrived (Signature Version 4). */
 function expectedSignature({ headers, text }: Received, path: string, query: string): string {
   const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1] ?? '';
   const lines = signed.split(';').map((name) => `${name}:${String(headers[name]).trim().replace(/ +/g, ' ')}\n`);
