@@ -127,6 +127,16 @@ module.exports = {
     },
     ...arrows,
     {
+      name: 'folder-without-arrows',
+      severity: 'error',
+      comment: 'a folder needs a row in mayImport, and in the table of ARCHITECTURE.md',
+      from: {
+        path: '^(lib|functions|cdk|examples|scripts|bench)/',
+        pathNot: ['^lib/[^/]+\\.ts$', ...Object.keys(mayImport).map(folderPattern)],
+      },
+      to: {},
+    },
+    {
       name: 'nothing-imports-entries',
       severity: 'error',
       from: { path: '^lib/' },

@@ -31,7 +31,7 @@ export interface OpenStore {
 }
 
 const tableName = 'outwait';
-const files = { dynamodb: 'dynamodb.sqlite', memory: 'journal.jsonl' } as const;
+const files: Readonly<Record<StoreKind, string>> = { dynamodb: 'dynamodb.sqlite', memory: 'journal.jsonl' };
 
 /** Opens the table of local mode. @throws EngineError `CONFIG_INVALID`, `STORE_UNAVAILABLE` */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {

@@ -312,6 +312,26 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
       });
     });
 
+    describe('attributes that are asked for', () => {
+      beforeEach(async () => {
+        await put('a', { x: 1, y: 2 });
+        await put('b', { y: 3 });
+      });
+
+      it('are all that get gives beside the key', async () => {
+        expect(await table.get({ pk, sk: 'a' }, ['x', 'z'])).toEqual({ pk, sk: 'a', x: 1 });
+        expect(await table.get({ pk, sk: 'b' }, ['x'])).toEqual({ pk, sk: 'b' });
+        expect(await table.get({ pk, sk: 'c' }, ['x'])).toBeUndefined();
+      });
+
+      it('are all that a partition query gives beside the keys', async () => {
+        expect(await table.queryPartition(pk, '', undefined, ['x'])).toEqual([
+          { pk, sk: 'a', x: 1 },
+          { pk, sk: 'b' },
+        ]);
+      });
+    });
+
     describe('partition query', () => {
       it('answers in the order of sk, whatever the order of the writes', async () => {
         const sks = ['h#0000000002', 'a', 't#2', 'h#0000000010', 'i#x', 'h#0000000001', 't#10'];

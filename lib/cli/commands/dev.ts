@@ -2,15 +2,19 @@ import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import { isEngineError } from '../../base/errors.js';
 import type { EventBus } from '../../bus/event-bus.js';
+import type { StoreKind } from '../../local/open-store.js';
 import { originsArgument, urlArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { printableJson } from '../printable.js';
+
+/** A record, so that the compiler names this place when a store is added; the stores themselves are loaded later. */
+const storeKinds: Readonly<Record<StoreKind, true>> = { dynamodb: true, memory: true };
 
 interface Flags {
   readonly port: number;
   readonly config: string;
   readonly state: string;
-  readonly store?: 'dynamodb' | 'memory';
+  readonly store?: StoreKind;
   readonly dynamodbEndpoint?: string;
   readonly allowOrigin?: readonly string[];
   readonly events?: boolean;
@@ -25,7 +29,7 @@ export function addDevCommand(program: Command): void {
     .option('--config <file>', 'the configuration, whose default export is defineApp({ … })', 'outwait.config.ts')
     .option('--state <folder>', 'where runs are kept', '.outwait')
     .addOption(
-      new Option('--store <kind>', 'default: dynamodb where dynoxide is installed').choices(['dynamodb', 'memory']),
+      new Option('--store <kind>', 'default: dynamodb where dynoxide is installed').choices(Object.keys(storeKinds)),
     )
     .addOption(
       new Option('--dynamodb-endpoint <url>', 'use a DynamoDB stand-in that runs already')

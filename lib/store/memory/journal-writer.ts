@@ -1,5 +1,5 @@
 import { EngineError } from '../../base/errors.js';
-import type { IndexPage, IndexQuery, Item, Key, Table, TransactResult, Write, WriteResult } from '../table.js';
+import type { IndexPage, IndexQuery, Item, Table, TransactResult, Write, WriteResult } from '../table.js';
 
 /** The part of an open file that the writer needs; a `FileHandle` in append mode has it. */
 export interface JournalFile {
@@ -95,9 +95,9 @@ export function durableTable(memory: Table, journal: JournalWriter): Table {
   return {
     write: (one: Write): Promise<WriteResult> => write(() => memory.write(one)),
     transact: (writes: readonly Write[]): Promise<TransactResult> => write(() => memory.transact(writes)),
-    get: (key: Key): Promise<Item | undefined> => read(() => memory.get(key)),
-    queryPartition: (pk: string, skPrefix?: string, after?: string): Promise<Item[]> =>
-      read(() => memory.queryPartition(pk, skPrefix, after)),
+    get: (...given: Parameters<Table['get']>): Promise<Item | undefined> => read(() => memory.get(...given)),
+    queryPartition: (...given: Parameters<Table['queryPartition']>): Promise<Item[]> =>
+      read(() => memory.queryPartition(...given)),
     queryIndex: (query: IndexQuery): Promise<IndexPage> => read(() => memory.queryIndex(query)),
   };
 }
