@@ -22,6 +22,7 @@ export type {
   TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
+export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
 // Calling remote tasks, and reading what came of them.
@@ -29,17 +30,14 @@ export type {
   A2aMessageCall,
   A2aSkillCall,
   AttachCall,
-  ErrorOutcome,
   McpCall,
-  OutcomeWithData,
   RemoteCall,
   RemoteCallOptions,
-  RemoteOutcome,
   RemoteWaitOptions,
   RestartCause,
   RestartPolicy,
-  TypedOutcome,
 } from './workflow/context.js';
+export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './workflow/remote-outcome.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
 

@@ -21,6 +21,7 @@ import type { Scope } from './waits/scope.js';
 export function createContext(host: ContextHost, scope: Scope): WorkflowContext {
   return {
     runId: host.runId,
+    info: host.info,
     ...remoteCalls(host, scope),
     ...steps(host, scope),
     ...timers(host, scope),

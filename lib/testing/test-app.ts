@@ -66,7 +66,7 @@ export class TestApp {
   async start<Output, Given>(
     workflow: Workflow<AnyValue, Output, Given>,
     input?: NoInfer<Given>,
-    options: { readonly key?: string } = {},
+    options: { readonly key?: string; readonly tags?: Readonly<Record<string, string>> } = {},
   ): Promise<StartedRun<Output>> {
     const given = input as JsonValue | undefined;
     const { runId } = await startRun(this.deps, { workflow: workflow.name, ...defined({ input: given }), ...options });

@@ -5,6 +5,8 @@ import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { OutcomeWithData, RemoteOutcome, TypedOutcome } from './remote-outcome.js';
+import type { RunInfo } from './run-info.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
 /** What each wait for a remote task takes. */
@@ -90,32 +92,6 @@ export type A2aMessageCall = RemoteCallOptions & {
   readonly skill?: never;
 };
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
-
-/** How a remote task ended. A result that the tool itself marks as an error is an outcome, not an exception. */
-export interface RemoteOutcome {
-  /** MCP: the tool result object. A2A: the whole task, or the message that came in its place, in the names of 1.0. */
-  readonly result: JsonValue;
-  /** MCP `isError`; always false for A2A. */
-  readonly isError: boolean;
-  readonly server: string;
-  /** Missing when the server answered at once, without a task. */
-  readonly taskId?: string;
-  /** With `isError`: the reply to the start said so already (a quota, arguments that do not fit), and no task ran. */
-  readonly phase?: 'start';
-}
-
-/** The outcome of a call with an `output` schema, of a task that did what it was asked. */
-export interface OutcomeWithData<Data> extends RemoteOutcome {
-  readonly isError: false;
-  /** What the schema made of the structured value of the result, or of its text. */
-  readonly data: Data;
-}
-/** The outcome of a call with an `output` schema, of a tool that says that it failed. */
-export interface ErrorOutcome extends RemoteOutcome {
-  readonly isError: true;
-  readonly data?: undefined;
-}
-export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
 
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
@@ -206,6 +182,8 @@ export interface ScopeHandle {
  */
 export interface WorkflowContext {
   readonly runId: string;
+  /** What is known of the run from its start. */
+  readonly info: RunInfo;
 
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { isJsonObject } from '../base/json.js';
-import type { RemoteOutcome } from './context.js';
+import type { RemoteOutcome } from './remote-outcome.js';
 
 /** The text of an outcome: MCP text content, A2A text parts of the artifacts or else of the message, joined by newlines. */
 export function textOf(outcome: RemoteOutcome): string {

@@ -2,7 +2,7 @@ import { storedError, type StoredError } from '../../base/errors.js';
 import { startProbeDelaysMs } from '../../base/limits.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { recordHandle } from './record-handle.js';
-import { callKeyOf } from './remote-target.js';
+import { callKeyOf } from '../../replay/call-key.js';
 import { failAsAmbiguous, type StartAttempt, type StartResult } from './start-attempt.js';
 
 /** The fate of a start is unknown, and it must not be repeated: its task is looked for where the server can be asked. */

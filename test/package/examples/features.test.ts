@@ -15,6 +15,7 @@ import { follow } from '../../../examples/features/remote-attach.js';
 import { monthEnd } from '../../../examples/features/remote-ends.js';
 import { exportOnce } from '../../../examples/features/remote-keys.js';
 import { nightlyIndex } from '../../../examples/features/remote-policies.js';
+import { invoicedExport } from '../../../examples/features/run-info.js';
 import { trip } from '../../../examples/features/sagas.js';
 import { search } from '../../../examples/features/scopes.js';
 import schedulesApp from '../../../examples/features/schedules.js';
@@ -204,6 +205,15 @@ describe('the examples of docs/workflows.md', () => {
     const runId = await app.start(fastestQuote);
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'completed', result: { result: 'cheap' } });
     expect(supplier.cancels).toBe(1);
+  });
+
+  example('run-info', 'bills under the key that the server was sent', async () => {
+    const { app, reports } = appWith([invoicedExport], { reports: { result: {} } });
+    const runId = await app.start(invoicedExport, undefined, { tags: { customer: 'north' } });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'exported' });
+    const { events } = await app.history(runId);
+    const bill = events.find((event) => event.type === 'StepCompleted');
+    expect(bill).toMatchObject({ result: { key: reports.starts[0]?.key, customer: 'north' } });
   });
 
   example('sagas', 'books all of it', async () => {
