@@ -17,6 +17,7 @@ export type {
   Saga,
   ScopeHandle,
   SignalOptions,
+  SomeResult,
   TokenOptions,
   TypedAnswer,
   TypedAskOptions,
@@ -97,6 +98,7 @@ export {
   RemoteTaskTimedOut,
   RunCancelled,
   StepFailed,
+  TooFewSucceeded,
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
 

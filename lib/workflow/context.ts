@@ -170,6 +170,14 @@ export interface Saga {
 /** A part of the workflow, with a context of its own. */
 export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
 
+/** What a branch of `ctx.some` gave. `index` tells the branches of a tuple, and so the types of their values, apart. */
+export type SomeResult<Branches extends readonly Branch<unknown>[]> = {
+  [At in keyof Branches]: {
+    readonly index: At extends `${infer Index extends number}` ? Index : number;
+    readonly value: Awaited<ReturnType<Branches[At]>>;
+  };
+}[number];
+
 /** A part of the workflow whose waits can be closed together. */
 export interface ScopeHandle {
   /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
@@ -275,6 +283,17 @@ export interface WorkflowContext {
   race<Branches extends readonly Branch<unknown>[]>(
     branches: readonly [...Branches],
   ): Promise<Awaited<ReturnType<Branches[number]>>>;
+  /**
+   * Waits until `count` branches have succeeded and gives their results in the order in which they came, each with the index
+   * of its branch; then it closes the others as `race` does. A branch that a cancel ended rejects it with that cancel once
+   * too few are left.
+   * @throws TooFewSucceeded when fewer than `count` can still succeed; `INPUT_INVALID` unless `count` is a whole number
+   * from 1 to the number of branches
+   */
+  some<Branches extends readonly Branch<unknown>[]>(
+    count: number,
+    branches: readonly [...Branches],
+  ): Promise<SomeResult<Branches>[]>;
   /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
   /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */

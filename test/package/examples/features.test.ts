@@ -22,6 +22,7 @@ import schedulesApp from '../../../examples/features/schedules.js';
 import serversApp, { exportMonth } from '../../../examples/features/servers.js';
 import { approval } from '../../../examples/features/signals.js';
 import { buildIndex } from '../../../examples/features/long-steps.js';
+import { twoQuotes } from '../../../examples/features/some.js';
 import { importRows } from '../../../examples/features/steps.js';
 import { payment } from '../../../examples/features/tokens.js';
 import versionsApp, { appInMay, order as versionedOrder } from '../../../examples/features/versions.js';
@@ -32,6 +33,7 @@ import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<string, ScriptedTask>> = {}) {
   const reports = scriptedServer({ protocol: 'mcp', task: () => tasks['reports'] ?? {} });
   const supplier = scriptedServer({ protocol: 'a2a', task: () => tasks['supplier'] ?? {} });
+  const thirdSupplier = scriptedServer({ protocol: 'a2a', task: () => tasks['thirdSupplier'] ?? {} });
   const otherSupplier = scriptedServer({ protocol: 'a2a', task: () => tasks['otherSupplier'] ?? {} });
   const config = defineApp({
     workflows,
@@ -39,9 +41,14 @@ function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<strin
       reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
       supplier: a2aAgent({ url: 'https://supplier.example.com/a2a' }),
       otherSupplier: a2aAgent({ url: 'https://other.example.com/a2a' }),
+      thirdSupplier: a2aAgent({ url: 'https://third.example.com/a2a' }),
     },
   });
-  return { app: createTestApp(config, { servers: { reports, supplier, otherSupplier } }), reports, supplier };
+  return {
+    app: createTestApp(config, { servers: { reports, supplier, otherSupplier, thirdSupplier } }),
+    reports,
+    supplier,
+  };
 }
 
 /** Each runs as it stands in the documentation. */
@@ -214,6 +221,15 @@ describe('the examples of docs/workflows.md', () => {
     const { events } = await app.history(runId);
     const bill = events.find((event) => event.type === 'StepCompleted');
     expect(bill).toMatchObject({ result: { key: reports.starts[0]?.key, customer: 'north' } });
+  });
+
+  example('some', 'takes the first two quotes, and cancels the third', async () => {
+    const tasks = { supplier: { after: { hours: 5 } }, thirdSupplier: { after: { hours: 2 } } };
+    const { app, supplier } = appWith([twoQuotes], tasks);
+    const runId = await app.start(twoQuotes);
+    const outcome = await app.runToEnd(runId);
+    expect(outcome).toEqual({ status: 'completed', result: ['otherSupplier', 'thirdSupplier'] });
+    expect(supplier.cancels).toBe(1);
   });
 
   example('sagas', 'books all of it', async () => {

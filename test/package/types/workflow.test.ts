@@ -65,6 +65,20 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(
       await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 'late')]),
     ).toEqualTypeOf<number | string>();
+    const [first] = await ctx.some(1, [
+      async () => Promise.resolve(1),
+      async (c) => c.sleep({ seconds: 1 }).then(() => 'late'),
+    ]);
+    expectTypeOf(first).toEqualTypeOf<
+      { readonly index: 0; readonly value: number } | { readonly index: 1; readonly value: string } | undefined
+    >();
+    if (first?.index === 1) expectTypeOf(first.value).toEqualTypeOf<string>();
+    expectTypeOf(
+      await ctx.some(
+        1,
+        [1, 2].map((n) => async () => Promise.resolve(n)),
+      ),
+    ).toEqualTypeOf<{ readonly index: number; readonly value: number }[]>();
     expectTypeOf((await ctx.promise({ schema: ok })).promise).toEqualTypeOf<Promise<{ ok: boolean }>>();
     expectTypeOf((await ctx.promise()).promise).toEqualTypeOf<Promise<JsonValue>>();
     const settled = await (await ctx.externalToken({ schema: ok })).outcome;
