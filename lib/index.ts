@@ -118,6 +118,7 @@ export type {
   RunStartedEvent,
   RunTerminatedEvent,
 } from './history/lifecycle-event.js';
+export type { RemoteProtocol } from './history/remote-protocol.js';
 export type { OutcomeKind, SettledBy } from './history/settlement.js';
 
 // Words that the others use.

@@ -5,6 +5,7 @@ import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
+import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export type { RemoteAnswer, RemoteQuestion, RemoteRequest };
 
@@ -122,7 +123,7 @@ export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | 
 
 /** One remote server. Expected failures are answers, never exceptions. */
 export interface RemoteTaskTransport {
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /** The server answers a repeated start that carries the same key with the task that it already has. */
   readonly dedupes: boolean;
   /** The same, with what the server says of itself; asked once in a while. Without it, `dedupes` is all there is. */

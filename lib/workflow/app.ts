@@ -109,8 +109,7 @@ export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
-    if (server.protocol === 'a2a') checkAgent(`servers.${name}`, server);
-    else checkMcpServer(`servers.${name}`, server);
+    checkProtocol(`servers.${name}`, server);
   }
   return {
     workflows,
@@ -176,6 +175,17 @@ function checkUrl(field: string, value: string): void {
 // A host of a URL, without its scheme, path and user info.
 const urlHost = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
 // What may stand in a list in a header.
+function checkProtocol(field: string, server: ServerConfig): void {
+  switch (server.protocol) {
+    case 'mcp':
+      checkMcpServer(field, server);
+      return;
+    case 'a2a':
+      checkAgent(field, server);
+      return;
+  }
+}
+
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
 

@@ -23,10 +23,14 @@ export function lateTransport(config: ServerConfig, load: () => Promise<RemoteTa
     answer: async (...given) => (await inner()).answer(...given),
     adopt: async (task) => (await inner()).adopt(task),
   } satisfies RemoteTaskTransport & Record<keyof McpTransport, unknown>;
-  if (config.protocol === 'mcp') return mcp;
-  return {
-    ...mcp,
-    find: async (request) => (await inner()).find(request),
-    watch: async (...given) => (await inner()).watch(...given),
-  } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;
+  switch (config.protocol) {
+    case 'mcp':
+      return mcp;
+    case 'a2a':
+      return {
+        ...mcp,
+        find: async (request) => (await inner()).find(request),
+        watch: async (...given) => (await inner()).watch(...given),
+      } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;
+  }
 }

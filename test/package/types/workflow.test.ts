@@ -6,6 +6,8 @@ import {
   type JsonValue,
   type RemoteAnswer,
   type RemoteOutcome,
+  type RemoteProtocol,
+  type ServerConfig,
   type Workflow,
   type WorkflowContext,
 } from 'outwait';
@@ -122,6 +124,10 @@ test('what makes no sense does not compile', () => {
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
+});
+
+test('a server of the configuration speaks each of the protocols that are named', () => {
+  expectTypeOf<ServerConfig['protocol']>().toEqualTypeOf<RemoteProtocol>();
 });
 
 test('the input of a schedule is what its workflow takes', () => {
