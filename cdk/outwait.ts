@@ -29,6 +29,14 @@ import { createTable } from './table.js';
  * One app on AWS: its table, queues, functions, schedule and HTTP API, with alarms. Steps run in `functions.turn`, those
  * with `long` in `functions.step`: what they need of your account is yours to grant to these.
  * @throws EngineError `CONFIG_INVALID` when the configuration is not there or cannot be bundled, or a property is not valid
+ * @example
+ * ```ts
+ * import { App, Stack } from 'aws-cdk-lib';
+ * import { Outwait } from 'outwait/cdk';
+ *
+ * const stack = new Stack(new App(), 'Reports');
+ * new Outwait(stack, 'Outwait', { app: './outwait.config.ts', secrets: ['prod/reports'] });
+ * ```
  */
 export class Outwait extends Construct {
   readonly table: ITableV2;

@@ -23,6 +23,7 @@ export type {
   TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
+export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
@@ -35,8 +36,6 @@ export type {
   RemoteCall,
   RemoteCallOptions,
   RemoteWaitOptions,
-  RestartCause,
-  RestartPolicy,
 } from './workflow/context.js';
 export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './workflow/remote-outcome.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';

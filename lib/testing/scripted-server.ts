@@ -255,6 +255,18 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
   }
 }
 
+/**
+ * A server that does what its script says, for `createTestApp(app, { servers })`.
+ * @example
+ * ```ts
+ * import { scriptedServer } from 'outwait/testing';
+ *
+ * export const reports = scriptedServer({
+ *   protocol: 'mcp',
+ *   task: () => ({ after: { hours: 5 }, result: { rows: 3 } }),
+ * });
+ * ```
+ */
 export function scriptedServer(options: ScriptedServerOptions): ScriptedServerHandle {
   return new ScriptedServer(options);
 }

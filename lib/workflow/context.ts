@@ -6,6 +6,7 @@ import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { InputForm } from '../history/input-form.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { OutcomeWithData, RemoteOutcome, TypedOutcome } from './remote-outcome.js';
+import type { RestartPolicy } from './restart-policy.js';
 import type { RunInfo } from './run-info.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
@@ -52,16 +53,6 @@ export interface RemoteCallOptions extends RemoteWaitOptions {
    * it is theirs together, and a cancel of one of them cancels it.
    */
   readonly idempotencyKey?: string;
-}
-
-/** How a remote task ended without an outcome, for `restart`. */
-export type RestartCause = 'failed' | 'rejected' | 'cancelled' | 'timedOut' | 'expired' | 'lost';
-
-export interface RestartPolicy {
-  /** Calls in all, the first included: 2 to 20. */
-  readonly attempts: number;
-  /** After which ends; default `['failed', 'cancelled', 'expired', 'lost']`. */
-  readonly on?: readonly RestartCause[];
 }
 
 /** Waits for a task that somebody else has started. */
@@ -198,6 +189,16 @@ export interface WorkflowContext {
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
+   * @example
+   * ```ts
+   * import { defineWorkflow, textOf } from 'outwait';
+   *
+   * export const report = defineWorkflow({
+   *   name: 'report',
+   *   run: async (ctx) =>
+   *     textOf(await ctx.callRemoteTask({ server: 'reports', tool: 'start_export', timeout: { hours: 6 } })),
+   * });
+   * ```
    */
   callRemoteTask<Data>(
     call: (A2aSkillCall | A2aMessageCall) & { readonly output: StandardSchemaV1<unknown, Data> },
@@ -220,6 +221,15 @@ export interface WorkflowContext {
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this
    * call: what JSON leaves of it, a Date as text.
    * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
+   * @example
+   * ```ts
+   * import { defineWorkflow } from 'outwait';
+   *
+   * export const charge = defineWorkflow<{ order: string }>({
+   *   name: 'charge',
+   *   run: async (ctx, { order }) => ctx.step('charge', async ({ idempotencyKey }) => ({ order, idempotencyKey })),
+   * });
+   * ```
    */
   step<Result>(
     name: string,

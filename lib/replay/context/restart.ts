@@ -1,6 +1,7 @@
 import { EngineError, fromStoredError, hasCode, type EngineErrorCode } from '../../base/errors.js';
 import { restartAttemptsMax } from '../../base/limits.js';
-import type { RemoteCall, RestartCause, RestartPolicy } from '../../workflow/context.js';
+import type { RemoteCall } from '../../workflow/context.js';
+import type { RestartCause, RestartPolicy } from '../../workflow/restart-policy.js';
 import { invalid } from './arguments.js';
 
 const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
