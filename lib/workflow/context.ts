@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonObject, JsonValue, Stored } from '../base/json.js';
+import type { JsonObject, JsonValue, Storable, Stored } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
@@ -312,7 +312,8 @@ export interface WorkflowContext {
   saga<Result>(body: (saga: Saga) => Promise<Result>): Promise<Result>;
 
   /** Ends this run and goes on as a new one of the same workflow, with `input` and the signals that nobody has read. Never returns. */
-  continueAsNew(input?: JsonValue): Promise<never>;
+  continueAsNew(): Promise<never>;
+  continueAsNew<Input>(input: Input & Storable<Input>): Promise<never>;
   /** The history has grown so long that the workflow should go on as a new run: 10,000 events. */
   readonly shouldContinueAsNew: boolean;
 
@@ -321,7 +322,7 @@ export interface WorkflowContext {
   /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
   onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Says how far the workflow has come. Beyond 1 KiB it is kept as text, cut. */
-  progress(progress: JsonValue): void;
+  progress<Progress>(progress: Progress & Storable<Progress>): void;
 
   /** The time of the event that woke the workflow; the same on every replay. Never goes back. */
   now(): EpochMs;

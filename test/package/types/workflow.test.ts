@@ -121,6 +121,30 @@ test('what makes no sense does not compile', () => {
   expectTypeOf(wrong).toBeFunction();
 });
 
+test('the next input and progress take what JSON keeps, interfaces too, and nothing that it would lose', () => {
+  interface Next {
+    readonly round: number;
+    readonly of?: readonly { readonly at: Date }[];
+  }
+  const given = async (ctx: WorkflowContext, next: Next, json: JsonValue): Promise<void> => {
+    ctx.progress(next);
+    ctx.progress(json);
+    ctx.progress('half');
+    // @ts-expect-error a map is lost
+    ctx.progress({ seen: new Map([['a', 1]]) });
+    // @ts-expect-error a function is lost
+    ctx.progress({ next: () => next });
+    // @ts-expect-error a bigint is lost
+    await ctx.continueAsNew({ n: 1n });
+    // @ts-expect-error a set is lost
+    await ctx.continueAsNew([new Set([1])]);
+    await ctx.continueAsNew(json);
+    await ctx.continueAsNew();
+    await ctx.continueAsNew(next);
+  };
+  expectTypeOf(given).toBeFunction();
+});
+
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
