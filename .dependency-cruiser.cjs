@@ -44,7 +44,7 @@ const mayImport = {
     ...['lib/base', 'lib/history', 'lib/workflow'],
     ...['lib/remote', 'lib/remote/endpoint', 'lib/remote/http', 'lib/remote/rpc'],
   ],
-  'lib/remote/try': ['lib/base', 'lib/workflow', 'lib/remote/**'],
+  'lib/remote/try': ['lib/base', 'lib/history', 'lib/workflow', 'lib/remote/**'],
   'lib/remote/wiring': ['lib/base', 'lib/workflow', 'lib/secrets', 'lib/remote/**'],
 
   // The use cases, by what runs them. All of them may use the root of the folder.

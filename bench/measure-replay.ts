@@ -58,6 +58,7 @@ export async function replayMs(workflow: AnyWorkflow, history: readonly HistoryE
     runId: '0'.repeat(32),
     input: Math.ceil(history.length / 2),
     seed: 'bench',
+    start: { version: '1' },
     settlementOf: () => undefined,
     drain: system.drain,
     digest: system.digest,

@@ -30,6 +30,14 @@ import { createTable } from './table.js';
  * `functions.turn`, those with `long` in `functions.step`: grant these whatever the steps need of your account.
  * @throws EngineError `CONFIG_INVALID` if the configuration does not exist or cannot be bundled, or a property is not
  * valid
+ * @example
+ * ```ts
+ * import { App, Stack } from 'aws-cdk-lib';
+ * import { Outwait } from 'outwait/cdk';
+ *
+ * const stack = new Stack(new App(), 'Reports');
+ * new Outwait(stack, 'Outwait', { app: './outwait.config.ts', secrets: ['prod/reports'] });
+ * ```
  */
 export class Outwait extends Construct {
   readonly table: ITableV2;

@@ -6,22 +6,22 @@ export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflo
 
 // What a workflow does with `ctx`.
 export type {
-  AskOptions,
   Branch,
   ChildOptions,
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
-  AnswerSchema,
   Parsed,
   Saga,
   ScopeHandle,
   SignalOptions,
+  SomeResult,
   TokenOptions,
-  TypedAnswer,
-  TypedAskOptions,
   WorkflowContext,
 } from './workflow/context.js';
+export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
+export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
+export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
 // Calling remote tasks, and reading what came of them.
@@ -29,17 +29,12 @@ export type {
   A2aMessageCall,
   A2aSkillCall,
   AttachCall,
-  ErrorOutcome,
   McpCall,
-  OutcomeWithData,
   RemoteCall,
   RemoteCallOptions,
-  RemoteOutcome,
   RemoteWaitOptions,
-  RestartCause,
-  RestartPolicy,
-  TypedOutcome,
 } from './workflow/context.js';
+export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './workflow/outcome.js';
 export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export type { DataOf, DeclaredOutcome } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
@@ -104,6 +99,7 @@ export {
   RemoteTaskTimedOut,
   RunCancelled,
   StepFailed,
+  TooFewSucceeded,
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
 
@@ -123,10 +119,11 @@ export type {
   RunStartedEvent,
   RunTerminatedEvent,
 } from './history/lifecycle-event.js';
+export type { RemoteProtocol } from './history/remote-protocol.js';
 export type { OutcomeKind, SettledBy } from './history/settlement.js';
 
 // Words that the others use.
 export type { RunId, WaitId } from './base/ids.js';
-export type { JsonObject, JsonValue, Stored } from './base/json.js';
+export type { JsonObject, JsonValue, Storable, Stored } from './base/json.js';
 export type { Log } from './base/log.js';
 export type { Duration, EpochMs } from './base/time.js';

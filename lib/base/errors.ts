@@ -53,6 +53,7 @@ export const engineErrorCodes = [
   'CHILD_FAILED',
   'CHILD_TIMED_OUT',
   'COMPENSATION_FAILED',
+  'TOO_FEW_SUCCEEDED',
   'QUERY_NOT_FOUND',
   'QUERY_FAILED',
   'QUERY_TIMED_OUT',
@@ -114,6 +115,20 @@ export class StepFailed extends EngineError {}
 export class ExternalWaitFailed extends EngineError {}
 /** A child run ended without a result; `details.error` is its error, `details.status` how it ended. */
 export class ChildFailed extends EngineError {}
+/** So many branches of `ctx.some` failed that the others are too few. `details.failures` has the index and message of each. */
+export class TooFewSucceeded extends EngineError {
+  /** What was thrown, in the order of the branches. Empty if it comes from storage. */
+  readonly errors: readonly unknown[];
+
+  constructor(
+    code: EngineErrorCode,
+    message: string,
+    { errors = [], ...options }: { details?: JsonObject; errors?: readonly unknown[] } = {},
+  ) {
+    super(code, message, options);
+    this.errors = errors;
+  }
+}
 /** The run was asked to cancel; thrown at every open wait. */
 export class RunCancelled extends EngineError {}
 

@@ -14,6 +14,27 @@ export type Stored<Value> = unknown extends Value
     : Jsonify<Value>;
 
 /**
+ * The same type where JSON keeps the value, interfaces included; `never` in place of each part that it would lose: functions,
+ * symbols, bigints, maps, sets, promises, errors.
+ */
+export type Storable<Value> = [Value] extends [JsonValue | undefined]
+  ? Value
+  : Value extends string | number | boolean | null | undefined | { toJSON(): unknown }
+    ? Value
+    : Value extends
+          | ((...given: never[]) => unknown)
+          | ReadonlyMap<unknown, unknown>
+          | ReadonlySet<unknown>
+          | PromiseLike<unknown>
+          | Error
+          | RegExp
+          | ArrayBufferView
+      ? never
+      : Value extends object
+        ? { readonly [Name in keyof Value]: Storable<Value[Name]> }
+        : never;
+
+/**
  * JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. Digests are stored, so the
  * text of a value never changes: names in the order of their UTF-16 code units, also those that are numbers; what is
  * undefined is left out, as JSON.stringify does.

@@ -14,10 +14,11 @@ import { configuredServers, placesOf } from './configured-servers.js';
 import { formatCall, formatLook, formatNews, formatWireEvent } from './format-try.js';
 import { print } from './output.js';
 import { printableLines } from './printable.js';
+import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export interface TryFlags {
   readonly config: string;
-  readonly protocol?: 'mcp' | 'a2a';
+  readonly protocol?: RemoteProtocol;
   readonly timeout: Duration;
   readonly json?: boolean;
 }

@@ -4,12 +4,13 @@ import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { Question } from './question.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
+import type { RemoteProtocol } from './remote-protocol.js';
 
 /** What finds a remote task again. Kept on the token item and in the history; holds no URL and no secret. */
 export interface RemoteTaskHandle {
   /** Name of the server in the app's configuration. */
   readonly server: string;
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /** Revision spoken when the task was started; polls keep to it. */
   readonly wire: string;
   readonly taskId: string;

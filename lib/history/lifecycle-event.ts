@@ -5,6 +5,7 @@ import type { EpochMs } from '../base/time.js';
 import type { Commit, HistoryEvent, RunOutcome } from './event.js';
 import { RunState, type OpenWait } from './run-state.js';
 import type { OutcomeKind, SettledBy, Settlement } from './settlement.js';
+import type { RemoteProtocol } from './remote-protocol.js';
 
 // What happens to a run, for whoever wants to be told of it. Names and fields are published and never renamed. None of it
 // is a payload, a token, an address, or a text that somebody else wrote.
@@ -52,7 +53,7 @@ export type RunBlockedEvent = RunEventFields & { readonly type: 'RunBlocked'; re
 /** The server has made a task. */
 export type RemoteTaskStartedEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskStarted';
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
 };
 /** The wait for a remote task ended, whether the task had been started or not. */
 export type RemoteTaskSettledEvent = RemoteTaskEventFields & {

@@ -31,6 +31,8 @@ export interface Marker {
 export interface ParentWait {
   readonly runId: RunId;
   readonly waitId: WaitId;
+  /** Missing for children of before. */
+  readonly workflow?: string;
 }
 
 export interface RunHead extends Marker {
@@ -43,7 +45,9 @@ export interface RunHead extends Marker {
   readonly seed: string;
   readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
-  /** Idempotency key of the start, if it had one. */
+  /** The caller's own id of the start, and of the runs that it goes on as. Missing for runs of before. */
+  readonly id?: string;
+  /** Idempotency key of the start, if it had one; also of the runs that it goes on as, but for those of before. */
   readonly key?: string;
   /** Of what a start with a key has sent. Missing for keys of the engine's own, and for runs of before. */
   readonly sentDigest?: string;
@@ -78,6 +82,9 @@ export interface RunHead extends Marker {
   /** Turns in a row that threw, if the last one did. */
   readonly failedTurns?: FailedTurns;
 }
+
+/** What a workflow may know of its start. Never changes once the head is there. */
+export type StartFacts = Pick<RunHead, 'version' | 'id' | 'key' | 'tags' | 'parent' | 'previousRunId'>;
 
 /** Turns of a run that threw in the same way, one after the other. */
 export interface FailedTurns {

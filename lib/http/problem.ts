@@ -47,6 +47,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   CHILD_FAILED: 500,
   CHILD_TIMED_OUT: 500,
   COMPENSATION_FAILED: 500,
+  TOO_FEW_SUCCEEDED: 500,
   RUN_TIMED_OUT: 500,
   REMOTE_RESULT_INVALID: 500,
   REMOTE_ANSWER_REFUSED: 500,

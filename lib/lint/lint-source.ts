@@ -17,13 +17,14 @@ const waitingMethods: ReadonlySet<string> = new Set([
   'promise',
   'child',
   'race',
+  'some',
   'scope',
   'shield',
   'saga',
   'continueAsNew',
 ]);
 /** Methods whose callbacks receive a context of their own. */
-const scopingMethods: ReadonlySet<string> = new Set(['race', 'scope', 'shield']);
+const scopingMethods: ReadonlySet<string> = new Set(['race', 'some', 'scope', 'shield']);
 
 /**
  * Finds what the workflows of a file could do differently on replay. Checks the functions given as `run` to
@@ -129,8 +130,10 @@ class Walk {
     for (const argument of call.arguments) if (!(isWork && argument === work)) this.#visit(argument);
   }
 
-  #addContextsOf({ arguments: [given] }: ts.CallExpression): void {
-    const branches = given !== undefined && ts.isArrayLiteralExpression(given) ? given.elements : [given];
+  /** Callbacks come last, or in a list that does. */
+  #addContextsOf({ arguments: given }: ts.CallExpression): void {
+    const last = given.at(-1);
+    const branches = last !== undefined && ts.isArrayLiteralExpression(last) ? last.elements : [last];
     for (const branch of branches)
       this.addContext(parameterSymbol(this.#source, functionOf(this.#source, branch)?.parameters[0]));
   }

@@ -25,6 +25,7 @@ export function openExecution(
     runId,
     input,
     seed,
+    start: head,
     settlementOf: (waitId) => tokens.get(waitId)?.settlement?.outcome,
     signalOf: (inboxId) => {
       const item = inbox.get(inboxId);

@@ -5,6 +5,7 @@ import type { RemoteTaskHandle } from '../history/event.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
+import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export type { RemoteAnswer, RemoteQuestion, RemoteRequest };
 
@@ -132,7 +133,7 @@ export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | 
 
 /** A remote server. Expected failures are return values, never exceptions. */
 export interface RemoteTaskTransport {
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /** Whether the server answers a repeated start that carries the same key with the task it already has. */
   readonly dedupes: boolean;
   /**
@@ -145,7 +146,7 @@ export interface RemoteTaskTransport {
   problemWith(request: RemoteRequest): string | undefined | Promise<string | undefined>;
   /**
    * Whether the server answers this start before the work is done. True: a turn can wait for the answer. False or
-   * undefined (unknown): a worker makes the call, unless something else is on record. If not implemented: true.
+   * undefined (unknown): a worker makes the call, unless something else is on record. If not implemented: unknown.
    */
   answersAtOnce?(request: RemoteRequest): Promise<boolean | undefined>;
   /**

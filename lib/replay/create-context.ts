@@ -23,6 +23,7 @@ const continueAsNewEvents = 10_000;
 export function createContext(host: ContextHost, scope: Scope): WorkflowContext {
   return {
     runId: host.runId,
+    info: host.info,
     ...remoteCalls(host, scope),
     ...steps(host, scope),
     ...timers(host, scope),

@@ -25,6 +25,7 @@ import { givenBy, isEnd, isRequest, kindOf, type EndEvent, type RequestEvent } f
 import type { Position } from './position.js';
 import { Queries } from './queries.js';
 import type { RunFacts } from './run-facts.js';
+import { runInfo, type CallKeys } from './run-info.js';
 import { seededRandom } from './seeded.js';
 import { Signals } from './waits/signals.js';
 import { WaitNews } from './waits/wait-news.js';
@@ -105,6 +106,7 @@ export class Execution {
     this.#derived = new Derived({ ...parts, patches: options.patches ?? new Set() });
     this.#dropped = new DroppedWork(parts);
     this.#ending = new Ending({ ...parts, dropped: this.#dropped });
+    const callKeys: CallKeys = new WeakMap();
     this.#host = {
       ...options,
       ...parts,
@@ -114,6 +116,8 @@ export class Execution {
       dropped: this.#dropped,
       ending: this.#ending,
       random: seededRandom(options.seed, options.digest),
+      info: runInfo(options, callKeys),
+      callKeys,
       contextOf: (scope) => createContext(this.#host, scope),
       misused: (error) => {
         this.#blocked = error;

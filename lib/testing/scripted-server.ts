@@ -16,9 +16,10 @@ import type {
 import type { RemoteRequest } from '../workflow/remote-request.js';
 import { endOf, isKnown, isOver, openQuestion, stateOf, toEnd, type ScriptedTask, type Task } from './scripted-task.js';
 import type { VirtualClock } from './virtual-clock.js';
+import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export interface ScriptedServerOptions {
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /** Answers a repeated start with the task it has. Default true. */
   readonly dedupes?: boolean;
   /** Can be asked for the task of a start that got no answer. Default false. */
@@ -32,9 +33,17 @@ export interface ScriptedServerOptions {
   readonly task: (request: RemoteRequest) => ScriptedTask;
 }
 
+/** What a server of each protocol can be asked for. */
+const takes: Readonly<
+  Record<RemoteProtocol, { readonly kinds: readonly RemoteRequest['kind'][]; readonly problem: string }>
+> = {
+  mcp: { kinds: ['tool'], problem: 'an MCP server has tools' },
+  a2a: { kinds: ['skill', 'message'], problem: 'an A2A agent has skills and takes messages' },
+};
+
 /** A remote server of a test: what it was asked so far, and tasks that somebody else begins there. */
 export interface ScriptedServerHandle {
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /** Start calls in order, each with its idempotency key. */
   readonly starts: readonly { readonly key: string; readonly request: RemoteRequest }[];
   /** Answers that were taken, in order. */
@@ -59,7 +68,7 @@ const noSuchTask = storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task');
 
 /** A remote server for tests, on the clock of the test: it speaks the engine's port, not the wire. */
 export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle {
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   readonly dedupes: boolean;
   /** Start calls in order, each with its idempotency key. */
   readonly starts: { readonly key: string; readonly request: RemoteRequest }[] = [];
@@ -93,8 +102,8 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
   }
 
   problemWith(request: RemoteRequest): string | undefined {
-    if ((request.kind === 'tool') === (this.protocol === 'mcp')) return undefined;
-    return this.protocol === 'mcp' ? 'an MCP server has tools' : 'an A2A agent has skills and takes messages';
+    const { kinds, problem } = takes[this.protocol];
+    return kinds.includes(request.kind) ? undefined : problem;
   }
 
   async answersAtOnce(): Promise<boolean | undefined> {
@@ -246,6 +255,18 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
   }
 }
 
+/**
+ * A server that does what its script says, for `createTestApp(app, { servers })`.
+ * @example
+ * ```ts
+ * import { scriptedServer } from 'outwait/testing';
+ *
+ * export const reports = scriptedServer({
+ *   protocol: 'mcp',
+ *   task: () => ({ after: { hours: 5 }, result: { rows: 3 } }),
+ * });
+ * ```
+ */
 export function scriptedServer(options: ScriptedServerOptions): ScriptedServerHandle {
   return new ScriptedServer(options);
 }

@@ -66,7 +66,7 @@ export class TestApp {
   async start<Output, Given>(
     workflow: Workflow<AnyValue, Output, Given>,
     input?: NoInfer<Given>,
-    options: { readonly key?: string } = {},
+    options: { readonly key?: string; readonly tags?: Readonly<Record<string, string>> } = {},
   ): Promise<StartedRun<Output>> {
     const given = input as JsonValue | undefined;
     const { runId } = await startRun(this.deps, { workflow: workflow.name, ...defined({ input: given }), ...options });
@@ -195,7 +195,22 @@ export class TestApp {
   }
 }
 
-/** Makes an engine in memory for the workflows of `app`. */
+/**
+ * Makes an engine in memory for the workflows of `app`.
+ * @example
+ * ```ts
+ * import { defineApp, defineWorkflow } from 'outwait';
+ * import { createTestApp } from 'outwait/testing';
+ *
+ * const nap = defineWorkflow({ name: 'nap', run: async (ctx) => ctx.sleep({ days: 3 }) });
+ *
+ * const app = createTestApp(defineApp({ workflows: [nap] }));
+ * const runId = await app.start(nap);
+ * // Three days pass in milliseconds.
+ * const { status } = await app.runToEnd(runId);
+ * console.log(status);
+ * ```
+ */
 export function createTestApp(app: App, options: TestAppOptions = {}): TestApp {
   return new TestApp(app, options);
 }

@@ -61,12 +61,28 @@ export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aAgentOptions & A2
 
 export type ServerConfig = McpServerConfig | A2aAgentConfig;
 
-/** A server that speaks MCP: 2026-07-28 with the tasks extension, 2025-11-25 with its tasks, or a tool that answers at once. */
+/**
+ * A server that speaks MCP: 2026-07-28 with the tasks extension, 2025-11-25 with its tasks, or a tool that answers at once.
+ * @example
+ * ```ts
+ * import { mcpServer, secret } from 'outwait';
+ *
+ * export const reports = mcpServer({ url: 'https://reports.example.com/mcp', auth: { bearer: secret('REPORTS_TOKEN') } });
+ * ```
+ */
 export function mcpServer(config: Omit<McpServerConfig, 'protocol'>): McpServerConfig {
   return { protocol: 'mcp', ...config };
 }
 
-/** An agent that speaks A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC. */
+/**
+ * An agent that speaks A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC.
+ * @example
+ * ```ts
+ * import { a2aAgent } from 'outwait';
+ *
+ * export const supplier = a2aAgent({ card: 'https://supplier.example.com/.well-known/agent-card.json' });
+ * ```
+ */
 export function a2aAgent(config: A2aAgentOptions & A2aAgentPlace): A2aAgentConfig {
   return { protocol: 'a2a', ...config };
 }
@@ -94,7 +110,20 @@ export interface App {
 
 const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Checks a configuration. @throws EngineError `CONFIG_INVALID` that names the field, what was expected and what came. */
+/**
+ * Checks a configuration. @throws EngineError `CONFIG_INVALID` that names the field, what was expected and what came.
+ * @example
+ * ```ts
+ * import { defineApp, defineWorkflow, mcpServer } from 'outwait';
+ *
+ * const hello = defineWorkflow({ name: 'hello', run: async (ctx) => ctx.step('greet', () => 'hello') });
+ *
+ * export default defineApp({
+ *   workflows: [hello],
+ *   servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+ * });
+ * ```
+ */
 export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[]>(config: AppConfig<Inputs>): App {
   const workflows = new Map<string, AnyWorkflow>();
   if (!isList(config.workflows)) throw invalid('workflows must be a list of workflows');
@@ -109,8 +138,7 @@ export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
-    if (server.protocol === 'a2a') checkAgent(`servers.${name}`, server);
-    else checkMcpServer(`servers.${name}`, server);
+    checkProtocol(`servers.${name}`, server);
   }
   return {
     workflows,
@@ -176,6 +204,17 @@ function checkUrl(field: string, value: string): void {
 // A host of a URL, without its scheme, path and user info.
 const urlHost = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
 // What may stand in a list in a header.
+function checkProtocol(field: string, server: ServerConfig): void {
+  switch (server.protocol) {
+    case 'mcp':
+      checkMcpServer(field, server);
+      return;
+    case 'a2a':
+      checkAgent(field, server);
+      return;
+  }
+}
+
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
 

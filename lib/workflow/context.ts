@@ -1,15 +1,17 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonObject, JsonValue, Stored } from '../base/json.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { JsonObject, JsonValue, Storable, Stored } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
-import type { Question } from '../history/question.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { AskOptions, TypedAnswer, TypedAskOptions } from './ask-options.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
 import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
+import type { RestartPolicy } from './restart-policy.js';
+import type { RunInfo } from './run-info.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
-export type { ErrorOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './outcome.js';
+export type { RemoteOutcome, TypedOutcome } from './outcome.js';
 
 /** What each wait for a remote task takes. */
 export interface RemoteWaitOptions {
@@ -56,16 +58,6 @@ export interface RemoteCallOptions extends RemoteWaitOptions {
   readonly idempotencyKey?: string;
 }
 
-/** How a remote task ended without an outcome, for `restart`. */
-export type RestartCause = 'failed' | 'rejected' | 'cancelled' | 'timedOut' | 'expired' | 'lost';
-
-export interface RestartPolicy {
-  /** Calls in all, the first included: 2 to 20. */
-  readonly attempts: number;
-  /** After which ends; default `['failed', 'cancelled', 'expired', 'lost']`. */
-  readonly on?: readonly RestartCause[];
-}
-
 /** Waits for a task that somebody else has started. */
 export interface AttachCall extends RemoteWaitOptions {
   readonly taskId: string;
@@ -107,27 +99,6 @@ export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'se
 
 /** Decides what a remote server that asks is answered; the question is untrusted text. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
-
-export interface AskOptions extends Omit<Question, 'schema'> {
-  /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
-  readonly schema?: JsonObject;
-  /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
-  readonly name?: string;
-  /** Longest wait; then `INPUT_TIMED_OUT`. Default: no limit. */
-  readonly timeout?: Duration;
-}
-
-/** A schema that can be written as JSON Schema, for a form, and that types and parses the answer: such as zod's, arktype's. */
-export type AnswerSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
-
-/** A question with a schema that types and parses the content of an accepted answer. */
-export interface TypedAskOptions<Content> extends Omit<AskOptions, 'schema'> {
-  readonly schema: AnswerSchema<Content>;
-}
-
-/** What a person answered. */
-export type TypedAnswer<Content> =
-  { readonly action: 'accept'; readonly content: Content } | { readonly action: 'decline' | 'cancel' };
 
 export interface SignalOptions<Payload = JsonValue> {
   /** Longest wait; then `SIGNAL_TIMED_OUT`. Default: no limit. */
@@ -182,6 +153,14 @@ export interface Saga {
 /** A part of the workflow, with a context of its own. */
 export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
 
+/** What a branch of `ctx.some` gave. `index` tells the branches of a tuple, and so the types of their values, apart. */
+export type SomeResult<Branches extends readonly Branch<unknown>[]> = {
+  [At in keyof Branches]: {
+    readonly index: At extends `${infer Index extends number}` ? Index : number;
+    readonly value: Awaited<ReturnType<Branches[At]>>;
+  };
+}[number];
+
 /** A part of the workflow whose waits can be closed together. */
 export interface ScopeHandle {
   /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
@@ -194,6 +173,8 @@ export interface ScopeHandle {
  */
 export interface WorkflowContext {
   readonly runId: string;
+  /** What is known of the run from its start. */
+  readonly info: RunInfo;
 
   /**
    * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
@@ -201,6 +182,16 @@ export interface WorkflowContext {
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
+   * @example
+   * ```ts
+   * import { defineWorkflow, textOf } from 'outwait';
+   *
+   * export const report = defineWorkflow({
+   *   name: 'report',
+   *   run: async (ctx) =>
+   *     textOf(await ctx.callRemoteTask({ server: 'reports', tool: 'start_export', timeout: { hours: 6 } })),
+   * });
+   * ```
    */
   callRemoteTask<
     Server extends ServerText,
@@ -225,6 +216,15 @@ export interface WorkflowContext {
    * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this
    * call: what JSON leaves of it, a Date as text.
    * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
+   * @example
+   * ```ts
+   * import { defineWorkflow } from 'outwait';
+   *
+   * export const charge = defineWorkflow<{ order: string }>({
+   *   name: 'charge',
+   *   run: async (ctx, { order }) => ctx.step('charge', async ({ idempotencyKey }) => ({ order, idempotencyKey })),
+   * });
+   * ```
    */
   step<Result>(
     name: string,
@@ -288,6 +288,17 @@ export interface WorkflowContext {
   race<Branches extends readonly Branch<unknown>[]>(
     branches: readonly [...Branches],
   ): Promise<Awaited<ReturnType<Branches[number]>>>;
+  /**
+   * Waits until `count` branches have succeeded and gives their results in the order in which they came, each with the index
+   * of its branch; then it closes the others as `race` does. A branch that a cancel ended rejects it with that cancel once
+   * too few are left.
+   * @throws TooFewSucceeded when fewer than `count` can still succeed; `INPUT_INVALID` unless `count` is a whole number
+   * from 1 to the number of branches
+   */
+  some<Branches extends readonly Branch<unknown>[]>(
+    count: number,
+    branches: readonly [...Branches],
+  ): Promise<SomeResult<Branches>[]>;
   /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
   /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */
@@ -296,7 +307,8 @@ export interface WorkflowContext {
   saga<Result>(body: (saga: Saga) => Promise<Result>): Promise<Result>;
 
   /** Ends this run and goes on as a new one of the same workflow, with `input` and the signals that nobody has read. Never returns. */
-  continueAsNew(input?: JsonValue): Promise<never>;
+  continueAsNew(): Promise<never>;
+  continueAsNew<Input>(input: Input & Storable<Input>): Promise<never>;
   /** The history has grown so long that the workflow should go on as a new run: 10,000 events. */
   readonly shouldContinueAsNew: boolean;
 
@@ -305,7 +317,7 @@ export interface WorkflowContext {
   /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
   onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Says how far the workflow has come. Beyond 1 KiB it is kept as text, cut. */
-  progress(progress: JsonValue): void;
+  progress<Progress>(progress: Progress & Storable<Progress>): void;
 
   /** The time of the event that woke the workflow; the same on every replay. Never goes back. */
   now(): EpochMs;

@@ -24,7 +24,21 @@ const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 const versionMaxLength = 64;
 
-/** Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name or version. */
+/**
+ * Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name or version.
+ * @example
+ * ```ts
+ * import { defineWorkflow } from 'outwait';
+ *
+ * export const reminder = defineWorkflow<{ to: string }>({
+ *   name: 'reminder',
+ *   async run(ctx, { to }) {
+ *     await ctx.sleep({ days: 3 });
+ *     return ctx.step('remind', () => `reminded ${to}`);
+ *   },
+ * });
+ * ```
+ */
 export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Input>(
   options: WorkflowOptions<Input, Output, Given>,
 ): Workflow<Input, Output, Given> {

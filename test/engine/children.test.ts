@@ -38,7 +38,7 @@ describe('a child', () => {
   it('is a run of its own, whose result its parent is given', async () => {
     const run = await startedIn([parent, child], { hours: 3 });
     const childRunId = await childRunOf(run);
-    expect((await run.app.show(childRunId)).parent).toEqual({ runId: run.runId, waitId: '1' });
+    expect((await run.app.show(childRunId)).parent).toEqual({ runId: run.runId, waitId: '1', workflow: 'parent' });
     expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 6 });
     expect((await run.app.show(childRunId)).outcome).toEqual({ status: 'completed', result: 6 });
     expect(await eventTypes(run)).toEqual([

@@ -3,6 +3,7 @@ import type { StoredError } from '../../lib/base/errors.js';
 import type { JsonValue } from '../../lib/base/json.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { HistoryEvent } from '../../lib/history/event.js';
+import type { StartFacts } from '../../lib/history/records.js';
 import type { TokenOutcome } from '../../lib/history/settlement.js';
 import { drainMicrotasks } from '../../lib/process/drain.js';
 import type { Command } from '../../lib/replay/command.js';
@@ -16,6 +17,7 @@ export interface ReplayOptions {
   readonly input?: JsonValue;
   readonly runId?: string;
   readonly seed?: string;
+  readonly start?: StartFacts;
   /** Settlements that `TokenSettled` events refer to, by wait id. */
   readonly settlements?: Readonly<Record<string, TokenOutcome>>;
   readonly log?: Log;
@@ -27,6 +29,7 @@ export function newExecution(run: Run, options: ReplayOptions = {}): Execution {
     runId: options.runId ?? '0'.repeat(32),
     input: options.input,
     seed: options.seed ?? 'seed',
+    start: options.start ?? { version: '1' },
     settlementOf: (waitId) => options.settlements?.[waitId],
     drain: drainMicrotasks,
     digest: (text) => createHash('sha256').update(text).digest('hex'),

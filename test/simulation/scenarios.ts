@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../lib/base/json.js';
 import type { Duration } from '../../lib/base/time.js';
-import type { ChildOptions, RemoteOutcome, WorkflowContext } from '../../lib/workflow/context.js';
+import type { ChildOptions, WorkflowContext } from '../../lib/workflow/context.js';
+import type { RemoteOutcome } from '../../lib/workflow/outcome.js';
 import { defineWorkflow, type AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import type { World } from './world.js';
 

@@ -17,6 +17,7 @@ export async function replayHistory(
     runId: head.runId,
     input: head.input,
     seed: head.seed,
+    start: head,
     settlementOf: (waitId) => tokens.find((token) => token.waitId === waitId)?.settlement?.outcome,
     drain: system.drain,
     digest: system.digest,

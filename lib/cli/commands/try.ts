@@ -4,6 +4,7 @@ import type { RemoteRequest } from '../../remote/transport.js';
 import { durationArgument, jsonArgument } from '../arguments.js';
 import { withJson } from '../common-options.js';
 import type { TryFlags } from '../try-server.js';
+import { remoteProtocols } from '../../history/remote-protocol.js';
 
 interface Flags extends TryFlags {
   readonly tool?: string;
@@ -17,7 +18,7 @@ export function addTryCommand(program: Command): void {
     .description('look at a remote server, and with --tool, --skill or --message make one real call; needs no engine')
     .argument('<server>', 'the name of a server of the configuration, or a URL')
     .option('--config <file>', 'the configuration, for a name', 'outwait.config.ts')
-    .addOption(new Option('--protocol <protocol>', 'of a URL; default: found out').choices(['mcp', 'a2a']))
+    .addOption(new Option('--protocol <protocol>', 'of a URL; default: found out').choices(remoteProtocols))
     .addOption(new Option('--tool <name>', 'call this tool (MCP)').conflicts(['skill', 'message']))
     .addOption(new Option('--skill <id>', 'use this skill (A2A)').conflicts(['tool', 'message']))
     .addOption(new Option('--message <text>', 'send this message (A2A)').conflicts(['tool', 'skill', 'arguments']))

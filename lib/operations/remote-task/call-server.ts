@@ -11,7 +11,7 @@ import type { StartReply, StartRequest } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { lostStart } from './look-for-task.js';
 import { recordHandle } from './record-handle.js';
-import { callKeyOf } from './remote-target.js';
+import { callKeyOf } from '../../replay/call-key.js';
 import {
   askedAgain,
   failAsAmbiguous,

@@ -11,7 +11,8 @@ import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
 import { openRecords } from '../open-execution.js';
 import { lastTries, type Persist } from '../persist.js';
-import { callKeyOf, traitsOf } from './remote-target.js';
+import { callKeyOf } from '../../replay/call-key.js';
+import { traitsOf } from './remote-target.js';
 
 /** A start of unknown fate whose wait is closed: the process died during it, or it got no answer. */
 export interface LostStart {

@@ -1,7 +1,7 @@
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { recordHandle } from './record-handle.js';
-import { callKeyOf } from './remote-target.js';
+import { callKeyOf } from '../../replay/call-key.js';
 import { failAsAmbiguous, type StartAttempt, type StartResult } from './start-attempt.js';
 
 /** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */

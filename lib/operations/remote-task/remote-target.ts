@@ -1,5 +1,4 @@
 import { storedError, type StoredError } from '../../base/errors.js';
-import { remoteKeyOf, type RunId } from '../../base/ids.js';
 import { serverTraitsTimeoutMs } from '../../base/limits.js';
 import type { RemoteTaskTransport, ServerTraits } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
@@ -92,11 +91,6 @@ export async function mayTakeMinutes(deps: Deps, { server, request }: StartRemot
   } finally {
     answered.abort();
   }
-}
-
-/** Returns the idempotency key of a call: the same for every attempt. */
-export function callKeyOf(deps: Pick<Deps, 'digest'>, runId: RunId, { waitId, key }: StartRemoteTask): string {
-  return key ?? remoteKeyOf(runId, waitId, deps.digest);
 }
 
 async function problemWith(

@@ -55,6 +55,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       ...start,
       workflow,
       runId: deps.random.hex(16),
+      id,
       ...defined({ afterRunId: replacedRunId }),
     });
     if (

@@ -124,7 +124,7 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
+    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -135,7 +135,7 @@ export async function newHead(
     );
   }
   const input = await validInput(deps, workflow, request.input);
-  const { key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const { id, key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
   if (tags !== undefined) checkTags(tags);
   const nowMs = deps.clock.nowMs();
   const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
@@ -148,6 +148,7 @@ export async function newHead(
     seed: deps.random.hex(16),
     createdAtMs: nowMs,
     ...defined({
+      id,
       key,
       sentDigest,
       afterRunId,

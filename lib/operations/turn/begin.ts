@@ -9,12 +9,11 @@ import type {
 } from '../../history/run-state.js';
 import type { Command, StartChild, StartRemoteTask } from '../../replay/command.js';
 import type { Execution } from '../../replay/execution.js';
-import { answerRemote } from '../remote-task/answer-remote.js';
 import { beginRemoteStart } from '../remote-task/begin-remote-start.js';
-import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
 import { newSettlement } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
 import { issueToken } from './issue-token.js';
+import { loadRareEffects } from './load-rare-effects.js';
 import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
 import { startChild } from './start-child.js';
@@ -65,12 +64,14 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   const { runId } = run.head;
   if (!run.tokens.has(waitId)) {
     pass.carryOut(wait, async () => {
+      const { requestLongStep } = await loadRareEffects();
       run.noteToken(await requestLongStep(deps, runId, wait, persist));
       return undefined;
     });
   } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
     hastened.set(waitId, retryNowAtMs);
     pass.carryOut(wait, async () => {
+      const { hastenLongStep } = await loadRareEffects();
       run.noteToken(await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist));
       return undefined;
     });
@@ -105,9 +106,11 @@ function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
   if (limits.remainingMs() < answerReserveMs) return false;
   const open = run.state.open.get(wait.callId);
   const call = open?.kind === 'remoteTask' ? open : undefined;
-  pass.carryOut(wait, async () =>
-    answerRemote(deps, run.head.runId, wait, { call, token: run.tokens.get(wait.callId) }),
-  );
+  pass.carryOut(wait, async () => {
+    const token = run.tokens.get(wait.callId);
+    const { answerRemote } = await loadRareEffects();
+    return answerRemote(deps, run.head.runId, wait, { call, token });
+  });
   return true;
 }
 

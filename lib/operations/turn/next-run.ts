@@ -44,7 +44,8 @@ export async function startNextRun(
     // Derived from the last seed, so that a repeat of this effect creates the same head.
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
-    ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent, tags: head.tags }),
+    ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
+    ...defined({ id: head.id, key: head.key, tags: head.tags }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

@@ -52,7 +52,7 @@ export async function startChild(
       runId,
       workflow,
       ...defined({ input }),
-      parent: { runId: parent.runId, waitId },
+      parent: { runId: parent.runId, waitId, workflow: parent.workflow },
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;

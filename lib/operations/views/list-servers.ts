@@ -3,11 +3,12 @@ import type { ServerHealth } from '../../history/server-health.js';
 import type { EpochMs } from '../../base/time.js';
 import { effectiveLimits } from '../../workflow/server-limits.js';
 import type { Deps } from '../deps.js';
+import type { RemoteProtocol } from '../../history/remote-protocol.js';
 
 /** A configured remote server for display: without address and credentials. */
 export interface ServerView {
   readonly name: string;
-  readonly protocol: 'mcp' | 'a2a';
+  readonly protocol: RemoteProtocol;
   /**
    * `failing`: requests have failed, but too few to stop calling it. `left_alone`: nothing is sent. `probing`: one
    * request may try it, or is doing so.

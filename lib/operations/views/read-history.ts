@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.js';
 import { newHandles } from '../../decide/new-events.js';
 import { historyFormat } from '../../history/codec.js';
 import type { HistoryEvent } from '../../history/event.js';
-import type { RunRecords } from '../../history/records.js';
+import type { ParentWait, RunRecords } from '../../history/records.js';
 import { foldHistory } from '../../history/run-state.js';
 import type { Settlement } from '../../history/settlement.js';
 import type { Deps } from '../deps.js';
@@ -17,6 +17,14 @@ export interface HistoryView {
   readonly workflow: string;
   readonly version: string;
   readonly input?: JsonValue;
+  /** The caller's own id of the start. Like the next four fields it is missing if an earlier version exported the history. */
+  readonly id?: string;
+  /** Idempotency key of the start. */
+  readonly key?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly parent?: ParentWait;
+  /** The run that continued as this one. */
+  readonly previousRunId?: RunId;
   /** The run that this one has continued as. */
   readonly nextRunId?: RunId;
   /** Seed of the run's random numbers: with it the history can be replayed elsewhere. */
@@ -46,8 +54,8 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     runId,
     workflow: head.workflow,
     version: head.version,
-    ...defined({ input: head.input }),
-    ...defined({ nextRunId: head.nextRunId }),
+    ...defined({ input: head.input, id: head.id, key: head.key, tags: head.tags, parent: head.parent }),
+    ...defined({ previousRunId: head.previousRunId, nextRunId: head.nextRunId }),
     seed: head.seed,
     events: exportEvents(records),
     ...defined({ uncommitted: handles.length === 0 || state.ending !== undefined ? undefined : handles }),

@@ -50,6 +50,7 @@ export async function replayHistory(
     runId: history.runId,
     input: history.input,
     seed: history.seed,
+    start: history,
     settlementOf: (waitId) => settlements.get(waitId),
     signalOf: (inboxId) => signals.get(inboxId),
     patches: foldHistory([{ seq: 1, events }]).patches,

@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import type { ServerConfig } from '../../workflow/app.js';
+import type { RemoteProtocol } from '../../history/remote-protocol.js';
 
 /** What a look at a server has found. */
 export interface ServerLook {
@@ -79,9 +80,11 @@ export function isAddressProblem(message: string): boolean {
   return /allowed private address|address of the server is not allowed|no address that is allowed/.test(message);
 }
 
+const makers = { mcp: 'mcpServer', a2a: 'a2aAgent' } satisfies Record<RemoteProtocol, string>;
+
 /** The line for the `servers` of a configuration, for what was found at a URL. */
 export function entryLine({ config, options }: ServerLook): string {
-  const maker = config.protocol === 'mcp' ? 'mcpServer' : 'a2aAgent';
+  const maker = makers[config.protocol];
   const place =
     config.url === undefined ? `card: ${JSON.stringify(config.card)}` : `url: ${JSON.stringify(config.url)}`;
   return `server: ${maker}({ ${[place, ...options.map(({ line }) => line)].join(', ')} }),`;

@@ -3,17 +3,23 @@ import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { ServerLook } from './findings.js';
 import { lookAtAgent } from './look-at-agent.js';
 import { lookAtTools } from './look-at-tools.js';
+import type { RemoteProtocol } from '../../history/remote-protocol.js';
 
 /** Looks at a server of a configuration. */
 export async function lookAt(name: string, config: ServerConfig, deps: TransportDeps): Promise<ServerLook> {
-  return config.protocol === 'mcp' ? lookAtTools(name, config, deps) : lookAtAgent(name, config, deps);
+  switch (config.protocol) {
+    case 'mcp':
+      return lookAtTools(name, config, deps);
+    case 'a2a':
+      return lookAtAgent(name, config, deps);
+  }
 }
 
 /** Looks at what is under a URL: an agent if there is a card, else a server of MCP. */
 export async function lookAtUrl(
   name: string,
   url: string,
-  protocol: 'mcp' | 'a2a' | undefined,
+  protocol: RemoteProtocol | undefined,
   deps: TransportDeps,
 ): Promise<ServerLook> {
   if (protocol === 'mcp') return lookAt(name, mcpServer({ url }), deps);

@@ -11,22 +11,29 @@ export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTa
   let loading: Promise<RemoteTaskTransport> | undefined;
   // Casts to `Required`: a method is called only where the protocol has it.
   const inner = async () => (await (loading ??= load())) as Required<RemoteTaskTransport>;
-  const mcp = {
+  const common = {
     protocol: config.protocol,
     dedupes: config.dedupes ?? false,
-    traits: async () => (await inner()).traits(),
     problemWith: async (request) => (await inner()).problemWith(request),
-    answersAtOnce: async (request) => (await inner()).answersAtOnce(request),
     start: async (request) => (await inner()).start(request),
     get: async (handle) => (await inner()).get(handle),
     cancel: async (handle) => (await inner()).cancel(handle),
+  } satisfies RemoteTaskTransport;
+  const mcp = {
+    ...common,
+    traits: async () => (await inner()).traits(),
+    answersAtOnce: async (request) => (await inner()).answersAtOnce(request),
     answer: async (...given) => (await inner()).answer(...given),
     adopt: async (task) => (await inner()).adopt(task),
   } satisfies RemoteTaskTransport & Record<keyof McpTransport, unknown>;
-  if (config.protocol === 'mcp') return mcp;
-  return {
-    ...mcp,
-    find: async (request) => (await inner()).find(request),
-    watch: async (...given) => (await inner()).watch(...given),
-  } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;
+  switch (config.protocol) {
+    case 'mcp':
+      return mcp;
+    case 'a2a':
+      return {
+        ...mcp,
+        find: async (request) => (await inner()).find(request),
+        watch: async (...given) => (await inner()).watch(...given),
+      } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;
+  }
 }

@@ -1,20 +1,23 @@
 import { hasCode } from '../../base/errors.js';
 import type { WorkflowContext } from '../../workflow/context.js';
-import { Scope } from '../waits/scope.js';
+import type { Scope } from '../waits/scope.js';
 import { invalid } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
-import { cancelled } from './scopes.js';
+import { sideBySide, type Branch } from './side-by-side.js';
+import { some } from './some.js';
 
 /** Default of `ctx.map`. */
 const mapConcurrency = 16;
 
-type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
-
-/** `ctx.race`, `ctx.map`: parts of the workflow side by side. */
-export function branches(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'race' | 'map'> {
+/** `ctx.race`, `ctx.some`, `ctx.map`: parts of the workflow side by side. */
+export function branches(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'race' | 'some' | 'map'> {
   return {
     race: handled((all: readonly Branch<unknown>[]) => race(host, scope, all)) as WorkflowContext['race'],
+
+    some: handled((needed: number, all: readonly Branch<unknown>[]) =>
+      some(host, scope, needed, all),
+    ) as WorkflowContext['some'],
 
     map: handled(
       async (
@@ -37,11 +40,7 @@ async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branc
   const { waits } = host;
   checkTurn(host, 'race');
   if (all.length === 0) throw invalid('a race needs at least one branch');
-  const scopes = all.map(() => new Scope(scope));
-  const begin = (branch: Branch<Result>, at: number): Promise<Result> => branch(host.contextOf(scopes[at] ?? scope));
-  const close = (): void => {
-    for (const loser of scopes) waits.cancelScope(loser, cancelled('another branch of the race was first'));
-  };
+  const { scopes, begin, close } = sideBySide(host, scope, all.length, 'another branch of the race was first');
   if (waits.isStructured) {
     const ends = all.map(async (branch, at) => begin(branch, at));
     let winner: Scope | undefined;
@@ -58,7 +57,7 @@ async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branc
     });
   }
   try {
-    return await Promise.race(all.map(begin));
+    return await Promise.race(all.map((branch, at) => begin(branch, at)));
   } finally {
     close();
   }

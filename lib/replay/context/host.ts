@@ -1,11 +1,13 @@
 import { EngineError, storedError, type StoredError } from '../../base/errors.js';
 import type { WorkflowContext } from '../../workflow/context.js';
+import type { RunInfo } from '../../workflow/run-info.js';
 import type { Derived } from '../derived.js';
 import type { DroppedWork } from '../dropped-work.js';
 import type { Ending } from '../ending.js';
 import type { Position } from '../position.js';
 import type { Queries } from '../queries.js';
 import type { RunFacts } from '../run-facts.js';
+import type { CallKeys } from '../run-info.js';
 import type { Scope } from '../waits/scope.js';
 import type { SeededRandom } from '../seeded.js';
 import type { Signals } from '../waits/signals.js';
@@ -23,6 +25,8 @@ export interface ContextHost extends RunFacts {
   readonly dropped: DroppedWork;
   readonly ending: Ending;
   readonly random: SeededRandom;
+  readonly info: RunInfo;
+  readonly callKeys: CallKeys;
   /** Makes the context of a scope within. */
   contextOf(scope: Scope): WorkflowContext;
   /** Called with what the author did wrong when the context is used from outside its turn. */

@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, RemoteResultInvalid } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { readAnswer, schemaThrew, textOfIssues, type Validated } from '../../base/validate.js';
-import type { RemoteOutcome } from '../../workflow/context.js';
+import type { RemoteOutcome } from '../../workflow/outcome.js';
 import { dataOf, textOf } from '../../workflow/outcome.js';
 
 /** Checks a result as the protocol has it. @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */

@@ -3,7 +3,9 @@ import type { WaitId } from '../../base/ids.js';
 import { canonicalJson, utf8Bytes } from '../../base/json.js';
 import { checkJsonBytes } from '../../base/json-limit.js';
 import type { RemoteClosePolicy } from '../../history/event.js';
-import type { AttachCall, RemoteCall, RemoteOutcome, WorkflowContext } from '../../workflow/context.js';
+import type { AttachCall, RemoteCall, WorkflowContext } from '../../workflow/context.js';
+import type { RemoteOutcome } from '../../workflow/outcome.js';
+import { callKeyOf } from '../call-key.js';
 import type { StartRemoteTask } from '../command.js';
 import type { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
@@ -31,6 +33,8 @@ interface Terms {
   readonly onClose: RemoteClosePolicy;
   readonly retrySafe: boolean;
   readonly key: string | undefined;
+  /** Told of the key once the call is made. */
+  readonly made?: (keyOf: () => string) => void;
 }
 
 /** `ctx.callRemoteTask`, `ctx.attachRemoteTask`. */
@@ -39,8 +43,10 @@ export function remoteCalls(
   scope: Scope,
 ): Pick<WorkflowContext, 'callRemoteTask' | 'attachRemoteTask'> {
   return {
-    callRemoteTask: handled((call: RemoteCall) =>
-      restarting(call, (attempt) =>
+    callRemoteTask: handled((call: RemoteCall) => {
+      let latest: (() => string) | undefined;
+      const made = (keyOf: () => string): void => void (latest = keyOf);
+      const outcome = restarting(call, (attempt) =>
         remoteTask(host, scope, call, () => {
           checkTurn(host, 'callRemoteTask');
           return {
@@ -48,10 +54,13 @@ export function remoteCalls(
             onClose: 'cancel',
             retrySafe: call.retrySafe === true,
             key: callKey(call.idempotencyKey, attempt),
+            made,
           };
         }),
-      ),
-    ) as WorkflowContext['callRemoteTask'],
+      );
+      host.callKeys.set(outcome, () => latest?.());
+      return outcome;
+    }) as WorkflowContext['callRemoteTask'],
 
     attachRemoteTask: handled((call: AttachCall) =>
       remoteTask(host, scope, call, () => {
@@ -80,7 +89,7 @@ async function remoteTask(
 function commandOf(
   host: ContextHost,
   call: RemoteCall | AttachCall,
-  { request, onClose, retrySafe, key }: Terms,
+  { request, onClose, retrySafe, key, made }: Terms,
 ): (waitId: WaitId) => StartRemoteTask {
   const { server, onInput } = call;
   const requestText = canonicalJson(request);
@@ -90,7 +99,7 @@ function commandOf(
   const input = bytes <= inputPreviewBytes ? argumentsOf(request) : undefined;
   const onCancel = closePolicy(call.onCancel, 'onCancel') ?? onClose;
   const onTimeout = closePolicy(call.onTimeout, 'onTimeout') ?? onClose;
-  return (waitId) => ({
+  const toCommand = (waitId: WaitId): StartRemoteTask => ({
     kind: 'startRemoteTask',
     waitId,
     server,
@@ -107,4 +116,9 @@ function commandOf(
     answersQuestions: onInput !== undefined,
     watch: call.watch === true,
   });
+  return (waitId) => {
+    const command = toCommand(waitId);
+    made?.(() => callKeyOf(host, host.runId, command));
+    return command;
+  };
 }

@@ -1,5 +1,6 @@
 import { EngineError, fromStoredError, hasCode, type EngineErrorCode } from '../../base/errors.js';
-import type { RemoteCall, RestartCause, RestartPolicy } from '../../workflow/context.js';
+import type { RemoteCall } from '../../workflow/context.js';
+import type { RestartCause, RestartPolicy } from '../../workflow/restart-policy.js';
 import { invalid } from './arguments.js';
 
 /** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */

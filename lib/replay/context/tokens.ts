@@ -2,14 +2,8 @@ import { defined } from '../../base/defined.js';
 import { ExternalWaitFailed } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { Question } from '../../history/question.js';
-import type {
-  AskOptions,
-  AnswerSchema,
-  Parsed,
-  TokenOptions,
-  TypedAskOptions,
-  WorkflowContext,
-} from '../../workflow/context.js';
+import type { Parsed, TokenOptions, WorkflowContext } from '../../workflow/context.js';
+import type { AskOptions, AnswerSchema, TypedAskOptions } from '../../workflow/ask-options.js';
 import type { Scope } from '../waits/scope.js';
 import { checkName, invalid, json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import { fromStoredError, RemoteTaskTimedOut } from '../../base/errors.js';
 import type { RemoteTaskRequested } from '../../history/event.js';
 import type { TokenOutcome } from '../../history/settlement.js';
-import type { RemoteOutcome } from '../../workflow/context.js';
+import type { RemoteOutcome } from '../../workflow/outcome.js';
 import type { StartRemoteTask } from '../command.js';
 import type { WaitKind } from './kind.js';
 

@@ -9,6 +9,7 @@ import { headKey, runIdOf } from './keys.js';
 const parent = fields<ParentWait>({
   runId: named('parentRunId', text),
   waitId: named('parentWaitId', text),
+  workflow: optional(named('parentWorkflow', text)),
 });
 
 const failedTurns = fields<FailedTurns>({
@@ -25,6 +26,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   seed: text,
   createdAtMs: number,
   endedAtMs: optional(number),
+  id: optional(text),
   key: optional(text),
   sentDigest: optional(text),
   afterRunId: optional(text),
@@ -82,7 +84,7 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 
 /** Attributes to read of a head whose payloads cannot be read. */
 export const headAttributesWithoutPayloads = headFields.names(
-  ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'key', 'deadlineAtMs'] as const),
+  ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
   ...(['publishedSeq', 'dueAtMs'] as const),
 );

@@ -53,11 +53,13 @@ export const itemLimits = {
     seed: id,
     createdAtMs: number,
     endedAtMs: number,
+    id: text(idempotencyKeyMaxBytes),
     key: text(idempotencyKeyMaxBytes),
     deadlineAtMs: number,
     startAtMs: number,
     parentRunId: id,
     parentWaitId: word,
+    parentWorkflow: name,
     previousRunId: id,
     nextRunId: id,
     /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */

@@ -15,12 +15,14 @@ import { follow } from '../../../examples/features/remote-attach.js';
 import { monthEnd } from '../../../examples/features/remote-ends.js';
 import { exportOnce } from '../../../examples/features/remote-keys.js';
 import { nightlyIndex } from '../../../examples/features/remote-policies.js';
+import { invoicedExport } from '../../../examples/features/run-info.js';
 import { trip } from '../../../examples/features/sagas.js';
 import { search } from '../../../examples/features/scopes.js';
 import schedulesApp from '../../../examples/features/schedules.js';
 import serversApp, { exportMonth } from '../../../examples/features/servers.js';
 import { approval } from '../../../examples/features/signals.js';
 import { buildIndex } from '../../../examples/features/long-steps.js';
+import { twoQuotes } from '../../../examples/features/some.js';
 import { importRows } from '../../../examples/features/steps.js';
 import { payment } from '../../../examples/features/tokens.js';
 import versionsApp, { appInMay, order as versionedOrder } from '../../../examples/features/versions.js';
@@ -31,6 +33,7 @@ import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<string, ScriptedTask>> = {}) {
   const reports = scriptedServer({ protocol: 'mcp', task: () => tasks['reports'] ?? {} });
   const supplier = scriptedServer({ protocol: 'a2a', task: () => tasks['supplier'] ?? {} });
+  const thirdSupplier = scriptedServer({ protocol: 'a2a', task: () => tasks['thirdSupplier'] ?? {} });
   const otherSupplier = scriptedServer({ protocol: 'a2a', task: () => tasks['otherSupplier'] ?? {} });
   const config = defineApp({
     workflows,
@@ -38,9 +41,14 @@ function appWith(workflows: readonly AnyWorkflow[], tasks: Readonly<Record<strin
       reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
       supplier: a2aAgent({ url: 'https://supplier.example.com/a2a' }),
       otherSupplier: a2aAgent({ url: 'https://other.example.com/a2a' }),
+      thirdSupplier: a2aAgent({ url: 'https://third.example.com/a2a' }),
     },
   });
-  return { app: createTestApp(config, { servers: { reports, supplier, otherSupplier } }), reports, supplier };
+  return {
+    app: createTestApp(config, { servers: { reports, supplier, otherSupplier, thirdSupplier } }),
+    reports,
+    supplier,
+  };
 }
 
 /** Runs each example as it stands in the documentation. */
@@ -203,6 +211,24 @@ describe('the examples of docs/workflows.md', () => {
     const { app, supplier } = appWith([fastestQuote], tasks);
     const runId = await app.start(fastestQuote);
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'completed', result: { result: 'cheap' } });
+    expect(supplier.cancels).toBe(1);
+  });
+
+  example('run-info', 'bills under the key that the server was sent', async () => {
+    const { app, reports } = appWith([invoicedExport], { reports: { result: {} } });
+    const runId = await app.start(invoicedExport, undefined, { tags: { customer: 'north' } });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'exported' });
+    const { events } = await app.history(runId);
+    const bill = events.find((event) => event.type === 'StepCompleted');
+    expect(bill).toMatchObject({ result: { key: reports.starts[0]?.key, customer: 'north' } });
+  });
+
+  example('some', 'takes the first two quotes, and cancels the third', async () => {
+    const tasks = { supplier: { after: { hours: 5 } }, thirdSupplier: { after: { hours: 2 } } };
+    const { app, supplier } = appWith([twoQuotes], tasks);
+    const runId = await app.start(twoQuotes);
+    const outcome = await app.runToEnd(runId);
+    expect(outcome).toEqual({ status: 'completed', result: ['otherSupplier', 'thirdSupplier'] });
     expect(supplier.cancels).toBe(1);
   });
 

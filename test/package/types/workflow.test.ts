@@ -6,6 +6,8 @@ import {
   type JsonValue,
   type RemoteAnswer,
   type RemoteOutcome,
+  type RemoteProtocol,
+  type ServerConfig,
   type Workflow,
   type WorkflowContext,
 } from 'outwait';
@@ -65,6 +67,20 @@ test('what a workflow awaits has the type that its source gives it', () => {
     expectTypeOf(
       await ctx.race([async () => Promise.resolve(1), async (c) => c.sleep({ seconds: 1 }).then(() => 'late')]),
     ).toEqualTypeOf<number | string>();
+    const [first] = await ctx.some(1, [
+      async () => Promise.resolve(1),
+      async (c) => c.sleep({ seconds: 1 }).then(() => 'late'),
+    ]);
+    expectTypeOf(first).toEqualTypeOf<
+      { readonly index: 0; readonly value: number } | { readonly index: 1; readonly value: string } | undefined
+    >();
+    if (first?.index === 1) expectTypeOf(first.value).toEqualTypeOf<string>();
+    expectTypeOf(
+      await ctx.some(
+        1,
+        [1, 2].map((n) => async () => Promise.resolve(n)),
+      ),
+    ).toEqualTypeOf<{ readonly index: number; readonly value: number }[]>();
     expectTypeOf((await ctx.promise({ schema: ok })).promise).toEqualTypeOf<Promise<{ ok: boolean }>>();
     expectTypeOf((await ctx.promise()).promise).toEqualTypeOf<Promise<JsonValue>>();
     const settled = await (await ctx.externalToken({ schema: ok })).outcome;
@@ -105,9 +121,37 @@ test('what makes no sense does not compile', () => {
   expectTypeOf(wrong).toBeFunction();
 });
 
+test('the next input and progress take what JSON keeps, interfaces too, and nothing that it would lose', () => {
+  interface Next {
+    readonly round: number;
+    readonly of?: readonly { readonly at: Date }[];
+  }
+  const given = async (ctx: WorkflowContext, next: Next, json: JsonValue): Promise<void> => {
+    ctx.progress(next);
+    ctx.progress(json);
+    ctx.progress('half');
+    // @ts-expect-error a map is lost
+    ctx.progress({ seen: new Map([['a', 1]]) });
+    // @ts-expect-error a function is lost
+    ctx.progress({ next: () => next });
+    // @ts-expect-error a bigint is lost
+    await ctx.continueAsNew({ n: 1n });
+    // @ts-expect-error a set is lost
+    await ctx.continueAsNew([new Set([1])]);
+    await ctx.continueAsNew(json);
+    await ctx.continueAsNew();
+    await ctx.continueAsNew(next);
+  };
+  expectTypeOf(given).toBeFunction();
+});
+
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
+});
+
+test('a server of the configuration speaks each of the protocols that are named', () => {
+  expectTypeOf<ServerConfig['protocol']>().toEqualTypeOf<RemoteProtocol>();
 });
 
 test('the input of a schedule is what its workflow takes', () => {

@@ -4,7 +4,7 @@ import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import type { StepContext } from '../../../lib/workflow/step-options.js';
 import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import type { Telling } from './telling.js';
-import type { Flow, Program, StepProgram } from './program.js';
+import type { Flow, Program, SomeProgram, StepProgram } from './program.js';
 
 /** The world in which programs run, as they see it. */
 export interface Stage {
@@ -138,6 +138,8 @@ class Script {
       case 'race':
       case 'plainRace':
         return this.#several(ctx, program);
+      case 'some':
+        return this.#some(ctx, program);
       case 'scope':
         return this.#scope(ctx, program);
       case 'shield': {
@@ -203,6 +205,27 @@ class Script {
           closing.settled();
         }
       }
+    }
+  }
+
+  /** What it gives is what the parts gave that came to their end first, in that order. */
+  async #some(ctx: WorkflowContext, { needed, parts }: SomeProgram): Promise<JsonValue> {
+    const closing = this.#telling.closing('ctx.some');
+    const ended: Awaited<ReturnType<WorkflowContext['some']>> = [];
+    try {
+      const results = await ctx.some(
+        needed,
+        parts.map((part, index) => async (inner) => {
+          const value = await this.#within(`${closing.path}.${index}`).run(inner, part);
+          ended.push({ index, value });
+          return value;
+        }),
+      );
+      this.#telling.gotSome(results, ended.slice(0, needed));
+      return results.map(({ index, value }) => [index, value]);
+    } finally {
+      closing.closed();
+      closing.settled();
     }
   }
 

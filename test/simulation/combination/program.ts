@@ -15,6 +15,8 @@ export type Program =
   /** Begun, and never awaited. */
   | { readonly kind: 'void'; readonly body: Program }
   | { readonly kind: 'seq' | 'all' | 'race' | 'plainRace'; readonly parts: readonly Program[] }
+  /** The first `needed` of its parts. */
+  | SomeProgram
   /** Begins the body in a scope, cancels it after that long, and awaits the body. `quits`: does not await it. */
   | { readonly kind: 'scope'; readonly body: Program; readonly after: number; readonly quits: boolean }
   | { readonly kind: 'shield'; readonly body: Program }
@@ -26,6 +28,12 @@ export type Program =
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
   /** The former code does one thing, the later one another where it may. */
   | { readonly kind: 'patched'; readonly old: Program; readonly fresh: Program };
+
+export interface SomeProgram {
+  readonly kind: 'some';
+  readonly needed: number;
+  readonly parts: readonly Program[];
+}
 
 export interface StepProgram {
   readonly kind: 'step';
@@ -133,6 +141,7 @@ function drawProgram(room: Room): Program {
       all: 2,
       race: 4,
       plainRace: 2,
+      some: 2.5,
       scope: 2,
       shield: 1.5,
       finally: 1.5,
@@ -151,6 +160,10 @@ function drawProgram(room: Room): Program {
       return { kind: 'race', parts: drawRace(inner, some(2, 3)) };
     case 'plainRace':
       return { kind: 'plainRace', parts: drawRace(inner, some(2, 2)) };
+    case 'some': {
+      const parts = some(2, 4);
+      return { kind: 'some', needed: dice.int(1, parts.length), parts };
+    }
     case 'scope':
       return { kind: 'scope', body: one(), after: dice.pick([0, 1, 3, 20]), quits: dice.chance(0.4) };
     case 'shield':
@@ -257,6 +270,7 @@ export function boundOf(program: Program): number {
     case 'all':
     case 'race':
     case 'plainRace':
+    case 'some':
       return Math.max(...program.parts.map(boundOf));
     case 'void':
     case 'shield':
@@ -279,7 +293,7 @@ export function boundOf(program: Program): number {
 /** Returns the bound of a program that runs after something of that length. An instant that has passed is no wait. */
 function boundAfter(before: number, program: Program): number {
   if (program.kind === 'until') return Math.max(before, boundOf(program));
-  if (program.kind !== 'race' && program.kind !== 'plainRace') return before + boundOf(program);
+  if (!('parts' in program) || program.kind === 'seq' || program.kind === 'all') return before + boundOf(program);
   return Math.max(...program.parts.map((part) => boundAfter(before, part)));
 }
 
@@ -327,6 +341,9 @@ export function* smaller(program: Program): Generator<Program> {
           yield { kind, parts: parts.map((other, index) => (index === at ? less : other)) };
       return;
     }
+    case 'some':
+      yield* smallerSome(program);
+      return;
     case 'loop':
       yield program.body;
       if (program.times > 2) yield { ...program, times: 2 };
@@ -361,6 +378,17 @@ export function* smaller(program: Program): Generator<Program> {
       for (const old of smaller(program.old)) yield { ...program, old };
       for (const fresh of smaller(program.fresh)) yield { ...program, fresh };
   }
+}
+
+function* smallerSome({ kind, needed, parts }: SomeProgram): Generator<Program> {
+  yield* parts;
+  if (needed > 1) yield { kind, needed: needed - 1, parts };
+  for (const [at] of parts.entries())
+    if (parts.length > 1)
+      yield { kind, needed: Math.min(needed, parts.length - 1), parts: parts.filter((_, other) => other !== at) };
+  for (const [at, part] of parts.entries())
+    for (const less of smaller(part))
+      yield { kind, needed, parts: parts.map((other, index) => (index === at ? less : other)) };
 }
 
 /** Prints it as an author might have written it. */
@@ -406,6 +434,8 @@ export function print(program: Program): string {
       return `ctx.race(${list(program.parts)})`;
     case 'plainRace':
       return `Promise.race(${list(program.parts)})`;
+    case 'some':
+      return `ctx.some(${program.needed}, ${list(program.parts)})`;
     case 'scope':
       return `scope(${print(program.body)}, cancelled after ${program.after} s${program.quits ? ', not awaited' : ''})`;
     case 'shield':

@@ -58,6 +58,14 @@ export class Telling {
       this.#hooks.fail('signal-payload-lost', `run ${this.told.runId.slice(0, 4)} was given ${JSON.stringify(value)}`);
   }
 
+  gotSome(results: unknown, first: unknown): void {
+    if (JSON.stringify(results) !== JSON.stringify(first))
+      this.#hooks.fail(
+        'some-gave-others',
+        `run ${this.told.runId.slice(0, 4)}: ${JSON.stringify(results)}, and first were ${JSON.stringify(first)}`,
+      );
+  }
+
   heardCancel(): void {
     this.told.heard++;
   }
@@ -89,7 +97,7 @@ export class Telling {
   }
 
   /** Registers a part that the engine closes when it settles; by then nothing inside it may be owed. */
-  closing(what: 'ctx.race' | 'ctx.scope'): {
+  closing(what: 'ctx.race' | 'ctx.some' | 'ctx.scope'): {
     readonly path: string;
     readonly closed: () => void;
     readonly settled: () => void;
@@ -106,7 +114,7 @@ export class Telling {
         const left = this.told.owed.filter((owed) => owed.path.startsWith(path) && owed.isBegun && !owed.isSettled);
         for (const { what: owing } of left)
           this.#hooks.fail(
-            `${what === 'ctx.race' ? 'race' : 'scope'}-left-${owing}`,
+            `${what.slice('ctx.'.length)}-left-${owing}`,
             `run ${this.told.runId.slice(0, 4)}: ${what} settled while a ${owing} inside of it was not done`,
           );
       },

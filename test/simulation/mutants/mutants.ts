@@ -29,7 +29,6 @@ const runInHand = 'lib/operations/turn/run-in-hand.ts';
 const endRun = 'lib/operations/turn/end-run.ts';
 const runTurn = 'lib/operations/turn/run-turn.ts';
 const startRemoteTask = 'lib/operations/remote-task/start-remote-task.ts';
-const remoteTarget = 'lib/operations/remote-task/remote-target.ts';
 const recordHandle = 'lib/operations/remote-task/record-handle.ts';
 const stopRemote = 'lib/operations/remote-task/stop-remote.ts';
 const sighting = 'lib/decide/bad-read.ts';
@@ -545,8 +544,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-left-out',
     rule: 'every attempt of one call carries a key',
-    file: remoteTarget,
-    edits: [{ find: 'key ?? remoteKeyOf(runId, waitId, deps.digest)', replace: "key ?? (waitId === '' ? runId : '')" }],
+    file: 'lib/replay/call-key.ts',
+    edits: [{ find: 'key ?? remoteKeyOf(runId, waitId, digest)', replace: "key ?? (waitId === '' ? runId : '')" }],
     caughtBy: rules('starting', 'one key'),
   },
   {

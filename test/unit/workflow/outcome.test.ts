@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../lib/base/json.js';
-import type { RemoteOutcome } from '../../../lib/workflow/context.js';
+import type { RemoteOutcome } from '../../../lib/workflow/outcome.js';
 import { artifactsOf, dataOf, textOf } from '../../../lib/workflow/outcome.js';
 
 function anOutcome(result: JsonValue): RemoteOutcome {

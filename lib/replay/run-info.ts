@@ -1,0 +1,26 @@
+import { defined } from '../base/defined.js';
+import type { RunInfo } from '../workflow/run-info.js';
+import { invalid } from './context/arguments.js';
+import type { RunFacts } from './run-facts.js';
+
+/** Keys of the remote calls of one execution, by the promise that the author was given. */
+export type CallKeys = WeakMap<object, () => string | undefined>;
+
+/** `ctx.info`. Frozen: scopes share it. */
+export function runInfo({ runId, workflow, start }: RunFacts, callKeys: CallKeys): RunInfo {
+  const { version, id, key, tags, parent, previousRunId } = start;
+  const by = parent && Object.freeze({ runId: parent.runId, ...defined({ workflow: parent.workflow }) });
+  return Object.freeze({
+    runId,
+    workflow: workflow.name,
+    version,
+    ...defined({ id, key }),
+    tags: Object.freeze({ ...tags }),
+    ...defined({ parent: by, previousRunId }),
+    idempotencyKeyOf(call) {
+      const keyOf = callKeys.get(call);
+      if (keyOf === undefined) throw invalid('idempotencyKeyOf takes the promise that ctx.callRemoteTask has returned');
+      return keyOf();
+    },
+  } satisfies RunInfo);
+}
