@@ -124,6 +124,6 @@ export type { OutcomeKind, SettledBy } from './history/settlement.js';
 
 // Words that the others use.
 export type { RunId, WaitId } from './base/ids.js';
-export type { JsonObject, JsonValue, Storable, Stored } from './base/json.js';
+export type { JsonObject, JsonValue, OnlyStorable, Storable, Stored } from './base/json.js';
 export type { Log } from './base/log.js';
 export type { Duration, EpochMs } from './base/time.js';

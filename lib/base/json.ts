@@ -15,24 +15,34 @@ export type Stored<Value> = unknown extends Value
 
 /**
  * The same type where JSON keeps the value, interfaces included; `never` in place of each part that it would lose: functions,
- * symbols, bigints, maps, sets, promises, errors.
+ * symbols, bigints, maps, sets, promises, errors. `void` counts as undefined.
  */
-export type Storable<Value> = [Value] extends [JsonValue | undefined]
+export type Storable<Value> = unknown extends Value
   ? Value
-  : Value extends string | number | boolean | null | undefined | { toJSON(): unknown }
+  : [Value] extends [JsonValue | undefined]
     ? Value
-    : Value extends
-          | ((...given: never[]) => unknown)
-          | ReadonlyMap<unknown, unknown>
-          | ReadonlySet<unknown>
-          | PromiseLike<unknown>
-          | Error
-          | RegExp
-          | ArrayBufferView
-      ? never
-      : Value extends object
-        ? { readonly [Name in keyof Value]: Storable<Value[Name]> }
-        : never;
+    : Value extends string | number | boolean | null | undefined | ReturnType<() => void> | { toJSON(): unknown }
+      ? Value
+      : Value extends
+            | ((...given: never[]) => unknown)
+            | ReadonlyMap<unknown, unknown>
+            | ReadonlySet<unknown>
+            | PromiseLike<unknown>
+            | Error
+            | RegExp
+            | ArrayBufferView
+        ? never
+        : Value extends object
+          ? { readonly [Name in keyof Value]: Storable<Value[Name]> }
+          : never;
+
+/**
+ * Any type if JSON keeps `Value`. Otherwise a type that no value has: the compiler shows its message, and in place of
+ * each part that would be lost `never`.
+ */
+export type OnlyStorable<Value> = [Value] extends [Storable<Value>]
+  ? unknown
+  : { readonly 'JSON would lose a part of this value': Storable<Value> };
 
 /**
  * JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. Digests are stored, so the

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JsonObject, JsonValue, Storable, Stored } from '../base/json.js';
+import type { JsonObject, JsonValue, OnlyStorable, Stored } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
@@ -228,7 +228,7 @@ export interface WorkflowContext {
    */
   step<Result>(
     name: string,
-    work: (step: StepContext) => Promise<Result> | Result,
+    work: ((step: StepContext) => Promise<Result> | Result) & OnlyStorable<Result>,
     options?: StepOptions,
   ): Promise<Stored<Result>>;
 
@@ -308,7 +308,7 @@ export interface WorkflowContext {
 
   /** Ends this run and goes on as a new one of the same workflow, with `input` and the signals that nobody has read. Never returns. */
   continueAsNew(): Promise<never>;
-  continueAsNew<Input>(input: Input & Storable<Input>): Promise<never>;
+  continueAsNew<Input>(input: Input & OnlyStorable<Input>): Promise<never>;
   /** The history has grown so long that the workflow should go on as a new run: 10,000 events. */
   readonly shouldContinueAsNew: boolean;
 
@@ -317,7 +317,7 @@ export interface WorkflowContext {
   /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
   onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
   /** Says how far the workflow has come. Beyond 1 KiB it is kept as text, cut. */
-  progress<Progress>(progress: Progress & Storable<Progress>): void;
+  progress<Progress>(progress: Progress & OnlyStorable<Progress>): void;
 
   /** The time of the event that woke the workflow; the same on every replay. Never goes back. */
   now(): EpochMs;

@@ -1,7 +1,7 @@
 import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
-import type { JsonValue } from '../base/json.js';
+import type { JsonValue, OnlyStorable } from '../base/json.js';
 import type { Workflow, WorkflowContext } from './context.js';
 
 export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
@@ -40,7 +40,7 @@ const versionMaxLength = 64;
  * ```
  */
 export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Input>(
-  options: WorkflowOptions<Input, Output, Given>,
+  options: WorkflowOptions<Input, Output, Given> & OnlyStorable<Given> & OnlyStorable<Output>,
 ): Workflow<Input, Output, Given> {
   if (!workflowName.test(options.name)) {
     throw new EngineError(

@@ -148,7 +148,7 @@ describe('a long step', () => {
     const flow = aFlow(async (ctx) => [
       await ctx.step('a', () => Promise.reject(new Error(`no ${++ran}`)), options).catch(messageOf),
       await ctx.step('b', () => Promise.reject(new NonRetryableError(`no ${++ran}`)), options).catch(codeOf),
-      await ctx.step('c', () => 1n, options).catch(codeOf),
+      await ctx.step('c', (): unknown => 1n, options).catch(codeOf),
     ]);
     const { app, runId } = await started(flow);
     expect(await app.runToEnd(runId)).toEqual({

@@ -145,6 +145,46 @@ test('the next input and progress take what JSON keeps, interfaces too, and noth
   expectTypeOf(given).toBeFunction();
 });
 
+test('steps and workflows refuse what JSON would lose, and take everything that it keeps', () => {
+  interface Row {
+    readonly id: string;
+    readonly at?: Date;
+    readonly rows: readonly Row[];
+  }
+  class Counter {
+    count = 0;
+    next(): number {
+      return ++this.count;
+    }
+  }
+  const given = async (ctx: WorkflowContext, rows: readonly Row[], json: JsonValue): Promise<void> => {
+    expectTypeOf(await ctx.step('json', () => json)).toExtend<JsonValue>();
+    expectTypeOf(await ctx.step('unknown', (): unknown => json)).toEqualTypeOf<JsonValue | undefined>();
+    expectTypeOf(await ctx.step('text', async ({ idempotencyKey }) => idempotencyKey)).toEqualTypeOf<string>();
+    expectTypeOf((await ctx.step('rows', () => rows))[0]?.at).toEqualTypeOf<string | undefined>();
+    await ctx.step('nothing', async () => undefined);
+    await ctx.step('void', async () => {
+      await fetch('https://example.com');
+    });
+    // @ts-expect-error a map is lost
+    await ctx.step('map', async () => new Map([['a', 1]]));
+    // @ts-expect-error a bigint cannot be stored
+    await ctx.step('bigint', () => 1n);
+    // @ts-expect-error a method is lost
+    await ctx.step('object', () => new Counter());
+    // @ts-expect-error a response is nothing but methods
+    await ctx.step('response', () => fetch('https://example.com'));
+  };
+  expectTypeOf(given).toBeFunction();
+
+  const run = async () => undefined;
+  expectTypeOf(defineWorkflow<Row>({ name: 'rows', run })).toExtend<Workflow<Row>>();
+  // @ts-expect-error a set in the input is lost
+  defineWorkflow<{ readonly ids: Set<string> }>({ name: 'ids', run });
+  // @ts-expect-error a map as the result is lost
+  defineWorkflow({ name: 'counts', run: async () => new Map([['a', 1]]) });
+});
+
 test('error codes are literals', () => {
   expectTypeOf<'REMOTE_START_AMBIGUOUS'>().toExtend<EngineErrorCode>();
   expectTypeOf<'SOMETHING_ELSE'>().not.toExtend<EngineErrorCode>();
