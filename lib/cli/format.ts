@@ -24,6 +24,7 @@ export function formatRun(run: RunView): string {
     ['status', run.status],
     ['started', time(run.createdAtMs)],
   ];
+  if (run.id !== undefined) rows.push(['id', run.id]);
   if (run.key !== undefined) rows.push(['key', run.key]);
   if (run.tags !== undefined) rows.push(['tags', formatTags(run.tags)]);
   if (run.startAtMs !== undefined) rows.push(['not before', time(run.startAtMs)]);

@@ -3,6 +3,7 @@ import { createTestApp, replayHistory, scriptedServer, type TestApp } from 'outw
 import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { defined } from '../../lib/base/defined.js';
+import { showRun } from '../../lib/operations/views/show-run.js';
 import { startNamedRun } from '../../lib/operations/requests/start-named-run.js';
 import { aFlow, started, startedIn } from './support.js';
 
@@ -39,6 +40,7 @@ describe('what a workflow knows of its run', () => {
     const app = createTestApp(defineApp({ workflows: [teller] }));
     const { runId } = await startNamedRun(app.deps, { workflow: 'teller', id: 'order 4711' });
     expect(await resultOf(app, runId)).toMatchObject({ id: 'order 4711' });
+    expect(await showRun(app.deps, runId)).toMatchObject({ id: 'order 4711' });
   });
 
   it('is no key, no id, no parent and no tags where there are none', async () => {

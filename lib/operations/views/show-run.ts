@@ -16,6 +16,8 @@ export interface RunView {
   readonly workflow: string;
   readonly version: string;
   readonly status: RunStatus;
+  /** The caller's own id of the start, if it had one. */
+  readonly id?: string;
   /** Key of the start, if it had one. */
   readonly key?: string;
   readonly createdAtMs: EpochMs;
@@ -62,6 +64,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       progress: state.progress,
       pausedUntilMs: state.pausedUntilMs === undefined || isOver ? undefined : state.pausedUntilMs,
       afterRunId: head.afterRunId === undefined || state.seq > 0 ? undefined : head.afterRunId,
+      id: head.id,
       key: head.key,
       startAtMs: head.startAtMs,
       deadlineAtMs: head.deadlineAtMs,

@@ -13,6 +13,7 @@ import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
+import { workflowMutants } from './workflow.js';
 
 const nextRun = 'lib/operations/turn/next-run.ts';
 const releaseMarkers = 'lib/operations/turn/release-markers.ts';
@@ -50,6 +51,7 @@ export const mutants: readonly Mutant[] = [
   ...stepsMutants,
   ...tryingMutants,
   ...untestedMutants,
+  ...workflowMutants,
 
   // ----- questions of remote servers -----
   {
