@@ -10,6 +10,7 @@ const mayImport = {
   'lib/replay/**': ['lib/base', 'lib/history', 'lib/workflow'],
   'lib/decide': ['lib/base', 'lib/history', 'lib/workflow'],
   'lib/tokens': ['lib/base'],
+  'lib/inbound': ['lib/base', 'lib/workflow'],
   'lib/lint': [],
   'lib/topology': ['lib/base', 'lib/store/table'],
 
@@ -53,7 +54,7 @@ const mayImport = {
     ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/transport'],
   ],
   ...useCases('remote-task', []),
-  ...useCases('requests', []),
+  ...useCases('requests', [], ['lib/inbound']),
   ...useCases('steps', []),
   ...useCases('sweep', ['remote-task']),
   ...useCases('schedules', ['requests']),
@@ -61,7 +62,7 @@ const mayImport = {
   ...useCases('views', []),
 
   // Doors and wiring.
-  'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/topology', 'lib/operations/**'],
+  'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/inbound', 'lib/topology', 'lib/operations/**'],
   'lib/process': ['lib/base', 'lib/operations/deps', 'lib/topology/env'],
   'lib/bundle': ['lib/base', 'lib/topology'],
   'lib/aws': [
@@ -70,7 +71,7 @@ const mayImport = {
   ],
   'lib/local': [
     ...['lib/base', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/store/**', 'lib/queue'],
-    ...['lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws'],
+    ...['lib/bus', 'lib/secrets', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws'],
   ],
   'lib/testing': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/process', 'lib/tokens', 'lib/store/**', 'lib/queue', 'lib/bus'],
@@ -89,12 +90,12 @@ const mayImport = {
   'bench/**': ['lib/**', 'examples/**', 'test/simulation/random'],
 };
 
-function useCases(name, others) {
+function useCases(name, others, ports = []) {
   const shared = [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/operations'],
     ...['lib/store/run-store', 'lib/queue/queue', 'lib/remote/transport'],
   ];
-  return { [`lib/operations/${name}`]: [...shared, ...others.map((other) => `lib/operations/${other}`)] };
+  return { [`lib/operations/${name}`]: [...shared, ...ports, ...others.map((other) => `lib/operations/${other}`)] };
 }
 
 const folderPattern = (place) => (place.endsWith('/**') ? `^${place.slice(0, -2)}` : `^${place}/[^/]+\\.ts$`);

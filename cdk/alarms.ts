@@ -114,7 +114,7 @@ function refusals({ table }: AlarmParts): readonly AlarmRule[] {
     {
       id: 'PushAuthAlarm',
       anchor: 'push-auth-failures',
-      says: 'Requests try to settle waits with invalid tokens.',
+      says: 'Requests try to settle waits with invalid tokens, or are sent to hooks by unknown senders.',
       metric: ownMetric(table, 'PushAuthFailures', 'Sum', Duration.minutes(5)),
       ...manyRefusals,
     },

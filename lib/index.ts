@@ -50,7 +50,7 @@ export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
-// Configuring an app: its servers and schedules.
+// Configuring an app: its servers, schedules and hooks.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
   A2aAgentConfig,
@@ -75,6 +75,18 @@ export type {
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
+export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook.js';
+export type {
+  Hook,
+  HookAuth,
+  HookConfig,
+  HookEvent,
+  HookOptions,
+  HookScheme,
+  HookSecret,
+  HookSignal,
+  HookStart,
+} from './workflow/hook.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow may catch, each with a code.

@@ -6,6 +6,8 @@ import { lazySqsQueues } from '../queue/lazy-queues.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
+import { awsSecrets } from '../secrets/aws-secrets.js';
+import { SecretReader } from '../secrets/secret-reader.js';
 import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
@@ -45,6 +47,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       step: env.stepQueueUrl,
       start: env.startQueueUrl,
     }),
+    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,

@@ -15,14 +15,19 @@ export interface BodyRule {
  * @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID`
  */
 export async function readJsonBody(request: Request, rule: BodyRule): Promise<JsonValue> {
-  const announced = request.headers.get('content-length');
-  if (announced !== null && Number(announced) > rule.maxBytes) throw tooLarge(rule.maxBytes);
+  checkLength(request, rule.maxBytes);
   const mediaType = request.headers.get('content-type');
   if (mediaType !== null || rule.emptyAllowed !== true) checkMediaType(mediaType);
   const bytes = await readBytes(request, rule.maxBytes);
   if (bytes.length === 0 && rule.emptyAllowed === true) return {};
   if (mediaType === null) checkMediaType(mediaType);
   return parseBoundedJson(decodeUtf8(bytes));
+}
+
+/** Checks the announced length of the body. @throws EngineError `PAYLOAD_TOO_LARGE` */
+export function checkLength({ headers }: Request, maxBytes: number): void {
+  const announced = headers.get('content-length');
+  if (announced !== null && Number(announced) > maxBytes) throw tooLarge(maxBytes);
 }
 
 function checkMediaType(mediaType: string | null): void {
@@ -32,7 +37,8 @@ function checkMediaType(mediaType: string | null): void {
   throw new EngineError('UNSUPPORTED_MEDIA_TYPE', 'content-type must be application/json in UTF-8');
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+/** Reads the body as it came. @throws EngineError `PAYLOAD_TOO_LARGE` */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   const body: AsyncIterable<Uint8Array> | null = request.body;

@@ -58,6 +58,7 @@ const handlers = {
   completeToken: relays.complete,
   failToken: relays.fail,
   heartbeatToken: relays.heartbeat,
+  receiveHook: async (deps, context) => (await import('./hook-routes.js')).receive(deps, context),
 } satisfies Readonly<Record<RouteName, Handler>>;
 
 /**

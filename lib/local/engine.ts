@@ -19,6 +19,8 @@ import { MemoryQueues } from '../queue/memory-queues.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
+import { awsSecrets } from '../secrets/aws-secrets.js';
+import { SecretReader } from '../secrets/secret-reader.js';
 import type { PayloadCipher } from '../store/cipher.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
@@ -188,6 +190,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     store,
     ...defined({ bus }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
+    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,

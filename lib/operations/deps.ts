@@ -8,7 +8,14 @@ import type { RemoteTransports } from '../remote/transport.js';
 import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
+import type { SecretSource } from '../workflow/server-auth.js';
 import type { WarmRuns } from './warm-runs.js';
+
+/** Values of secrets by reference. */
+export interface SecretValues {
+  /** Returns undefined if there is no such secret. @throws EngineError if it cannot be asked for */
+  read(source: SecretSource): Promise<{ reveal(): string } | undefined>;
+}
 
 /** Everything an operation touches besides its arguments. One object, so that a simulator can replace all of it. */
 export interface Deps {
@@ -27,6 +34,8 @@ export interface Deps {
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
+  /** Reads the secrets of hooks. Default: no secret can be read. */
+  readonly secrets?: SecretValues;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

@@ -5,14 +5,18 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   /** Path in the form of API Gateway: `{name}` stands for one segment. */
   readonly path: string;
-  /** `capability`: the token in the path is the credential, so no authorizer may be in front of it. */
-  readonly access: 'open' | 'management' | 'capability';
+  /**
+   * `capability`: the token in the path is the credential; `hook`: the sender signs, or sends a token of its own. No
+   * authorizer may be in front of either.
+   */
+  readonly access: 'open' | 'management' | 'capability' | 'hook';
 }
 
 type Row = (method: Route['method'], path: string) => Route;
 const open: Row = (method, path) => ({ method, path, access: 'open' });
 const management: Row = (method, path) => ({ method, path, access: 'management' });
 const capability: Row = (method, path) => ({ method, path, access: 'capability' });
+const hook: Row = (method, path) => ({ method, path, access: 'hook' });
 
 export const routes = {
   checkHealth: open('GET', '/healthz'),
@@ -45,6 +49,7 @@ export const routes = {
   completeToken: capability('POST', '/activities/external/{token}/complete'),
   failToken: capability('POST', '/activities/external/{token}/fail'),
   heartbeatToken: capability('POST', '/activities/external/{token}/heartbeat'),
+  receiveHook: hook('POST', '/hooks/{name}'),
 } satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof routes;
@@ -84,6 +89,7 @@ export const routeSummaries: Readonly<Record<RouteName, string>> = {
   completeToken: 'settles a wait with a result',
   failToken: 'settles a wait with an error',
   heartbeatToken: 'moves the deadline of a wait',
+  receiveHook: 'takes a delivery of a sender outside',
 };
 
 /**

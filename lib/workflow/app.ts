@@ -1,6 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
+import { type Hook, type HookConfig, toHooks } from './hook.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
@@ -87,8 +88,11 @@ export function a2aAgent(config: A2aAgentOptions & A2aAgentPlace): A2aAgentConfi
   return { protocol: 'a2a', ...config };
 }
 
-/** `Inputs`: what the workflows of the schedules take, in their order. */
-export interface AppConfig<Inputs extends readonly unknown[] = readonly AnyValue[]> {
+/** `Inputs`: what the workflows of the schedules take, in their order. `Hooks`: what those of the hooks take, by name. */
+export interface AppConfig<
+  Inputs extends readonly unknown[] = readonly AnyValue[],
+  Hooks extends Readonly<Record<string, unknown>> = Readonly<Record<string, AnyValue>>,
+> {
   readonly workflows: readonly AnyWorkflow[];
   /** Former versions, each kept for the runs that were started with it. They start no runs. */
   readonly earlier?: readonly AnyWorkflow[];
@@ -96,6 +100,8 @@ export interface AppConfig<Inputs extends readonly unknown[] = readonly AnyValue
   readonly servers?: Readonly<Record<string, ServerConfig>>;
   /** Runs that start by the clock. */
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
+  /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
+  readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
 }
 
 /** What a deployment runs: workflows and the remote servers that they may call. */
@@ -106,6 +112,7 @@ export interface App {
   readonly earlier: ReadonlyMap<string, AnyWorkflow>;
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
+  readonly hooks: Readonly<Record<string, Hook>>;
 }
 
 const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -124,7 +131,10 @@ const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  * });
  * ```
  */
-export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[]>(config: AppConfig<Inputs>): App {
+export function defineApp<
+  Inputs extends readonly unknown[] = readonly AnyValue[],
+  Hooks extends Readonly<Record<string, unknown>> = Readonly<Record<string, AnyValue>>,
+>(config: AppConfig<Inputs, Hooks>): App {
   const workflows = new Map<string, AnyWorkflow>();
   if (!isList(config.workflows)) throw invalid('workflows must be a list of workflows');
   for (const workflow of config.workflows) {
@@ -145,6 +155,7 @@ export function defineApp<Inputs extends readonly unknown[] = readonly AnyValue[
     earlier: toEarlier(config.earlier ?? [], workflows),
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
+    hooks: toHooks(config.hooks ?? {}, workflows),
   };
 }
 

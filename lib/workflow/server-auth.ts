@@ -103,7 +103,8 @@ export function problemWithAuth(auth: ServerAuth): string | undefined {
   return auth.oauth === undefined ? problemWithSigV4(auth.sigv4) : problemWithOAuth(auth.oauth);
 }
 
-function problemWithSource(source: unknown): string | undefined {
+/** What is wrong with one secret, if anything; never its value. */
+export function problemWithSource(source: unknown): string | undefined {
   if (typeof source === 'string') return source === '' ? 'a secret is empty' : undefined;
   const { kind, name } = (source ?? {}) as { kind?: unknown; name?: unknown };
   const isReference = ['environment', 'ssmParameter', 'secretsManager'].includes(kind as string);

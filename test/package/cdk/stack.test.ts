@@ -268,6 +268,7 @@ describe('the HTTP API', () => {
       'ANY /activities/external/{token}/fail',
       'ANY /activities/external/{token}/heartbeat',
       'ANY /healthz',
+      'ANY /hooks/{name}',
       'ANY /inputs',
       'ANY /inputs/{inputId}',
       'ANY /remote-tasks',

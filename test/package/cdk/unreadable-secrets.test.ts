@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import type { FunctionVariables } from '../../../cdk/bundle-request.js';
 import { unreadableSecrets } from '../../../cdk/unreadable-secrets.js';
 import { type AppSecret, secretsOfApp } from '../../../lib/aws/app-secrets.js';
-import { defineApp, mcpServer, secret, secretsManager, ssmParameter } from '../../../lib/index.js';
+import {
+  defineApp,
+  defineWorkflow,
+  githubWebhook,
+  mcpServer,
+  secret,
+  secretsManager,
+  ssmParameter,
+} from '../../../lib/index.js';
 
 function lacking(named: readonly AppSecret[], given: Partial<FunctionVariables>): readonly string[] {
   const headers = Object.fromEntries(named.map((source, at) => [`x-${at}`, source]));
@@ -41,6 +49,14 @@ test.each<[string, AppSecret, Partial<FunctionVariables>]>([
   ],
 ])('%s is not lacking', (_, named, given) => {
   expect(lacking([named], given)).toEqual([]);
+});
+
+test('secrets of hooks count like those of servers', () => {
+  const workflow = defineWorkflow({ name: 'deploy', run: () => Promise.resolve() });
+  const auth = githubWebhook({ secret: [secretsManager('prod/new'), secretsManager('prod/old'), 'written out'] });
+  const app = defineApp({ workflows: [workflow], hooks: { pushes: { auth, workflow, start: () => undefined } } });
+  const given = { environment: {}, unknown: [], secrets: ['prod/new'] };
+  expect(unreadableSecrets(secretsOfApp(app), given)).toEqual(['"secrets" lacks prod/old']);
 });
 
 test('what is known only once it is deployed is not lacking', () => {

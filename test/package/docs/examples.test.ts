@@ -9,6 +9,7 @@ const root = new URL('../../../', import.meta.url);
 const mainEntries = {
   'lib/workflow/define-workflow.ts': ['defineWorkflow'],
   'lib/workflow/app.ts': ['mcpServer', 'a2aAgent', 'defineApp'],
+  'lib/workflow/hook.ts': ['githubWebhook'],
   'lib/workflow/context.ts': ['callRemoteTask', 'step'],
   'lib/testing/test-app.ts': ['createTestApp'],
   'lib/testing/scripted-server.ts': ['scriptedServer'],

@@ -6,6 +6,7 @@ import agentsApp, { translate } from '../../../examples/features/agents.js';
 import { order } from '../../../examples/features/changes.js';
 import { regionReport, worldReport } from '../../../examples/features/children.js';
 import { mailbox } from '../../../examples/features/continue-as-new.js';
+import hooksApp, { review } from '../../../examples/features/hooks.js';
 import { quarterEnd } from '../../../examples/features/inputs.js';
 import { checkout } from '../../../examples/features/queries.js';
 import jobsApp, { exportRows } from '../../../examples/features/jobs.js';
@@ -152,6 +153,23 @@ describe('the examples of docs/workflows.md', () => {
     await app.settleDown();
     const { events } = await app.history(runId);
     expect(events.filter(({ type }) => type === 'StepCompleted')).toHaveLength(2);
+  });
+
+  example('hooks', 'starts a review for a pull request, and tells it how that was closed', async () => {
+    const app = createTestApp(hooksApp);
+    const event = (action: string, merged: boolean) => ({
+      headers: { 'x-github-event': 'pull_request' },
+      body: { action, number: 7, pull_request: { merged } },
+      deliveryId: action,
+    });
+    const { opened, closed } = hooksApp.hooks;
+    expect(opened?.start?.(event('edited', false))).toBe(undefined);
+    const start = await opened?.start?.(event('opened', false));
+    const runId = await app.start(review, start?.input as { number: number }, { key: start?.key ?? '' });
+    const signal = await closed?.signal?.(event('closed', true));
+    expect(signal).toMatchObject({ key: start?.key });
+    await app.signal(runId, signal?.name ?? '', signal?.payload);
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: { merged: true } });
   });
 
   example('inputs', 'answers by itself, and asks people for the rest', async () => {

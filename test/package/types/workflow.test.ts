@@ -3,6 +3,7 @@ import {
   defineApp,
   defineWorkflow,
   type EngineErrorCode,
+  githubWebhook,
   type JsonValue,
   type RemoteAnswer,
   type RemoteOutcome,
@@ -212,6 +213,45 @@ test('the input of a schedule is what its workflow takes', () => {
       // @ts-expect-error the month is missing
       schedules: [{ name: 'a', workflow: report, input: { year: 2026 }, every }],
     });
+  expectTypeOf([right, wrong]).toBeArray();
+});
+
+test('what a hook starts is what its workflow takes, and what it is given is JSON', () => {
+  const review = defineWorkflow({ name: 'review', input: z.object({ number: z.number() }), run: async () => 1 });
+  const sweep = defineWorkflow({ name: 'sweep', run: async () => 1 });
+  const auth = githubWebhook({ secret: 'x' });
+  const right = (): App =>
+    defineApp({
+      workflows: [review, sweep],
+      schedules: [{ name: 'a', workflow: sweep, every: { hours: 1 } }],
+      hooks: {
+        reviews: {
+          auth,
+          workflow: review,
+          start: (event) => {
+            expectTypeOf(event.body).toEqualTypeOf<JsonValue>();
+            return event.deliveryId === '' ? undefined : { input: { number: 7 }, tags: { from: 'github' } };
+          },
+        },
+        later: { auth, workflow: review, start: async () => ({ input: { number: 7 }, key: 'a' }) },
+        sweeps: { auth, workflow: sweep, start: () => ({}) },
+        merged: { auth, workflow: review, signal: () => ({ id: 'pr-7', name: 'merged' }) },
+      },
+    });
+  const wrong = (): App[] => [
+    defineApp({
+      workflows: [review],
+      // @ts-expect-error the number is no text
+      hooks: { a: { auth, workflow: review, start: () => ({ input: { number: '7' } }) } },
+    }),
+    defineApp({
+      workflows: [review],
+      // @ts-expect-error the signal names its run twice
+      hooks: { a: { auth, workflow: review, signal: () => ({ id: 'a', key: 'b', name: 'merged' }) } },
+    }),
+    // @ts-expect-error a hook does one of the two
+    defineApp({ workflows: [review], hooks: { a: { auth, workflow: review } } }),
+  ];
   expectTypeOf([right, wrong]).toBeArray();
 });
 

@@ -1,0 +1,120 @@
+import { isJsonObject, type JsonValue } from '../base/json.js';
+import type { HookScheme } from '../workflow/hook.js';
+import { headerOf, type InboundRequest } from './request.js';
+import { type Claim, digestFromBase64, digestFromHex, hmacOf, isFresh, sha256 } from './signature.js';
+
+/** How the deliveries of one kind of sender are verified. Nothing here does IO or knows the time. */
+export interface Scheme {
+  /** Returns what a request claims, before any secret is read; undefined if it cannot be genuine. */
+  claim(request: InboundRequest): Claim | undefined;
+  /** Returns the digest that a sender with this secret would give; undefined if no sender can have such a secret. */
+  expected(secret: string, claim: Claim): Uint8Array | undefined;
+  /** Headers that say what a delivery is about, in lower case. */
+  readonly shown: readonly string[];
+  /** Whether the body may be a form. Default false. */
+  readonly formAllowed?: boolean;
+  /** Returns the id of the delivery that a verified body has; undefined if it has none. */
+  idIn?(body: JsonValue): string | undefined;
+}
+
+/** Most signatures of one request: a sender that replaces its secret gives two. */
+const signaturesMax = 16;
+
+const github: Scheme = {
+  claim({ headers, body }) {
+    const [, hex = ''] = /^sha256=(.*)$/.exec(headerOf(headers, 'x-hub-signature-256') ?? '') ?? [];
+    const digest = digestFromHex(hex);
+    const deliveryId = headerOf(headers, 'x-github-delivery') ?? '';
+    if (digest === undefined || !/^[0-9A-Za-z-]{1,100}$/.test(deliveryId)) return undefined;
+    return { signed: [body], given: [digest], deliveryId };
+  },
+  expected: (secret, { signed }) => hmacOf(secret, signed),
+  shown: ['x-github-event', 'x-github-delivery', 'x-github-hook-id', 'x-github-hook-installation-target-type'],
+};
+
+const slack: Scheme = {
+  claim({ headers, body, atMs }) {
+    const timestamp = headerOf(headers, 'x-slack-request-timestamp') ?? '';
+    const [, hex = ''] = /^v0=(.*)$/.exec(headerOf(headers, 'x-slack-signature') ?? '') ?? [];
+    const digest = digestFromHex(hex);
+    if (digest === undefined || !isFresh(timestamp, atMs)) return undefined;
+    // Leaves out the timestamp: a repeated delivery has a new one. The body holds an id of the event, or of the click.
+    return { signed: [`v0:${timestamp}:`, body], given: [digest], deliveryId: digestId(body) };
+  },
+  expected: (secret, { signed }) => hmacOf(secret, signed),
+  shown: ['x-slack-request-timestamp', 'x-slack-retry-num', 'x-slack-retry-reason'],
+  formAllowed: true,
+};
+
+const stripe: Scheme = {
+  claim({ headers, body, atMs }) {
+    const elements = (headerOf(headers, 'stripe-signature') ?? '').split(',');
+    // A space is where two headers were joined.
+    if (!elements.every((element) => /^\w+=[^=\s]*$/.test(element))) return undefined;
+    const valuesOf = (name: string) =>
+      elements.flatMap((element) => (element.startsWith(`${name}=`) ? [element.slice(name.length + 1)] : []));
+    const [timestamp = '', ...others] = valuesOf('t');
+    const given = digestsFrom(valuesOf('v1'), digestFromHex);
+    if (others.length > 0 || given === undefined || !isFresh(timestamp, atMs)) return undefined;
+    return { signed: [`${timestamp}.`, body], given, deliveryId: digestId(body) };
+  },
+  // The secret is used as it is written, prefix and all.
+  expected: (secret, { signed }) => hmacOf(secret, signed),
+  shown: [],
+  idIn(body) {
+    const id = isJsonObject(body) ? body['id'] : undefined;
+    return typeof id === 'string' && /^[0-9A-Za-z_-]{1,100}$/.test(id) ? id : undefined;
+  },
+};
+
+const standardWebhooks: Scheme = {
+  claim({ headers, body, atMs }) {
+    const id = headerOf(headers, 'webhook-id') ?? '';
+    const timestamp = headerOf(headers, 'webhook-timestamp') ?? '';
+    const signatures = (headerOf(headers, 'webhook-signature') ?? '').split(' ');
+    // A comma at an end is where two headers were joined.
+    if (!signatures.every((text) => /^v\w+,[\w+/=-]+$/.test(text))) return undefined;
+    const own = signatures.flatMap((text) => (text.startsWith('v1,') ? [text.slice('v1,'.length)] : []));
+    const given = digestsFrom(own, digestFromBase64);
+    // Id and time are joined with a dot: with one in it, a signature would fit two ids.
+    if (given === undefined || !/^[\x21-\x2d\x2f-\x7e]{1,200}$/.test(id) || !isFresh(timestamp, atMs)) return undefined;
+    return { signed: [`${id}.${timestamp}.`, body], given, deliveryId: id };
+  },
+  expected(secret, { signed }) {
+    const text = secret.replace(/^whsec_/, '');
+    const key = Buffer.from(text, 'base64');
+    const isBase64 = key.length > 0 && key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+    return isBase64 ? hmacOf(key, signed) : undefined;
+  },
+  shown: ['webhook-id', 'webhook-timestamp'],
+};
+
+const bearer: Scheme = {
+  claim({ headers, body }) {
+    const [, token] = /^Bearer +([\x21-\x2b\x2d-\x7e]+)$/i.exec(headerOf(headers, 'authorization') ?? '') ?? [];
+    if (token === undefined) return undefined;
+    const named = headerOf(headers, 'idempotency-key');
+    const isNamed = named !== undefined && /^[\x21-\x2b\x2d-\x7e]{1,200}$/.test(named);
+    return { signed: [], given: [sha256(token)], deliveryId: isNamed ? named : digestId(body) };
+  },
+  // Digests have one length, and comparing them tells nothing of the token.
+  expected: (secret) => sha256(secret),
+  shown: ['idempotency-key'],
+};
+
+/** The kinds of senders, by name. */
+export const schemes: Readonly<Record<HookScheme, Scheme>> = { github, slack, stripe, standardWebhooks, bearer };
+
+/** Undefined if there is no digest, or too many. */
+function digestsFrom(
+  texts: readonly string[],
+  read: (text: string) => Uint8Array | undefined,
+): readonly Uint8Array[] | undefined {
+  if (texts.length > signaturesMax) return undefined;
+  const digests = texts.map(read).filter((digest) => digest !== undefined);
+  return digests.length === 0 ? undefined : digests;
+}
+
+function digestId(body: Uint8Array): string {
+  return `sha256:${sha256(body).toString('hex')}`;
+}

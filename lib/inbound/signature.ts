@@ -1,0 +1,57 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What a sender claims: that who knows the secret has made one of these digests. */
+export interface Claim {
+  /** What is signed, in order. */
+  readonly signed: readonly (string | Uint8Array)[];
+  /** Digests of 32 bytes. */
+  readonly given: readonly Uint8Array[];
+  /** The same for each repetition of one delivery. */
+  readonly deliveryId: string;
+}
+
+const pastMaxSeconds = 300;
+const futureMaxSeconds = 60;
+
+/** Whether a time in seconds since 1970, of exactly ten digits, is at most 300 s ago and at most 60 s ahead. */
+export function isFresh(timestamp: string, atMs: number): boolean {
+  if (!/^[0-9]{10}$/.test(timestamp)) return false;
+  const ageSeconds = Math.floor(atMs / 1_000) - Number(timestamp);
+  return ageSeconds <= pastMaxSeconds && ageSeconds >= -futureMaxSeconds;
+}
+
+/** Returns a digest written as 64 lower-case hex digits; undefined for anything else. */
+export function digestFromHex(text: string): Uint8Array | undefined {
+  return /^[0-9a-f]{64}$/.test(text) ? Buffer.from(text, 'hex') : undefined;
+}
+
+/** Returns a digest written in base64, with its padding; undefined for anything else. */
+export function digestFromBase64(text: string): Uint8Array | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  // Compares the text, since Node skips what is not base64: one digest has one spelling.
+  return bytes.length === 32 && bytes.toString('base64') === text ? bytes : undefined;
+}
+
+/** Computes HMAC-SHA256 over pieces, as if they were one. */
+export function hmacOf(key: string | Uint8Array, pieces: Claim['signed']): Uint8Array {
+  const mac = createHmac('sha256', key);
+  for (const piece of pieces) mac.update(piece);
+  return mac.digest();
+}
+
+export function sha256(bytes: string | Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}
+
+/** Whether any of `given` is one of `expected`. Compares each with each, so that the time tells nothing. */
+export function hasCommon(given: readonly Uint8Array[], expected: readonly Uint8Array[]): boolean {
+  let isCommon = false;
+  for (const mine of expected) {
+    for (const theirs of given) {
+      // timingSafeEqual throws for other lengths.
+      const isEqual = theirs.length === mine.length && timingSafeEqual(theirs, mine);
+      isCommon = isEqual || isCommon;
+    }
+  }
+  return isCommon;
+}

@@ -1,0 +1,164 @@
+import { type InboundMediaType, parseInboundBody } from '../../inbound/body.js';
+import { headerOf, type InboundHeaders, type InboundRequest } from '../../inbound/request.js';
+import { EngineError, type EngineErrorCode, isEngineError } from '../../base/errors.js';
+import { defined } from '../../base/defined.js';
+import type { RunId } from '../../base/ids.js';
+import { isJsonObject, type JsonValue, toJson } from '../../base/json.js';
+import { idempotencyKeyMaxBytes, requestIdMaxChars } from '../../base/limits.js';
+import { checkName } from '../../base/name.js';
+import type { Hook, HookEvent, HookSignal, HookStart } from '../../workflow/hook.js';
+import type { Deps } from '../deps.js';
+import { runNotFound } from '../load-run.js';
+import { checkRunId } from './inbox.js';
+import { signalRun } from './signal-run.js';
+import { findNamedRun } from './start-named-run.js';
+import { startUnderOwnKey } from './start-run.js';
+import { type Verified, verifyDelivery } from './verify-delivery.js';
+
+/** Time that a function of a hook has: Slack waits 3 s for an answer. */
+const reactionTimeoutMs = 2_000;
+/** Longest value of a header that a function of a hook sees. */
+const shownHeaderMaxChars = 1_024;
+/** Codes of a verified delivery that is refused. */
+const refusals: readonly EngineErrorCode[] = ['UNSUPPORTED_MEDIA_TYPE', 'INPUT_INVALID', 'RUN_NOT_FOUND'];
+
+export interface Delivery {
+  /** Name of the hook. */
+  readonly hook: string;
+  readonly headers: InboundHeaders;
+  readonly mediaType: InboundMediaType;
+  /** Exactly as it came. */
+  readonly body: Uint8Array;
+}
+
+/** What came of a delivery. `known`: an earlier one with the same key has started the run. */
+export type Received =
+  | { readonly outcome: 'started' | 'known' | 'signalled' | 'run_ended'; readonly runId: RunId }
+  | { readonly outcome: 'ignored' }
+  /** Slack asks whether the address is ours, and wants its text back. */
+  | { readonly outcome: 'challenged'; readonly challenge: string };
+
+/**
+ * Verifies a delivery and does what the hook of the app says: starts a run, sends a signal, or nothing. A repeated
+ * delivery starts no second run and sends no second signal.
+ * @throws EngineError `UNAUTHORIZED`, `STORE_UNAVAILABLE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` (the body);
+ * `RUN_NOT_FOUND` if the run of a signal is not there (yet); `INTERNAL` if the app's function fails, or what it returns
+ * is refused
+ */
+export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<Received> {
+  const { hook: name, headers, body } = delivery;
+  const request: InboundRequest = { headers, body, atMs: deps.clock.nowMs() };
+  const verified = await verifyDelivery(deps, name, request);
+  try {
+    const received = await act(deps, delivery, verified);
+    deps.log.info('hook delivered', { hook: name, deliveryId: verified.deliveryId, outcome: received.outcome });
+    return received;
+  } catch (error) {
+    // Others are logged where they are answered; of these only the sender would know.
+    if (isEngineError(error) && refusals.includes(error.code))
+      deps.log.warn('hook delivery refused', { hook: name, deliveryId: verified.deliveryId, code: error.code });
+    throw error;
+  }
+}
+
+async function act(deps: Deps, delivery: Delivery, verified: Verified): Promise<Received> {
+  const { hook: name, headers, body: bytes, mediaType } = delivery;
+  const { hook, scheme } = verified;
+  if (mediaType === 'form' && scheme.formAllowed !== true)
+    throw new EngineError('UNSUPPORTED_MEDIA_TYPE', 'content-type must be application/json');
+  const body = parseInboundBody(mediaType, bytes);
+  const challenge = hook.auth.scheme === 'slack' ? challengeIn(body) : undefined;
+  if (challenge !== undefined) return { outcome: 'challenged', challenge };
+  return asOurFault(name, () => react(deps, name, hook, eventOf(verified, headers, body)));
+}
+
+function challengeIn(body: JsonValue): string | undefined {
+  if (!isJsonObject(body) || body['type'] !== 'url_verification') return undefined;
+  return typeof body['challenge'] === 'string' ? body['challenge'] : undefined;
+}
+
+function eventOf({ scheme, deliveryId }: Verified, headers: InboundHeaders, body: JsonValue): HookEvent {
+  const shown = ['content-type', 'user-agent', ...scheme.shown].flatMap((name) => {
+    const value = headerOf(headers, name);
+    return value === undefined || value.length > shownHeaderMaxChars ? [] : [[name, value] as const];
+  });
+  return { headers: Object.fromEntries(shown), body, deliveryId: scheme.idIn?.(body) ?? deliveryId };
+}
+
+async function react(deps: Deps, name: string, hook: Hook, event: HookEvent): Promise<Received> {
+  const key = keyOf(deps, name, event.deliveryId);
+  if (hook.start !== undefined) {
+    const start = await inTime(deps, hook.start(event));
+    return start === undefined ? { outcome: 'ignored' } : await startFor(deps, hook.workflow.name, key, start);
+  }
+  const signal = await inTime(deps, hook.signal?.(event));
+  return signal === undefined ? { outcome: 'ignored' } : await signalFor(deps, hook.workflow.name, key, signal);
+}
+
+/** Returns the key of what a delivery does, short enough for a start and a signal. */
+function keyOf(deps: Deps, name: string, deliveryId: string): string {
+  const key = `hook:${name}:${deliveryId}`;
+  return key.length > requestIdMaxChars ? `hook:${deps.digest(key)}` : key;
+}
+
+/** The content under a key is not compared: a deployment between two deliveries may change what is made of them. */
+async function startFor(deps: Deps, workflow: string, ownKey: string, start: HookStart): Promise<Received> {
+  const { input, key = ownKey, tags } = start as HookStart<unknown>;
+  checkName(key, 'an idempotency key', { maxBytes: idempotencyKeyMaxBytes });
+  const request = { workflow, key, ...defined({ input: input === undefined ? undefined : toJson(input), tags }) };
+  const { runId, deduplicated } = await startUnderOwnKey(deps, request);
+  return { outcome: deduplicated ? 'known' : 'started', runId };
+}
+
+async function signalFor(deps: Deps, workflow: string, key: string, signal: HookSignal): Promise<Received> {
+  const runId = await runOf(deps, workflow, signal);
+  const { name, payload } = signal;
+  try {
+    const { accepted } = await signalRun(deps, runId, {
+      name,
+      key,
+      ...defined({ payload: payload === undefined ? undefined : toJson(payload) }),
+    });
+    return { outcome: accepted ? 'signalled' : 'run_ended', runId };
+  } catch (error) {
+    // The same delivery, of which a former deployment made another payload.
+    if (isEngineError(error) && error.code === 'KEY_REUSED') return { outcome: 'known', runId };
+    throw error;
+  }
+}
+
+/** Returns the run that a signal names, of the workflow of the hook only. @throws EngineError `RUN_NOT_FOUND` */
+async function runOf(deps: Deps, workflow: string, { id, key, runId }: HookSignal): Promise<RunId> {
+  if (id !== undefined) return findNamedRun(deps, workflow, id);
+  if (key !== undefined) return deps.tokens.keyedRunId(workflow, key);
+  const head = await deps.store.heads.read(checkRunId(runId));
+  if (head?.workflow !== workflow) throw runNotFound();
+  return head.runId;
+}
+
+/** @throws Error if a function of the app takes too long */
+async function inTime<Value>({ delay }: Deps, reaction: Value | Promise<Value>): Promise<Value> {
+  if (!(reaction instanceof Promise)) return reaction;
+  const done = new AbortController();
+  const late = delay(reactionTimeoutMs, done.signal).then(() => {
+    throw new Error(`the function of the hook did not answer within ${reactionTimeoutMs / 1_000} s`);
+  });
+  try {
+    return await Promise.race([reaction, late]);
+  } finally {
+    done.abort('done');
+  }
+}
+
+/** Codes that say something else than that the app is wrong. */
+const notOurFault: readonly EngineErrorCode[] = ['RUN_NOT_FOUND', 'STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'];
+
+/** Answers a mistake of the app with 500, so that the sender repeats the delivery, and tells the sender nothing of it. */
+async function asOurFault<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isEngineError(error) && notOurFault.includes(error.code)) throw error;
+    throw new EngineError('INTERNAL', `the hook "${name}" of the app cannot handle a delivery`, { cause: error });
+  }
+}
