@@ -49,27 +49,32 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<R
   const { hook: name, headers, body } = delivery;
   const request: InboundRequest = { headers, body, atMs: deps.clock.nowMs() };
   const verified = await verifyDelivery(deps, name, request);
+  let { deliveryId } = verified;
   try {
-    const received = await act(deps, delivery, verified);
-    deps.log.info('hook delivered', { hook: name, deliveryId: verified.deliveryId, outcome: received.outcome });
+    const event = eventOf(verified, headers, parse(verified, delivery));
+    ({ deliveryId } = event);
+    const received = await reactTo(deps, name, verified.hook, event);
+    deps.log.info('hook delivered', { hook: name, deliveryId, outcome: received.outcome });
     return received;
   } catch (error) {
     // Others are logged where they are answered; of these only the sender would know.
     if (isEngineError(error) && refusals.includes(error.code))
-      deps.log.warn('hook delivery refused', { hook: name, deliveryId: verified.deliveryId, code: error.code });
+      deps.log.warn('hook delivery refused', { hook: name, deliveryId, code: error.code });
     throw error;
   }
 }
 
-async function act(deps: Deps, delivery: Delivery, verified: Verified): Promise<Received> {
-  const { hook: name, headers, body: bytes, mediaType } = delivery;
-  const { hook, scheme } = verified;
+/** @throws EngineError `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` */
+function parse({ scheme }: Verified, { mediaType, body }: Delivery): JsonValue {
   if (mediaType === 'form' && scheme.formAllowed !== true)
     throw new EngineError('UNSUPPORTED_MEDIA_TYPE', 'content-type must be application/json');
-  const body = parseInboundBody(mediaType, bytes);
-  const challenge = hook.auth.scheme === 'slack' ? challengeIn(body) : undefined;
+  return parseInboundBody(mediaType, body);
+}
+
+async function reactTo(deps: Deps, name: string, hook: Hook, event: HookEvent): Promise<Received> {
+  const challenge = hook.auth.scheme === 'slack' ? challengeIn(event.body) : undefined;
   if (challenge !== undefined) return { outcome: 'challenged', challenge };
-  return asOurFault(name, () => react(deps, name, hook, eventOf(verified, headers, body)));
+  return asOurFault(name, () => react(deps, name, hook, event));
 }
 
 function challengeIn(body: JsonValue): string | undefined {

@@ -12,6 +12,7 @@ import {
   githubWebhook,
   secret,
   slackWebhook,
+  stripeWebhook,
   type HookConfig,
   type HookEvent,
 } from '../../../lib/index.js';
@@ -157,6 +158,18 @@ describe('a delivery that signals', () => {
     const { runId } = (await send(world)).body as { runId: string };
     Object.assign(world.deps, { app: aHook(say({ key: 'pr-7' })).deps.app });
     expect((await send(world)).body).toEqual({ outcome: 'signalled', runId });
+  });
+
+  it('may have an id that is too long for the key of a signal', async () => {
+    const world = aHook({ start: () => ({ key: 'pr-7', input: { number: 7 } }) });
+    const { runId } = (await send(world)).body as { runId: string };
+    const deliveryId = 'd'.repeat(100);
+    const name = 'n'.repeat(64);
+    Object.assign(world.deps, { app: aHook(say({ runId }), name).deps.app });
+    for (let time = 0; time < 2; time++) {
+      const answer = await send(world, { path: `/hooks/${name}`, deliveryId });
+      expect(answer.body).toEqual({ outcome: 'signalled', runId });
+    }
   });
 
   it('with another payload for the same delivery, after a deployment, is not sent again', async () => {
@@ -367,6 +380,28 @@ describe('a delivery of Slack', () => {
     const old = await sent(world, body, 'application/json', world.clock.atMs / 1_000 - 301);
     expect([old.status, old.body]).toEqual([401, refused]);
   });
+});
+
+it('a delivery of Stripe is its event, however often that is signed', async () => {
+  const ids: string[] = [];
+  const start = ({ deliveryId }: HookEvent) => {
+    ids.push(deliveryId);
+    return { input: { number: 7 } };
+  };
+  const world = aHook({ auth: stripeWebhook({ secret: secret('NEW') }), start }, 'stripe');
+  const outcomes: unknown[] = [];
+  for (const body of ['{"id":"evt_1"}', '{"id":"evt_1","again":true}', '{"id":"evt_2"}']) {
+    const at = world.clock.atMs / 1_000;
+    const headers = { 'stripe-signature': `t=${at},v1=${hmac('new secret', `${at}.${body}`)}` };
+    const answer = await aClient(world).ask('POST', '/hooks/stripe', { body, headers });
+    outcomes.push((answer.body as { outcome: string }).outcome);
+    world.clock.atMs += 60_000;
+  }
+  expect([outcomes, ids]).toEqual([
+    ['started', 'known', 'started'],
+    ['evt_1', 'evt_1', 'evt_2'],
+  ]);
+  expect(world.lines.at(-1)?.fields).toEqual({ hook: 'stripe', deliveryId: 'evt_2', outcome: 'started' });
 });
 
 it('a bearer token is enough for senders that know nothing else, and its old value while it is replaced', async () => {

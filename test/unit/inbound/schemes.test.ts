@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { headerOf, type InboundHeaders } from '../../../lib/inbound/request.js';
 import { schemes } from '../../../lib/inbound/schemes.js';
+import { hasCommon } from '../../../lib/inbound/signature.js';
 import { verdictOn } from '../../../lib/inbound/verify.js';
 import type { HookScheme } from '../../../lib/workflow/hook.js';
 
@@ -300,4 +301,10 @@ it('GitHub has an id for each delivery', () => {
 it('a header of more than 4,096 characters counts as none', () => {
   expect(headerOf({ A: 'x'.repeat(4_096) }, 'a')).toHaveLength(4_096);
   expect(headerOf({ A: 'x'.repeat(4_097) }, 'a')).toBe(undefined);
+});
+
+it('digests of different lengths are different, and nothing throws', () => {
+  const digest = new Uint8Array(32);
+  expect(hasCommon([new Uint8Array(0), new Uint8Array(31), new Uint8Array(33)], [digest])).toBe(false);
+  expect(hasCommon([new Uint8Array(31), digest, new Uint8Array(33)], [digest])).toBe(true);
 });
