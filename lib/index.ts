@@ -82,6 +82,7 @@ export type {
   HookConfig,
   HookEvent,
   HookOptions,
+  HookReaction,
   HookScheme,
   HookSecret,
   HookSignal,

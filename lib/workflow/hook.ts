@@ -55,8 +55,8 @@ export type HookSignal = {
   | { readonly id: string; readonly runId?: never; readonly key?: never }
 );
 
-/** `undefined`: the delivery is accepted, and nothing happens. */
-type Reaction<Made> = Made | undefined | Promise<Made | undefined>;
+/** What a function of a hook returns. `undefined`: the delivery is accepted, and nothing happens. */
+export type HookReaction<Made> = Made | undefined | Promise<Made | undefined>;
 
 export interface HookOptions<Given = AnyValue> {
   readonly auth: HookAuth;
@@ -67,15 +67,15 @@ export interface HookOptions<Given = AnyValue> {
 /** Either function has 2 s, and may be called again for the same delivery. What it throws is answered with 500 and logged. */
 export type HookConfig<Given = AnyValue> = HookOptions<Given> &
   (
-    | { readonly start: (event: HookEvent) => Reaction<HookStart<NoInfer<Given>>>; readonly signal?: never }
-    | { readonly signal: (event: HookEvent) => Reaction<HookSignal>; readonly start?: never }
+    | { readonly start: (event: HookEvent) => HookReaction<HookStart<NoInfer<Given>>>; readonly signal?: never }
+    | { readonly signal: (event: HookEvent) => HookReaction<HookSignal>; readonly start?: never }
   );
 
 export interface Hook {
   readonly auth: HookAuth;
   readonly workflow: AnyWorkflow;
-  readonly start?: (event: HookEvent) => Reaction<HookStart>;
-  readonly signal?: (event: HookEvent) => Reaction<HookSignal>;
+  readonly start?: (event: HookEvent) => HookReaction<HookStart>;
+  readonly signal?: (event: HookEvent) => HookReaction<HookSignal>;
 }
 
 const hookName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
