@@ -51,7 +51,7 @@ describe('a task that its server does not know', () => {
         result: {
           name: 'RemoteTaskLost',
           code: 'REMOTE_TASK_LOST',
-          message: '"reports" knows the remote task no longer: Task not found',
+          message: '"reports" no longer knows the remote task: Task not found',
           details: { server: 'reports', taskId: 'task-1', phase: 'run', state: 'missing' },
         },
       },
@@ -109,7 +109,7 @@ describe('a task that its server does not know', () => {
       result: {
         name: 'RemoteTaskExpired',
         code: 'REMOTE_TASK_EXPIRED',
-        message: '"reports" kept the remote task for 1800 s and has it no longer',
+        message: '"reports" kept the remote task for 1800 s and no longer has it',
         details: { server: 'reports', taskId: 'task-1', phase: 'run', ttlMs: 1_800_000 },
       },
     });
