@@ -135,7 +135,7 @@ async function goOn(deps: Deps, run: RunInHand, options: TurnOptions): Promise<b
  */
 function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
   if (head.dueSeq > state.seq)
-    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is not there`);
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is missing`);
   if (state.ending !== undefined) return;
   const known = new Set(tokens.map(({ waitId }) => waitId));
   for (const wait of state.openTokens.values())
