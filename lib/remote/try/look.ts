@@ -4,12 +4,12 @@ import type { ServerLook } from './findings.js';
 import { lookAtAgent } from './look-at-agent.js';
 import { lookAtTools } from './look-at-tools.js';
 
-/** Looks at a server of a configuration. */
+/** Inspects a server of a configuration. */
 export async function lookAt(name: string, config: ServerConfig, deps: TransportDeps): Promise<ServerLook> {
   return config.protocol === 'mcp' ? lookAtTools(name, config, deps) : lookAtAgent(name, config, deps);
 }
 
-/** Looks at what is under a URL: an agent if there is a card, else a server of MCP. */
+/** Inspects a URL: an agent if it has a card, otherwise an MCP server. */
 export async function lookAtUrl(
   name: string,
   url: string,
@@ -22,9 +22,9 @@ export async function lookAtUrl(
   if (protocol === 'a2a' || isAgent) return agent;
   const server = await lookAt(name, mcpServer({ url }), deps);
   if (server.callable || server.facts.some((fact) => fact.name === 'speaks')) return server;
-  // Both said no. Why each did is worth a line; the options of one hold for the other.
+  // Neither protocol works: reports both reasons; the options of MCP hold for A2A too.
   return {
     ...server,
-    missing: [`as an agent (A2A): ${agent.missing.join('; ')}`, `as a server of MCP: ${server.missing.join('; ')}`],
+    missing: [`as an agent (A2A): ${agent.missing.join('; ')}`, `as an MCP server: ${server.missing.join('; ')}`],
   };
 }
