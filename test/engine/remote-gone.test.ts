@@ -69,9 +69,7 @@ describe('a task that its server does not know', () => {
     await app.pass({ seconds: 15 });
     const why = await explainRun(app.deps, runId);
     expect(why.waits).toMatchObject([{ failedReads: 14, sightings: { of: 'missing', count: 2 } }]);
-    expect(formatWhy(why)).toContain(
-      '14 reads failed, its server says that it has no such task: 2 of 3 times in a row',
-    );
+    expect(formatWhy(why)).toContain('14 reads failed, the server does not know the task: 2 of 3 times in a row');
   });
 
   it.each<[string, PollReply | undefined]>([
