@@ -19,7 +19,9 @@ import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
 import { handOver } from '../wake.js';
 
-/** Lost races in a row after which a turn gives its message back, and up to how many it pauses for none of them. */
+/**
+ * Lost races in a row after which a turn returns its message, how many it retries at once, and the longest pause after.
+ */
 export const turnPassesMax = 60;
 export const quickPasses = 4;
 export const passBackoffMaxMs = 1_000;
