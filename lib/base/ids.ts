@@ -21,9 +21,9 @@ export function inputIdOf(runId: RunId, waitId: WaitId): string {
 
 /** Source of ids and jitter; injected, so that a simulator can drive it. */
 export interface Random {
-  /** `count` random bytes in lower-case hex. */
+  /** Returns `count` random bytes in lower-case hex. */
   hex(count: number): string;
-  /** Uniform in [0, 1). */
+  /** Returns a number that is uniform in [0, 1). */
   fraction(): number;
 }
 

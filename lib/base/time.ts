@@ -1,7 +1,7 @@
 /** An instant: milliseconds since the Unix epoch. */
 export type EpochMs = number;
 
-/** A length of time, as the sum of its fields. Public options take this form, never a bare number. */
+/** A length of time, the sum of its fields. Public options take durations, never a bare number. */
 export interface Duration {
   readonly days?: number;
   readonly hours?: number;

@@ -42,10 +42,10 @@ export type RunOutcome =
   /** Continued as another run with its own history. */
   | { readonly status: 'continued'; readonly nextRunId: RunId; readonly input?: JsonValue };
 
-/** What happens to a remote task that is no longer waited for. */
+/** Policy for a remote task that is no longer waited for. */
 export type RemoteClosePolicy = 'cancel' | 'leave';
 
-/** What happens to a child run that its parent no longer waits for. */
+/** Policy for a child run that its parent no longer waits for. */
 export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
 
 /** The time of an event. */
@@ -166,7 +166,7 @@ export type RemoteTaskStartAsked = At & {
 export type RemoteAnswerRequested = At & {
   readonly type: 'RemoteAnswerRequested';
   readonly waitId: WaitId;
-  /** The wait of the call. */
+  /** Id of the call's wait. */
   readonly callId: WaitId;
   /** Id of the question within the call. */
   readonly questionId: string;
@@ -309,7 +309,7 @@ export type HistoryEvent =
   | RunEnding
   | RunEnded;
 
-/** One item of the log: the events that a turn added in one conditional write. */
+/** An item of the log: the events that a turn added in one conditional write. */
 export interface Commit {
   /** 1, 2, 3 … without a gap. */
   readonly seq: number;

@@ -38,7 +38,7 @@ export type RunStartedEvent = RunEventFields & {
   readonly type: 'RunStarted';
   /** The run whose child this is. */
   readonly parentRunId?: RunId;
-  /** The run that went on as this one. */
+  /** The run that continued as this one. */
   readonly previousRunId?: RunId;
 };
 export type RunCompletedEvent = RunEventFields & { readonly type: 'RunCompleted' };

@@ -67,7 +67,7 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
 /** An answer on its way to a remote server. */
 export type OpenRemoteAnswer = {
   readonly kind: 'remoteAnswer';
-  /** The wait of the call. */
+  /** Id of the call's wait. */
   readonly callId: WaitId;
   readonly questionId: string;
   readonly answer: RemoteAnswer;
@@ -83,7 +83,7 @@ export type OpenChild = {
 } & Open &
   MayTimeOut;
 
-/** What a wait waits for. */
+/** Kind of a wait. */
 export type WaitKind = 'step' | 'longStep' | 'timer' | 'signal' | 'remoteTask' | 'remoteAnswer' | 'external' | 'child';
 
 /** A wait that has a request and no end in the log. */

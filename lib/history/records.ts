@@ -59,7 +59,7 @@ export interface RunHead extends Marker {
   readonly parent?: ParentWait;
   /** The run that continued as this one. */
   readonly previousRunId?: RunId;
-  /** The run as which this one, `continued`, goes on. */
+  /** The run as which this one continued. */
   readonly nextRunId?: RunId;
   /** A later run of the same chain, stored by a long walk along it: a short cut that nothing depends on. */
   readonly laterRunId?: RunId;
@@ -138,7 +138,7 @@ export interface TokenRecord extends Marker {
   readonly sightings?: BadReads;
   /** For how long from its start the server keeps the task, if a read differed from the handle. */
   readonly ttlMs?: number;
-  /** What happens to a remote task whose wait ends first. Missing: the task is cancelled. */
+  /** Policies for a remote task whose wait ends first. Missing: the task is cancelled. */
   readonly onCancel?: RemoteClosePolicy;
   readonly onTimeout?: RemoteClosePolicy;
   /** Result of the cancel of the remote task. */
@@ -229,7 +229,7 @@ export interface RunRecords {
   readonly inbox: readonly InboxRecord[];
 }
 
-/** One row of the due index. It may be stale. */
+/** A row of the due index. It may be stale. */
 export type DueEntry =
   | { readonly kind: 'run' | 'inbox'; readonly runId: RunId; readonly dueAtMs: EpochMs }
   | {
@@ -250,7 +250,7 @@ export interface RunPosition {
   readonly createdAtMs: EpochMs;
 }
 
-/** One row of the list index. */
+/** A row of the list index. */
 export interface RunSummary extends RunPosition {
   readonly workflow: string;
   readonly status: RunStatus;

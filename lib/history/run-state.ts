@@ -136,7 +136,7 @@ export class RunState {
           retryAtMs: event.retryAtMs,
           lastError: event.error,
           ...defined({ mayRun: event.sent }),
-          // No attempt was made.
+          // True if no attempt was made.
           isHeld: event.attempt === wait.failedAttempts,
         }));
         break;

@@ -30,7 +30,7 @@ export type TokenOutcome =
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };
 
-/** What settled a token. `end`: the run ended, or no longer waits. */
+/** Source of a settlement. `end`: the run ended, or no longer waits. */
 export type SettledBy = 'start' | 'poll' | 'relay' | 'operator' | 'child' | 'step' | 'timeout' | 'end';
 
 /** How a wait ended. */

@@ -66,7 +66,7 @@ async function replayAll(paths: readonly string[], flags: Flags): Promise<void> 
   const files = await historyFiles(paths);
   const results = await withReplay(flags.config, async (replayWith) => {
     const replayed: ReplayedFile[] = [];
-    // One at a time: the histories of a folder may not fit into memory together.
+    // Replayed one at a time: the histories of a folder may not fit into memory together.
     for (const file of files) replayed.push(await replayFile(file, replayWith));
     return replayed;
   });
