@@ -84,7 +84,7 @@ function cleanedPart(part: unknown, clean: (text: string) => string): unknown {
 function said(name: string, offers: Offers): NonNullable<ServerOffers['offers']> {
   if (offers.kind !== 'unknown') return offers;
   throw new CliError(
-    `the server "${name}" does not say what it offers: ${offers.problem}. Nothing was written. To skip it, name the other servers as arguments.`,
+    `the server "${name}" does not say what it offers: ${offers.problem}. Nothing was written. To skip this server, name the others as arguments.`,
     exitCodes.failed,
   );
 }

@@ -70,7 +70,7 @@ function addStartCommand(program: Command): void {
 function addControlCommands(program: Command): void {
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
-      .description(kind === 'cancel' ? 'end a run, which may clean up' : 'end a run without cleanup')
+      .description(kind === 'cancel' ? 'cancel a run, which may clean up first' : 'end a run without cleanup')
       .argument('<runId>', 'id of the run', runIdArgument)
       .option('--reason <text>', 'reason, stored with the run', textArgument(1_000))
       .action((runId: string, flags: CommonFlags & { readonly reason?: string }) =>

@@ -96,7 +96,7 @@ async function lookBehind(
           },
         ]),
     ...(card.hasExtended && config.extendedCard !== true
-      ? [{ line: 'extendedCard: true', why: 'the agent shows more skills to authenticated clients' }]
+      ? [{ line: 'extendedCard: true', why: 'the agent shows a fuller card to authenticated clients' }]
       : []),
     ...(probes?.problem !== undefined && isAddressProblem(probes.problem) ? [privateOption] : []),
   ];
