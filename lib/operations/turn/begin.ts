@@ -18,7 +18,7 @@ import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
 import { startChild } from './start-child.js';
 
-/** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
+/** Concurrent remote starts, child starts and token hand-outs of one turn, so that a remote server is not flooded. */
 export const outsideInParallel = 16;
 
 /** Begins whatever the log requests that is not under way. Returns false if too little time was left for some of it. */

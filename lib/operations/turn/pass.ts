@@ -19,9 +19,9 @@ import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from '.
 import type { PassContext } from './pass-context.js';
 import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
 
-/** Requests recorded in one commit; more go into the next. */
+/** Most requests recorded in one commit; more go into the next. */
 const requestsPerCommit = 300;
-/** A turn in flight looks for a cancel this often. */
+/** Interval at which a turn in flight checks for a cancel. */
 const inboxCheckMs = 2_000;
 
 /**
