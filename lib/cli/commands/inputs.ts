@@ -64,5 +64,5 @@ function answerOf({ content, accept, decline, cancel }: AnswerFlags): RemoteAnsw
   if (accept === true) return { action: 'accept' };
   if (decline === true) return { action: 'decline' };
   if (cancel === true) return { action: 'cancel' };
-  throw new CliError('one of --content <json>, --accept, --decline or --cancel is required', exitCodes.usage);
+  throw new CliError('expected --content <json>, --accept, --decline or --cancel', exitCodes.usage);
 }
