@@ -142,7 +142,7 @@ function writtenOut(part: string): string {
 export async function checkSchedules(schedules: readonly Schedule[]): Promise<void> {
   for (const schedule of schedules) {
     if ((await schedule.nextAfterMs(0)) === undefined)
-      throw invalid(`"${schedule.name}": cron never matches a date, as the 31st of a 30-day month`);
+      throw invalid(`"${schedule.name}": cron never matches a date, for example the 31st of a 30-day month`);
   }
 }
 

@@ -141,7 +141,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     const { app, runId } = await started(flow, { reports: new WatchedServer() }, { log });
     const failure = await app.runToEnd(runId).then(String, (error: unknown) => (error as Error).message);
     expect(failure).toContain(
-      'the run ended without waiting for what it had just asked for, so it may never happen: ' +
+      'the run ended without waiting for work that it had just requested, which may never happen: ' +
         'step "notify", remote task "export", remote task "attach", child "kid", token "approval". Await it',
     );
     expect(of).toEqual(['step notify', 'remote task export', 'remote task attach', 'child kid', 'token approval']);
