@@ -17,7 +17,7 @@ export class Cancels {
     this.#waits = waits;
   }
 
-  /** False if an applied cancel has reached no wait of the workflow: none was open, or the workflow had ended. */
+  /** Whether all applied cancels have reached a wait of the workflow: if not, none was open, or it had ended. */
   get areHeard(): boolean {
     return this.#late.length === 0 && !this.#waits.hasPendingCancel;
   }

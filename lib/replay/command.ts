@@ -59,9 +59,9 @@ export interface StartRemoteTask {
   readonly retrySafe: boolean;
   /** The author's idempotency key, instead of one derived from run and wait. */
   readonly key?: string;
-  /** What happens to the task if the run ends or the wait is closed before its end. */
+  /** Policy for the task if the run ends or the wait is closed before its end. */
   readonly onCancel: RemoteClosePolicy;
-  /** What happens to the task if the deadline passes before its end. */
+  /** Policy for the task if the deadline passes before its end. */
   readonly onTimeout: RemoteClosePolicy;
   /** Whether the call answers questions of the server. */
   readonly answersQuestions: boolean;

@@ -91,7 +91,7 @@ export class Execution {
   readonly #ending: Ending;
   readonly #host: ContextHost;
   #blocked: StoredError | undefined;
-  /** False before `RunStarted`: a run cancelled before a delayed start never begins. */
+  /** Whether `RunStarted` was applied: a run cancelled before a delayed start never begins. */
   #hasBegun = false;
 
   constructor(options: ExecutionOptions) {
@@ -146,7 +146,7 @@ export class Execution {
     return this.#derived.take(lastWaitId, this.status.kind === 'ended');
   }
 
-  /** False if an applied cancel reached no wait of the workflow: none was open, or its function had settled. */
+  /** Whether all applied cancels have reached a wait: if not, none was open, or the function had settled. */
   get wasCancelHeard(): boolean {
     return this.#cancels.areHeard;
   }

@@ -2,9 +2,9 @@ import type { EpochMs } from '../base/time.js';
 
 /** Position of an execution in its history. The execution changes it, its parts read it. */
 export interface Position {
-  /** False while recorded events are replayed. */
+  /** Whether events are new, not replayed. */
   isLive: boolean;
-  /** True while the workflow's code may run: from an event until the microtask queue is empty. */
+  /** Whether the workflow's code may run: from an event until the microtask queue is empty. */
   isAdvancing: boolean;
   /** Time of the last event: the clock of the workflow. */
   nowMs: EpochMs;

@@ -65,9 +65,7 @@ export interface A2aAgentOptions extends ServerOptions {
 /** Location of an A2A agent: the URL of its JSON-RPC 1.0 interface, or its card. */
 export type A2aAgentPlace =
   | { readonly url: string; readonly card?: never }
-  /**
-   * The card itself, its URL (a path that ends in `.json`), or the URL below which `.well-known/agent-card.json` is.
-   */
+  /** The card itself, its URL (a path that ends in `.json`), or the URL under which `.well-known/agent-card.json` is. */
   | { readonly card: string | JsonObject; readonly url?: never };
 
 export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aAgentOptions & A2aAgentPlace;

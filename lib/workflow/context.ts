@@ -38,11 +38,11 @@ export interface RemoteWaitOptions {
   /** Schema for the whole result in the form of the protocol; if it does not fit, the call fails as with `output`. */
   readonly resultSchema?: StandardSchemaV1;
   /**
-   * What happens to the task if the run ends or stops waiting for it (a cancelled scope, a race that another branch
+   * Policy for the task if the run ends or stops waiting for it (a cancelled scope, a race that another branch
    * won) before the task ends: `cancel` asks the server to cancel it, `leave` lets it run. Default `cancel`.
    */
   readonly onCancel?: RemoteClosePolicy;
-  /** What happens to the task if the timeout passes first. Default `cancel`. */
+  /** Policy for the task if the timeout passes first. Default `cancel`. */
   readonly onTimeout?: RemoteClosePolicy;
 }
 
@@ -146,7 +146,7 @@ export interface TokenOptions {
 export interface ChildOptions {
   /** Longest wait; then `parentClose` applies and the call fails with `CHILD_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
-  /** What happens to the child if this run ends or stops waiting for it; default `cancel`. */
+  /** Policy for the child if this run ends or stops waiting for it; default `cancel`. */
   readonly parentClose?: ParentClosePolicy;
 }
 

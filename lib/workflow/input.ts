@@ -13,7 +13,7 @@ export interface AskPersonOptions {
   /** How long a person has to answer. Default: as long as the call is open. */
   readonly timeout?: Duration;
   /**
-   * What to do without an answer in time: fail the call with `INPUT_TIMED_OUT` (default), or send the server this
+   * Reaction if no answer comes in time: fail the call with `INPUT_TIMED_OUT` (default), or send the server this
    * answer.
    */
   readonly ifUnanswered?: 'fail' | RemoteAnswer;

@@ -3,7 +3,7 @@ import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 
-/** What happens at a tick if the run of the previous tick has not ended. */
+/** Reaction to a tick if the run of the previous tick has not ended. */
 export type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate';
 
 const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const satisfies readonly OverlapPolicy[];

@@ -7,7 +7,7 @@ import type { Command } from '../command.js';
 /** Events that belong to a wait. */
 export type WaitEvent = HistoryEvent & { readonly waitId: WaitId };
 
-/** What a wait gives the workflow that awaits it. */
+/** Value or error that a wait gives the workflow. */
 export type Given = { readonly value: unknown } | Error;
 
 export type EventOf<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { readonly type: Type }>;
