@@ -19,7 +19,7 @@ import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
 import { addScheduleCommands } from './cli/commands/schedules.js';
 
-/** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
+/** Runs a command and sets the exit code of the process: 0, 1 (refused, unreachable or not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('outwait');
   const version = packageVersion();

@@ -207,7 +207,7 @@ class DeadlinePassed extends Error {}
 
 /** Creates the error of a step at its deadline. */
 export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError {
-  return storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name });
+  return storedError('STEP_TIMED_OUT', `step "${name}" did not end before its deadline`, { step: name });
 }
 
 function toStepError(step: RunStep, thrown: unknown): StoredError {
