@@ -12,8 +12,9 @@ import type { Execution } from '../../replay/execution.js';
 import { beginRemoteStart } from '../remote-task/begin-remote-start.js';
 import { newSettlement } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
+import { answerRemote } from '../remote-task/answer-remote.js';
+import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
 import { issueToken } from './issue-token.js';
-import { loadRareEffects } from './load-rare-effects.js';
 import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
 import { startChild } from './start-child.js';
@@ -64,14 +65,12 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   const { runId } = run.head;
   if (!run.tokens.has(waitId)) {
     pass.carryOut(wait, async () => {
-      const { requestLongStep } = await loadRareEffects();
       run.noteToken(await requestLongStep(deps, runId, wait, persist));
       return undefined;
     });
   } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
     hastened.set(waitId, retryNowAtMs);
     pass.carryOut(wait, async () => {
-      const { hastenLongStep } = await loadRareEffects();
       run.noteToken(await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist));
       return undefined;
     });
@@ -108,7 +107,6 @@ function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
   const call = open?.kind === 'remoteTask' ? open : undefined;
   pass.carryOut(wait, async () => {
     const token = run.tokens.get(wait.callId);
-    const { answerRemote } = await loadRareEffects();
     return answerRemote(deps, run.head.runId, wait, { call, token });
   });
   return true;
